@@ -41,13 +41,15 @@ const PHRASES = ['schedule-in-words']
 /** The form of a skill on the command line. `first`: the argument that the first word after noun and verb sets. */
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-/** Skills about a consumer group whose names begin with another noun. They also work under the noun `group`. */
-const OF_GROUPS: readonly [verb: string, name: string, first?: string][] = [
-  ['list', 'event-groups'],
-  ['show', 'event-groups', 'queue'],
-  ['seek', 'event-seek', 'queue'],
-  ['replay', 'event-replay', 'queue'],
-  ['delete', 'event-unsubscribe', 'queue'],
+/** Further forms of skills: about a consumer group, under the noun `group`, and lists that show one entry. */
+const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string][] = [
+  ['group', 'list', 'event-groups'],
+  ['group', 'show', 'event-groups', 'queue'],
+  ['group', 'seek', 'event-seek', 'queue'],
+  ['group', 'replay', 'event-replay', 'queue'],
+  ['group', 'delete', 'event-unsubscribe', 'queue'],
+  ['approval', 'list', 'approval-list'],
+  ['approval', 'show', 'approval-list', 'id'],
 ]
 
 /** Skills with one word as their name, under a noun. */
@@ -83,10 +85,10 @@ const VERB_OF_NOUN: Readonly<Record<string, string>> = { trouble: 'list', cost: 
 
 /** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
-  ...OF_GROUPS.flatMap(([verb, name, first]) => {
+  ...OTHER_FORMS.flatMap(([noun, verb, name, first]) => {
     const found = builtInSkills.find((one) => one.name === name)
     const { description = '' } = found ?? {}
-    return found ? [{ noun: 'group', verb, name, description, ...(first && { first }) }] : []
+    return found ? [{ noun, verb, name, description, ...(first && { first }) }] : []
   }),
   ...OF_ONE_WORD,
   ...builtInSkills.flatMap(({ name, description }) => {

@@ -53,19 +53,7 @@ export function createGatewayService(deps: {
       .filter(({ gateway }) => visible.includes(gateway))
       .map(verdictOf)
       .sort((a, b) => b.last - a.last)
-  /** The traffic of the last hour, in this daemon. */
-  const trafficOf = async (gateway: string) => {
-    const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
-    const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
-    return { ...summaryOf(minutes), ...defined({ lastAt }), minutes }
-  }
-  /** The pause of a gateway, with the number of messages that wait for its end. */
-  const pauseOf = async (gateway: string) => {
-    const pause = pauses.list().find(({ kind, name }) => kind === 'gateway' && name === gateway)
-    if (!pause) return undefined
-    const countOf = await heldCounts(jobs, pauses)
-    return { ...pause, waiting: countOf(pause)?.waiting ?? 0 }
-  }
+  const trafficOf = createTrafficOf(refusals, journal)
 
   return {
     list: async (_, call) => listed(call),
@@ -76,7 +64,7 @@ export function createGatewayService(deps: {
       const { minutes: _, ...traffic } = await trafficOf(name)
       const details = {
         since: gateways.since(name),
-        pause: await pauseOf(name),
+        pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: groupsOf([name]) }
@@ -105,6 +93,26 @@ export function createGatewayService(deps: {
         }),
       )
     },
+  }
+}
+
+/** The pause of a gateway, with the number of messages that wait for its end. */
+async function pauseOf(gateway: string, pauses: PauseView, jobs: Pick<Jobs, 'held'>) {
+  const pause = pauses.list().find(({ kind, name }) => kind === 'gateway' && name === gateway)
+  if (!pause) return undefined
+  const countOf = await heldCounts(jobs, pauses)
+  return { ...pause, waiting: countOf(pause)?.waiting ?? 0 }
+}
+
+/** Makes the function that reads the traffic of a gateway in the last hour, in this daemon. */
+function createTrafficOf(
+  refusals: Pick<ReturnType<typeof createRefusals>, 'traffic'>,
+  journal: Pick<Journal, 'search'>,
+) {
+  return async (gateway: string) => {
+    const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
+    const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
+    return { ...summaryOf(minutes), ...defined({ lastAt }), minutes }
   }
 }
 

@@ -64,6 +64,10 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       await run('approval list'),
       /^id +status +age +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: `trivium approval decide/,
     )
+    const [{ id }] = await json('approval list')
+    const shown = await run(`approval show ${id.slice(0, 6)}`)
+    assert.match(shown, new RegExp(`^id: ${id}\n[\\s\\S]*text: refund 5[\\s\\S]*decide ${id} --approve`))
+    assert.match(await run('approval show nothing'), /There is no approval nothing/)
     assert.match(
       await run('route pause rest --reason busy'),
       /^The route rest is paused\. .*trivium route resume rest.*busy\.\n$/,

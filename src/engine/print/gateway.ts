@@ -18,7 +18,7 @@ export function humanGateway(result: Json): string {
   const refusals = objectsIn(gateway.refusals).map(causeText)
   return [
     `${paint('bold', String(name))}  ${transport}${signed}`,
-    paragraph('', `${stateOfGateway(gateway)}${sinceText}`),
+    paragraph('', `${connectionOf(gateway)}${sinceText}`),
     ...(isJsonObject(pause) ? [pauseText(pause)] : []),
     paragraph('', trafficText(Object(gateway.traffic))),
     ...(refusals.length > 0 ? ['', ...refusals] : []),
@@ -27,6 +27,12 @@ export function humanGateway(result: Json): string {
     '',
     `(traffic of the last hour and refusals: in the memory of ${daemon})`,
   ].join('\n')
+}
+
+/** Whether it works: refusals and pauses, which began at another time, follow. */
+function connectionOf({ ok, detail, warning }: JsonObject): string {
+  const state = stateText(ok, 'ok', detail)
+  return warning === undefined ? state : `${state}, ${paint('yellow', 'warning')}: ${warning}`
 }
 
 /** The state of a gateway in a few words. */

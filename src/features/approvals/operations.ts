@@ -5,7 +5,7 @@ import { spoken } from '../../core/spoken.ts'
 /** `approval-…` */
 export const approvals = {
   list: closed({
-    id: optional('Only this one'),
+    id: spoken(optional('Only this one'), { id: 'approval' }),
     status: z
       .enum(['pending', 'approved', 'denied', 'expired'])
       .exactOptional()

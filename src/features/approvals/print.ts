@@ -1,6 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import type { Printers } from '../../core/readable.ts'
+import { fields, type Printers } from '../../core/readable.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
@@ -12,9 +12,11 @@ export const printers: Printers = {
 }
 
 /** `approval-list`. */
-function humanApprovals(result: Json): string {
+function humanApprovals(result: Json, { id }: JsonObject): string {
   const approvals = objectsIn(result)
-  if (approvals.length === 0) return 'No approvals.'
+  const [one] = approvals
+  if (id !== undefined) return one ? humanApproval(one) : `There is no approval ${id}.`
+  if (!one) return 'No approvals.'
   const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title, ...rest }) => [
     id,
     [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
@@ -26,9 +28,16 @@ function humanApprovals(result: Json): string {
   ])
   const list = table(['id', 'status', 'age', 'by', 'skill', 'title', 'arguments'], rows)
   const open = approvals.find(({ status }) => status === 'pending')
-  if (!open) return list
-  const decide = `Decide: \`trivium approval decide ${open.id} --approve\` (or --no-approve)`
-  return `${list}\n${paragraph('', decide)}`
+  return open ? `${list}\n${decideHint(open)}` : list
+}
+
+/** One request with all its arguments. */
+function humanApproval(approval: JsonObject): string {
+  return approval.status === 'pending' ? `${fields(approval)}\n\n${decideHint(approval)}` : fields(approval)
+}
+
+function decideHint({ id }: JsonObject): string {
+  return paragraph('', `Decide: \`trivium approval decide ${id} --approve\` (or --no-approve)`)
 }
 
 /** `approval-decide`. */

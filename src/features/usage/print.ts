@@ -3,6 +3,7 @@ import type { Printers } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
 import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
@@ -18,7 +19,8 @@ function humanCost(result: Json): string {
   const records = objectsIn(rows)
   const period = from === to ? String(from) : `${from} to ${to}`
   const listed = objectsIn(budgets).map(budgetLine)
-  const limits = listed.length > 0 ? ['', ...listed, BUDGETS_ARE_SET] : []
+  const limits =
+    listed.length > 0 ? ['', ...[...listed, BUDGETS_ARE_SET].map((line) => paragraph('', line))] : []
   if (records.length === 0) return [`No model was used (${period}).`, ...limits].join('\n')
   const cells = (row: JsonObject) => [
     row.name,
