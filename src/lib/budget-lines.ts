@@ -27,10 +27,12 @@ export function budgetLine({
     return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}`
   }
   const state =
-    until === undefined ? `${left} left` : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
+    until === undefined
+      ? `${amount(left)} left`
+      : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
   const reset =
     until === undefined && resetsAt !== undefined ? `; all of it is free again by ${minute(resetsAt)}` : ''
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}, ${state}${reset}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${reset}`
 }
 
 /** Where budgets are set. */
@@ -39,4 +41,8 @@ export const BUDGETS_ARE_SET =
 
 function minute(time: unknown): string {
   return `${new Date(Number(time)).toISOString().slice(0, 16)}Z`
+}
+
+function amount(value: unknown): string {
+  return Number(value).toLocaleString('en', { maximumFractionDigits: 4 })
 }
