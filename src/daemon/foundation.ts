@@ -85,7 +85,7 @@ export async function makeFoundation(options: DaemonOptions) {
     logs: sharedLogs ?? localLogs,
     longWork,
     /** Redelivers consumed events to groups. */
-    replay: createReplayEvents({ topics: store.topics, work: longWork, now }),
+    replay: createReplayEvents({ store, work: longWork, now }),
     audit: createAuditLog({ topics: store.topics, now, log }),
     /** Log lines of all daemons on a shared store. */
     sharedLogs,

@@ -2,6 +2,7 @@ import type { Services } from '../core/services.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
+import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import type { createPush } from '../features/push/push.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
@@ -37,7 +38,12 @@ export function skillServices(
     approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal),
     audit: base.audit.service,
     usage: skills.usage.service,
-    events: { ...roadServices.events, groups: withPushStates(roadServices.events.groups, push.service.list) },
+    events: {
+      ...roadServices.events,
+      groups: withPushStates(roadServices.events.groups, push.service.list),
+      replay: withPushFilter(roadServices.events.replay, push.matchOf),
+      seek: withPushFilter(roadServices.events.seek, push.matchOf),
+    },
     subscriptions: push.service,
     longJobs: base.longWork.service,
     people: people.service,

@@ -49,7 +49,7 @@ export function createEvents(deps: {
       return { id }
     },
     ...groups,
-    ...createGroupMoves(topics, deps.replay),
+    ...createGroupMoves(topics, deps.replay, settings),
     past,
     ...createShowEvent(topics),
     groups: (args) => listGroups({ topics, activity, past, skills: subscriptions.list, isLasting }, args),

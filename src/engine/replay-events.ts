@@ -2,10 +2,13 @@ import { z } from 'zod'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
+import { toJson } from '../core/json.ts'
+import { matchSchema, type RouteMatch } from '../core/match.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
+import { countWanted, createPageReader, type WantedCount, type WantedPage } from './replay-pages.ts'
 
 /** A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and `to`: event ids, both inclusive. */
 export type EventRange = {
@@ -15,18 +18,23 @@ export type EventRange = {
   to?: string | undefined
 }
 
-/** `subscription`: the push subscription to which the group belongs, if any. */
-export type ReplayTarget = { topic: string; group: string; subscription?: string; range: EventRange }
+/** `subscription`: the push subscription to which the group belongs, if any. `match`: its filter; it leaves out other events. */
+export type ReplayTarget = {
+  topic: string
+  group: string
+  match?: RouteMatch | undefined
+  subscription?: string
+  range: EventRange
+}
 
 export type ReplayEvents = ReturnType<typeof createReplayEvents>
 
 const KIND = 'replay'
-/** Events redelivered between two saves. */
-const STEP = 500
 
 const dataSchema = z.object({
   topic: z.string(),
   group: z.string(),
+  match: matchSchema.exactOptional(),
   /** Per partition: the last position that is done, and the last one of the range. */
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
   /** Number of redelivered events. */
@@ -40,21 +48,25 @@ type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
 /**
- * What a replay of a range would do. `events`: all retained events of the range; `redelivered`: those that the group has consumed,
- * which it gets again; `unread`: the others, which it gets anyway. The times of the first and the last one are Unix ms.
+ * What a replay of a range would do. `events`: all retained events of the range. `filtered` is absent without a filter. The times of the
+ * first and the last event are Unix ms.
  */
-export type ReplayCount = {
+export type ReplayCount = Omit<WantedCount, 'filtered'> & {
   events: number
-  redelivered: number
-  unread: number
+  filtered?: number
   firstAt?: number
   lastAt?: number
 }
 
 /** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
-export function createReplayEvents(deps: { topics: Topics; work: LongWork; now(): number }) {
-  const { topics, work, now } = deps
-  work.offer(replayKind(topics))
+export function createReplayEvents(deps: {
+  store: Pick<Store, 'topics' | 'journal'>
+  work: LongWork
+  now(): number
+}) {
+  const { store, work, now } = deps
+  const { topics } = store
+  work.offer(replayKind(store))
   const partsOf = (topic: string, range: EventRange) => {
     requireRange(range)
     const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition) => partition)
@@ -62,21 +74,21 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
   }
   return {
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
-    async begin({ topic, group, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
+    async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
-      const data: Data = { topic, group, parts, shown: 0, unread: 0, round: now() }
+      const data: Data = { topic, group, ...defined({ match }), parts, shown: 0, unread: 0, round: now() }
       const { since, until, from, to } = range
       const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
       const target = { topic, group, ...asked }
-      return work.begin({ kind: KIND, target, data, total: leftOf(parts) }, call)
+      return work.begin({ kind: KIND, target, data: toJson(data), total: leftOf(parts) }, call)
     },
     /**
-     * Counts the retained events of a range without a change. Events that were deleted from the middle of
-     * the topic count too. Throws as `begin` does.
+     * Counts the retained events of a range without a change. Without a filter, events that were deleted
+     * from the middle of the topic count too. Throws as `begin` does.
      */
-    async count({ topic, group, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
+    async count({ topic, group, match, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
       const parts = await partsOf(topic, range)
       const unread = await unreadOf(topics, topic, group, parts)
       const times = await Promise.all(
@@ -89,8 +101,10 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
       const known = times.flat().filter((time) => time !== undefined)
       if (known.length === 0) return { events: 0, redelivered: 0, unread: 0 }
       const events = leftOf(parts)
-      const counts = { events, redelivered: events - unread, unread }
-      return { ...counts, firstAt: Math.min(...known), lastAt: Math.max(...known) }
+      const counts = match
+        ? await countWanted(store, { topic, group, match }, parts)
+        : { redelivered: events - unread, unread }
+      return { events, ...counts, firstAt: Math.min(...known), lastAt: Math.max(...known) }
     },
   }
 }
@@ -154,18 +168,21 @@ async function boundary(
   return low
 }
 
-function replayKind(topics: Topics): WorkKind {
+function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {
   return {
     kind: KIND,
     async run(job, { save, signal }) {
       const data = dataSchema.parse(job.data)
+      const readPage = createPageReader(store, data)
       for (const [partition, part] of data.parts.entries()) {
         while (part.after < part.last) {
           signal.throwIfAborted()
-          const { redelivered, unread } = await redeliver(topics, data, part, partition)
+          const page = await readPage(part, partition)
+          const { redelivered, unread } = await redeliver(store.topics, data, page)
+          part.after = page.last
           data.shown += redelivered
           data.unread += unread
-          await save({ data, done: job.total - leftOf(data.parts) })
+          await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
         }
       }
       return { events: data.shown, unread: data.unread }
@@ -173,23 +190,15 @@ function replayKind(topics: Topics): WorkKind {
   }
 }
 
-/** Redelivers the next events of a part and advances its position. Unread ones are only counted. */
+/** Redelivers the wanted events of a page. Unread ones are only counted. */
 async function redeliver(
   topics: Topics,
   { topic, group, round }: Pick<Data, 'topic' | 'group' | 'round'>,
-  part: Data['parts'][number],
-  partition: number,
+  { wanted, unread }: WantedPage,
 ): Promise<{ redelivered: number; unread: number }> {
-  const max = Math.min(STEP, part.last - part.after)
-  const { items: found } = await topics.tail(topic, part.after, max, partition)
-  const wanted = found.filter(({ position }) => position <= part.last)
-  const isEnd = wanted.length === 0 || wanted.length < found.length
-  const last = isEnd ? part.last : (wanted.at(-1)?.position ?? part.last)
-  const unread = (await topics.unread(topic, group, { after: part.after, last, partition })) ?? 0
   const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id, round)))
   // Retention may have deleted an event, or somebody the group.
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
-  part.after = last
   const there = restored.filter(Boolean).length
   return { redelivered: Math.max(0, there - unread), unread: Math.min(there, unread) }
 }

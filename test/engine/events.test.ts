@@ -28,7 +28,7 @@ function eventsOn(store: Store) {
     bury: deliveries.bury,
     permit: async () => {},
     replay: createReplayEvents({
-      topics: store.topics,
+      store,
       work: createLongWork({ ...partsOf(store), store, owner: 'a' }),
       now: Date.now,
     }),

@@ -18,7 +18,7 @@ async function stage(t: TestContext, store: Store) {
     ...parts,
     groupSettings: () => ({ maxDeliveries: 1 }),
     permit: async () => {},
-    replay: createReplayEvents({ topics: store.topics, work, now: Date.now }),
+    replay: createReplayEvents({ store, work, now: Date.now }),
   })
   begin(t, deliveries)
   await events.subscribe({ ...GROUP, replay: false }, callOf())

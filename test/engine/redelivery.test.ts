@@ -39,7 +39,7 @@ async function subscribeSkill(t: TestContext, store: Store, topic: string) {
     )
   const work = createLongWork({ store, owner: 'a', log, now: Date.now })
   cleanup(t, () => work.stop())
-  const replay = createReplayEvents({ topics: store.topics, work, now: Date.now })
+  const replay = createReplayEvents({ store, work, now: Date.now })
   await store.topics.subscribe(topic, GROUP, 'now')
   await subscriptions.add({ topic, group: GROUP, ref: 'book', by: { kind: 'cli' } })
   return {

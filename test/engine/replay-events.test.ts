@@ -4,10 +4,12 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { MESSAGE_TOPIC } from '../../src/core/event.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { LongJob } from '../../src/core/long-job.ts'
+import { matchSchema } from '../../src/core/match.ts'
 import { timeOf } from '../../src/core/message-id.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createLongWork, type WorkKind } from '../../src/engine/long-work.ts'
 import { createReplayEvents, type EventRange } from '../../src/engine/replay-events.ts'
+import { countWanted } from '../../src/engine/replay-pages.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
@@ -26,7 +28,7 @@ function daemonOn(t: TestContext, store: Store, owner: string) {
       const job = await show(id)
       return job.state === 'running' ? undefined : job
     }, `the end of ${id}`)
-  return { ...work, show, ended, replay: createReplayEvents({ topics: store.topics, work, now: Date.now }) }
+  return { ...work, show, ended, replay: createReplayEvents({ store, work, now: Date.now }) }
 }
 
 /** Adds `count` events and consumes them with the group `analytics`. Returns their ids, oldest first. */
@@ -40,6 +42,13 @@ async function addConsumed(store: Store, topic: string, count: number): Promise<
   const ids = await read(store, topic)
   assert.equal(ids.length, count)
   return ids
+}
+
+/** Adds three events that the group does not read, one of which is like the second of `addConsumed`. */
+async function addMixed(store: Store, topic: string): Promise<void> {
+  for (const n of [1, 8, 9])
+    if (topic === MESSAGE_TOPIC) await store.journal.accept([newMessage({ text: `m${n}` })])
+    else await store.topics.publish(topic, [{ type: 'order', source: 'test', data: { n } }])
 }
 
 /** Consumes all events that the group can see. Returns their ids. */
@@ -146,6 +155,33 @@ for (const { kind, place, open } of storeKinds()) {
       )
       assert.deepEqual((await daemon.ended(job.id)).result, { events: 2, unread: 4 })
       assert.partialDeepStrictEqual(await count(), { redelivered: 0, unread: 6 })
+    })
+
+    for (const topic of [MESSAGE_TOPIC, 'orders']) {
+      test(`counts and redelivers only the events of ${topic} that the filter of the group wants`, async (t) => {
+        const store = await open(t, await place(t))
+        const daemon = daemonOn(t, store, 'a')
+        const ids = await addConsumed(store, topic, 6)
+        const wanted = topic === MESSAGE_TOPIC ? { text: '/^m[1-3]$/' } : { 'data.n': ['1', '2', '3'] }
+        const match = matchSchema.parse(wanted)
+        await addMixed(store, topic)
+        const target = { topic, group: 'analytics', match, range: {} }
+        const counts = { events: 9, redelivered: 3, unread: 1, filtered: 5 }
+        assert.partialDeepStrictEqual(await daemon.replay.count(target), counts)
+        const job = await daemon.replay.begin(target, BY)
+        assert.deepEqual((await daemon.ended(job.id)).result, { events: 3, unread: 1 })
+        const rest = (await read(store, topic)).filter((id) => ids.includes(id))
+        assert.deepEqual(rest, ids.slice(1, 4))
+      })
+    }
+
+    test('a count with a filter that takes too long says so', async (t) => {
+      const store = await open(t, await place(t))
+      await addConsumed(store, 'orders', 6)
+      const group = { topic: 'orders', group: 'analytics', match: matchSchema.parse({ event: 'order' }) }
+      const count = (time: number) => countWanted(store, group, [{ after: 0, last: 6 }], time)
+      assert.deepEqual(await count(0), { redelivered: 0, unread: 0, filtered: 0, more: true })
+      assert.deepEqual(await count(60_000), { redelivered: 6, unread: 0, filtered: 0 })
     })
 
     test('refuses an unknown group and a range that ends before it begins', async (t) => {

@@ -39,7 +39,7 @@ export async function startPush(
   const log = createMemoryLog()
   const work = createLongWork({ store, owner, log, now })
   cleanup(t, () => work.stop())
-  const replay = createReplayEvents({ topics: store.topics, work, now: Date.now })
+  const replay = createReplayEvents({ store, work, now: Date.now })
   const push = createPush({
     store,
     replay,

@@ -29,10 +29,14 @@ export async function replayEvent({ topic, name, id, push }) {
   const skill = push ? 'subscription-replay' : 'event-replay'
   const of = { ...(push ? { name } : { topic, queue: name }), from: id, to: id }
   await act(async () => {
-    const { events, redelivered } = await invoke(skill, { ...of, dryRun: true })
+    const { events, redelivered, filtered = 0 } = await invoke(skill, { ...of, dryRun: true })
     const title = `Deliver this event to ${name} again?`
     const isReady = signal(redelivered > 0)
-    const why = events === 0 ? GONE : `${name} has not read it yet: it comes anyway, once.`
+    const unread =
+      filtered > 0
+        ? `The filter of ${name} leaves it out.`
+        : `${name} has not read it yet: it comes anyway, once.`
+    const why = events === 0 ? GONE : unread
     const body = redelivered > 0 ? effectOf(push) : why
     if (!(await ask({ title, body, action: 'Deliver again', isReady }))) return undefined
     await invoke(skill, of)
@@ -52,16 +56,17 @@ function effectOf(push) {
 export async function skipGroup({ topic, group }) {
   const of = { topic, queue: group, to: 'now' }
   await act(async () => {
-    const { skipped } = await invoke('event-seek', { ...of, dryRun: true })
+    const { skipped, more = false } = await invoke('event-seek', { ...of, dryRun: true })
+    const atLeast = more ? 'At least ' : ''
     const isYes = await ask({
       title: `Skip what ${group} has not read of ${topic}?`,
       body:
-        skipped > 0
-          ? `${count(skipped, 'event')} will never be read by it. Other groups keep theirs.`
+        skipped > 0 || more
+          ? `${atLeast}${count(skipped, 'event')} will never be read by it. Other groups keep theirs.`
           : 'Nothing to skip: it has read everything.',
-      action: skipped > 0 ? `Skip ${count(skipped, 'event')}` : 'Skip',
+      action: skipped > 0 && !more ? `Skip ${count(skipped, 'event')}` : 'Skip',
       danger: true,
-      isReady: signal(skipped > 0),
+      isReady: signal(skipped > 0 || more),
     })
     if (!isYes) return undefined
     await invoke('event-seek', of)

@@ -21,7 +21,10 @@ export async function replayRange({ skill, of, title, effect }) {
   /** The range in the dialog, and its counts; undefined while they are unknown. */
   const range = signal(timeRangeIn('1h'))
   const counts = signal()
-  const isReady = computed(() => range.value !== undefined && (counts.value?.redelivered ?? 0) > 0)
+  const isReady = computed(() => {
+    const { redelivered = 0, more = false } = counts.value ?? {}
+    return range.value !== undefined && (redelivered > 0 || more)
+  })
   const body = html`<p>${effect} It runs as a job that goes on when this page is closed.</p>
     <${RangeField} ...${{ skill, of, range, counts }} />`
   if (!(await ask({ title, body, action: html`<${Action} counts=${counts} />`, isReady }))) return
@@ -34,7 +37,8 @@ export async function replayRange({ skill, of, title, effect }) {
 
 /** The label of the button. */
 function Action({ counts }) {
-  const { redelivered = 0 } = counts.value ?? {}
+  const { redelivered = 0, more } = counts.value ?? {}
+  if (more) return 'Replay the range'
   return redelivered > 0 ? `Replay ${count(redelivered, 'event')}` : 'Replay'
 }
 
@@ -70,7 +74,7 @@ function RangeField({ skill, of, range, counts }) {
 
 /** What the range has, in words: how many events come again, and why not the others. */
 function found(words, { error, ...counts }) {
-  const { events, redelivered, firstAt, lastAt } = counts
+  const { events, redelivered, firstAt, lastAt, more } = counts
   const asked = timeRangeIn(words)
   if (asked === undefined) return html`<span class="error">This is no range of time.</span>`
   if (error) return html`<span class="error">${error.message}</span>`
@@ -79,15 +83,17 @@ function found(words, { error, ...counts }) {
   if (events === 0) return html`<b>No events</b> are kept of that time. ${span}`
   const times = `${shown(firstAt)} to ${shown(lastAt)}`
   const again =
-    redelivered === 0
+    redelivered === 0 && !more
       ? html`<b>Nothing to replay.</b> ${count(events, 'event')} from ${times}`
-      : html`<b>${count(redelivered, 'event')}</b> of ${events.toLocaleString('en')}, from ${times}`
+      : html`<b>${more ? 'At least ' : ''}${count(redelivered, 'event')}</b> of ${events.toLocaleString('en')}, from ${times}`
   return html`${again}<${Others} ...${counts} />`
 }
 
 /** The events of the range that a replay does not deliver again, or delivers twice. */
-function Others({ unread, queued = 0 }) {
-  return html`${unread > 0 && html`<br /><span class="dim">${count(unread, 'event')} not read yet: delivered anyway, once.</span>`}
+function Others({ redelivered, unread, filtered = 0, queued = 0, more }) {
+  return html`${filtered > 0 && html`<br /><span class="dim">${count(filtered, 'event')} left out by its filter.</span>`}
+    ${more && html`<br /><span class="dim">Only the oldest ${count(redelivered + unread + filtered, 'event')} were compared with the filter.</span>`}
+    ${unread > 0 && html`<br /><span class="dim">${count(unread, 'event')} not read yet: delivered anyway, once.</span>`}
     ${queued > 0 && html`<br /><span class="warn-text">${count(queued, 'event')} waiting for an attempt: those in the range are sent twice.</span>`}`
 }
 

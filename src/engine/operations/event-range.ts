@@ -15,5 +15,7 @@ export const replayArguments = {
   dryRun: z
     .boolean()
     .default(false)
-    .describe('Only count: `redelivered` events come again, `unread` ones come anyway'),
+    .describe(
+      'Only count: `redelivered` come again, `unread` come anyway, `filtered` do not match. `more`: count was cut',
+    ),
 }

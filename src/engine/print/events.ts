@@ -30,11 +30,11 @@ function humanEvents(found: Json): string {
 
 /** `event-seek`. */
 function humanSeek(result: Json): string {
-  const { dryRun, redelivered, skipped } = Object(result)
+  const { dryRun, redelivered, skipped, more } = Object(result)
   if (!dryRun) return 'The group was moved.'
   const isSkip = Number(skipped) > 0
   const many = counted(Number(isSkip ? skipped : redelivered), 'event')
-  return `${many} would be ${isSkip ? 'skipped' : 'delivered again'}. Without --dry-run, the group is moved.`
+  return `${more ? 'At least ' : ''}${many} would be ${isSkip ? 'skipped' : 'delivered again'}. Without --dry-run, the group is moved.`
 }
 
 /** `event-groups`. */

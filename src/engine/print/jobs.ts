@@ -36,18 +36,31 @@ export function humanStartedJob(result: Json): string {
 }
 
 /** The dry run of a replay. */
-function humanCount({ events, redelivered, unread, queued, firstAt, lastAt }: JsonObject): string {
+function humanCount(counts: JsonObject): string {
+  const { events, redelivered, more } = counts
   if (typeof events !== 'number') return 'No job was started.'
   if (events === 0) return 'Nothing is retained of that time: no event would be delivered again.'
-  const times = `from ${secondOf(firstAt)} to ${secondOf(lastAt)}`
-  const anyway = Number(unread) > 0 && ` ${counted(Number(unread), 'event')} not read yet: delivered anyway.`
-  const twice =
-    Number(queued) > 0 &&
-    ` ${counted(Number(queued), 'event')} waiting for an attempt: those in the range are sent twice.`
-  const more = [anyway, twice].filter(Boolean).join('')
-  if (redelivered === 0) return `${counted(events, 'event')}, ${times}. None would be delivered again.${more}`
-  const again = `${counted(Number(redelivered), 'event')} would be delivered again`
-  return `${again}, of ${events} ${times}.${more} Without --dry-run, they are.`
+  const times = `from ${secondOf(counts.firstAt)} to ${secondOf(counts.lastAt)}`
+  const others = othersOf(counts)
+  if (redelivered === 0 && more !== true)
+    return `${counted(events, 'event')}, ${times}. None would be delivered again.${others}`
+  const atLeast = more === true ? 'At least ' : ''
+  const again = `${atLeast}${counted(Number(redelivered), 'event')} would be delivered again`
+  return `${again}, of ${events} ${times}.${others} Without --dry-run, they are.`
+}
+
+/** The events of the range that would not be delivered again, or twice. */
+function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): string {
+  const [anyway, outside, twice] = [unread, filtered, queued].map((value) => Number(value ?? 0))
+  const examined = Number(redelivered) + Number(anyway) + Number(outside)
+  return [
+    outside && ` ${counted(outside, 'event does', 'events do')} not match its filter.`,
+    more === true && ` Only the oldest ${examined} were compared with the filter.`,
+    anyway && ` ${counted(anyway, 'event')} not read yet: delivered anyway.`,
+    twice && ` ${counted(twice, 'event')} waiting for an attempt: those in the range are sent twice.`,
+  ]
+    .filter(Boolean)
+    .join('')
 }
 
 function humanBegun(job: JsonObject): string {

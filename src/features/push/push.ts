@@ -77,19 +77,22 @@ export function createPush(deps: PushDeps) {
     },
     async replay({ name, dryRun, ...range }, call) {
       const { topic, subscription } = find(name)
+      const target = { topic, group: name, match: subscription.match, range }
       if (dryRun) {
         const [info] = await list([subscription])
-        const counts = await deps.replay.count({ topic, group: name, range })
-        return { ...counts, queued: info?.queued ?? 0, dryRun }
+        return { ...(await deps.replay.count(target)), queued: info?.queued ?? 0, dryRun }
       }
       await store.topics.subscribe(topic, name, 'now')
-      const job = await deps.replay.begin({ topic, group: name, subscription: name, range }, call)
+      const job = await deps.replay.begin({ ...target, subscription: name }, call)
       return { ok: true, job }
     },
   } satisfies ServiceOf<typeof operations.subscriptions>
 
   return {
     service,
+    /** The filter of the subscription that reads a topic as a group, if any. */
+    matchOf: (topic: string, group: string) =>
+      all().find((each) => each.name === group && each.topic === topic)?.match,
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
     /**
      * Applies the subscriptions of the file, in addition to those of calls. Resolves once their

@@ -1,0 +1,85 @@
+import type { Event } from '../core/event.ts'
+import type { RouteMatch } from '../core/match.ts'
+import type { PlacedEvent, Store } from '../core/store.ts'
+import { createEventFilter } from './event-filter.ts'
+
+type Topics = Store['topics']
+type Group = { topic: string; group: string; match?: RouteMatch | undefined }
+/** The last position that is done, and the last one of the range. */
+type Part = { after: number; last: number }
+type Journal = Pick<Store['journal'], 'get'>
+
+/** Events read at a time. */
+const PAGE = 500
+/** Maximum time (ms) of a count with a filter. */
+const COUNT_TIME = 2_000
+
+/**
+ * The events of a range for a group with a filter. `redelivered`: those that it has consumed and gets again; `unread`: those that it gets
+ * anyway; `filtered`: those that its filter leaves out. `more`: the count took too long, and later events are not counted.
+ */
+export type WantedCount = { redelivered: number; unread: number; filtered: number; more?: true }
+
+/** The next events of a part that the group wants. `last`: the position up to which they reach. */
+export type WantedPage = { wanted: PlacedEvent[]; unread: number; filtered: number; last: number }
+
+/** Counts the events of all parts that a group with a filter wants, for at most `time` ms. */
+export async function countWanted(
+  deps: { topics: Topics; journal: Journal },
+  group: Group,
+  parts: readonly Part[],
+  time = COUNT_TIME,
+): Promise<WantedCount> {
+  const readPage = createPageReader(deps, group)
+  const deadline = performance.now() + time
+  const counts: WantedCount = { redelivered: 0, unread: 0, filtered: 0 }
+  for (const [partition, { after, last }] of parts.entries()) {
+    let done = after
+    while (done < last) {
+      if (performance.now() >= deadline) return { ...counts, more: true }
+      const page = await readPage({ after: done, last }, partition)
+      counts.redelivered += page.wanted.length - page.unread
+      counts.unread += page.unread
+      counts.filtered += page.filtered
+      done = page.last
+    }
+  }
+  return counts
+}
+
+/** Returns the function that reads the next page of a part. */
+export function createPageReader({ topics, journal }: { topics: Topics; journal: Journal }, group: Group) {
+  const { topic, match } = group
+  const isWanted = match ? createEventFilter(match, journal) : async (_: Event) => true
+  return async (part: Part, partition: number): Promise<WantedPage> => {
+    const max = Math.min(PAGE, part.last - part.after)
+    const { items } = await topics.tail(topic, part.after, max, partition)
+    const found = items.filter(({ position }) => position <= part.last)
+    const isEnd = found.length === 0 || found.length < items.length
+    const last = isEnd ? part.last : (found.at(-1)?.position ?? part.last)
+    const answers = await Promise.all(found.map(({ event }) => isWanted(event)))
+    const wanted = found.filter((_, at) => answers[at])
+    const unread = await unreadAmong(topics, group, { after: part.after, last, partition }, wanted)
+    return { wanted, unread, filtered: found.length - wanted.length, last }
+  }
+}
+
+/** The number of events of a page that the group has not consumed. Asks for single events only where both kinds are mixed. */
+async function unreadAmong(
+  topics: Topics,
+  { topic, group }: Group,
+  page: Part & { partition: number },
+  events: readonly PlacedEvent[],
+): Promise<number> {
+  const unread = (await topics.unread(topic, group, page)) ?? 0
+  const size = page.last - page.after
+  if (unread === 0 || events.length === 0) return 0
+  if (unread >= size || events.length === size) return Math.min(events.length, unread)
+  const { partition } = page
+  const counts = await Promise.all(
+    events.map(({ position }) =>
+      topics.unread(topic, group, { after: position - 1, last: position, partition }),
+    ),
+  )
+  return counts.reduce<number>((sum, count = 0) => sum + count, 0)
+}
