@@ -36,7 +36,9 @@ const DAEMON_FLAGS = [
 // later buffers leave gaps in the heap.
 process.env.MALLOC_ARENA_MAX ??= '2'
 process.env.MALLOC_MMAP_THRESHOLD_ ??= String(128 * 1024)
-const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
+const isDaemon =
+  commandIn(process.argv.slice(2)) === 'start' &&
+  !process.execArgv.some((flag) => flag.includes('semi-space'))
 
 // Scripts ask for the version often, and loading the commands takes longer than Node's own start.
 const asksVersion = process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2] ?? '')
@@ -57,4 +59,11 @@ if (asksVersion) {
     `Trivium needs Node 24 or newer; this is ${process.versions.node}. In a clone, run \`npm start\` once.`,
   )
   process.exit(2)
+}
+
+/** The first word that is neither a global option nor its value. */
+function commandIn(words) {
+  const [first, ...others] = words
+  if (!first?.startsWith('-')) return first
+  return commandIn(['--config', '--data-dir'].includes(first) ? others.slice(1) : others)
 }
