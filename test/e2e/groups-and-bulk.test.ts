@@ -51,7 +51,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.partialDeepStrictEqual(read.readers, [{ events: 2 }])
       assert.ok(read.oldestAt >= behind.oldestAt)
       assert.match(read.readers[0].name, /^http /)
-      assert.match((await site.run(['event-groups'])).out, /orders +audit +1 /)
+      assert.match((await site.run(['event-groups'])).out, /orders +audit +reading +1 /)
     })
 
     test('a bulk retry of dead letters survives a kill, and runs every message', async () => {
