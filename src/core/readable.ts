@@ -10,7 +10,7 @@ export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) 
 const MAX_COLUMNS = 8
 const MAX_CELL = 60
 /** Names of fields that contain a time in Unix ms. */
-const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$/
+const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$|Since$/
 /** Numbers above this (Unix ms, in 2001) are times, not counts. */
 const EARLIEST_TIME = 1e12
 

@@ -73,6 +73,11 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       /^The route rest is paused\. .*trivium route resume rest.*busy\.\n$/,
     )
     assert.match(await run('pause list'), /rest .*it is resumed .*busy/)
+    assert.match(
+      await run('route show rest'),
+      /^name: rest\n[\s\S]*to: echo\n[\s\S]*paused:[\s\S]*reason: busy$/m,
+    )
+    assert.match((await site.run(['route', 'show', 'rets'])).err, /no route rets|rets.*Did you mean rest/)
     assert.equal(await run('route resume rest'), 'The route rest is no longer paused.\n')
     assert.equal(await run('route resume rest'), 'The route rest was not paused.\n')
     assert.match(

@@ -4,8 +4,9 @@ import { transports } from '../../../transports/registry.ts'
 import { type Config, readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { type Json, toJson } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
+import { fields } from '../../core/readable.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
 import { messages } from '../../engine/operations/messages.ts'
 import { humanReplay } from '../../engine/print/messages.ts'
@@ -14,6 +15,7 @@ import { pauses } from '../../features/pauses/operations.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
+import { didYouMean } from '../../lib/nearest.ts'
 import { sentencesInWidth } from '../../lib/paragraph.ts'
 import { shownPath } from '../../lib/shown-path.ts'
 import { nounOf } from '../../runtime/own-middleware.ts'
@@ -27,7 +29,7 @@ import { fullId } from '../short-ids.ts'
 import { humanResult } from '../skill-output.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium route list|check|explain|replay`. */
+/** `trivium route list|show|check|explain|replay`. */
 export const addRoute: AddCommand = (program, context) => {
   const command = program
     .command('route')
@@ -41,6 +43,18 @@ export const addRoute: AddCommand = (program, context) => {
     args: pauses['route-list'],
     human: (routes, args) => humanResult('route-list', routes, args, true),
   })
+
+  command
+    .command('show')
+    .description('one route: what it matches and runs, and its pause')
+    .argument('<route>', 'the name of the route')
+    .action((name: string) =>
+      ask(
+        context,
+        async (daemon) => routeNamed(name, objectsIn(await daemon.invoke('route-list', {}))),
+        (route) => fields(Object(route)),
+      ),
+    )
 
   command
     .command('check')
@@ -74,6 +88,15 @@ export const addRoute: AddCommand = (program, context) => {
     .command('replay')
     .description('route unrouted messages again, with the current routes of the running daemon')
   runsOperation(replay, context, { operation: 'message-replay', args: messages.replay, human: humanReplay })
+}
+
+/** The route with a name. Throws `not_found`. */
+function routeNamed(name: string, routes: readonly JsonObject[]): JsonObject {
+  const found = routes.find((route) => route.name === name)
+  const names = routes.map((route) => String(route.name))
+  const hint = didYouMean(name, names) || ' `trivium route list` lists them.'
+  if (!found) throw new TriviumError('not_found', { path: `route ${name}`, hint })
+  return found
 }
 
 /** The problems, and what is right: at the end, where it is seen. */

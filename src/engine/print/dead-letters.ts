@@ -68,7 +68,10 @@ export function humanLetter(result: Json): string {
     ...head
   } = Object(message)
   return [
-    `${paint('bold', String(id))}  ${queue}, route ${group}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+    paragraph(
+      '',
+      `${paint('bold', String(id))}  ${queue}, route ${group}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+    ),
     `lane ${lane}`,
     '',
     table(['attempt', 'time', 'code', 'error'], attempts),

@@ -12,26 +12,27 @@ import { causeText } from './refusals.ts'
 /** `gateway-show`: the state of a gateway, its traffic, then what is wrong and its last checks. */
 export function humanGateway(result: Json): string {
   const gateway: JsonObject = Object(result)
-  const { name, transport, scheme, since, pause, daemon } = gateway
+  const { name, transport, scheme, pause, daemon } = gateway
   const signed = scheme === undefined ? '' : `, verified by ${scheme}`
-  const sinceText = since === undefined ? '' : `, since ${timeOf(since)} (${age(since)})`
   const refusals = objectsIn(gateway.refusals).map(causeText)
   return [
     `${paint('bold', String(name))}  ${transport}${signed}`,
-    paragraph('', `${connectionOf(gateway)}${sinceText}`),
+    paragraph('', connectionOf(gateway)),
     ...(isJsonObject(pause) ? [pauseText(pause)] : []),
     paragraph('', trafficText(Object(gateway.traffic))),
     ...(refusals.length > 0 ? ['', ...refusals] : []),
     '',
     checksText(gateway.checks),
     '',
-    `(traffic of the last hour and refusals: in the memory of ${daemon})`,
+    paragraph('', `(traffic of the last hour and refusals: in the memory of ${daemon})`),
   ].join('\n')
 }
 
 /** Whether it works: refusals and pauses, which began at another time, follow. */
-function connectionOf({ ok, detail, warning }: JsonObject): string {
-  const state = stateText(ok, 'ok', detail)
+function connectionOf({ ok, since, detail, warning }: JsonObject): string {
+  const sinceText = since === undefined ? '' : ` since ${timeOf(since)} (${age(since)})`
+  const detailText = detail === undefined ? '' : `: ${detail}`
+  const state = `${stateText(ok, 'ok', undefined)}${sinceText}${detailText}`
   return warning === undefined ? state : `${state}, ${paint('yellow', 'warning')}: ${warning}`
 }
 
