@@ -135,6 +135,17 @@ function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
 }
 
 /**
+ * The text of a field of a form: undefined for other content types, and unless the field is there once. With
+ * `body: form.NAME`, the body is the JSON in this text.
+ */
+export function fieldOfForm(contentType: string | undefined, raw: Buffer, name: string): string | undefined {
+  const { kind, charset } = readContentType(contentType)
+  if (kind !== 'form') return undefined
+  const values = pairsIn(raw, decodeText(raw, charset), charset).filter(([one]) => one === name)
+  return values.length === 1 ? values[0]?.[1] : undefined
+}
+
+/**
  * The fields of a form. Escaped bytes that are not UTF-8 are in the charset that a field of the form
  * names (PayPal, HTML), or in `charset`.
  */

@@ -4,7 +4,7 @@ import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
 import { anyPublicKey, keyOfSecret } from '../keys.ts'
-import { type BodyOption, decodeBody } from './decode-body.ts'
+import { type BodyOption, decodeBody, fieldOfForm } from './decode-body.ts'
 import { createHttpSignatureVerifier } from './http-signature.ts'
 import { createJwtCheck } from './jwt.ts'
 import { createPaypalVerifier, PAYPAL } from './paypal.ts'
@@ -124,17 +124,22 @@ function noAddress(gateway: string): TriviumError {
 
 /**
  * Creates a function that reads fields of a body, decoded on first use: the first of several paths
- * that leads to a text, number or boolean. Compressed bodies are not read, because their content
- * could differ from what was signed.
+ * that leads to a text, number or boolean. With `body: form.NAME`, the path `NAME` is the field itself, as
+ * it was sent. Compressed bodies are not read, because their content could differ from what was signed.
  */
 function fieldReader(
   { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
   as: BodyOption | undefined,
 ): NonNullable<Signed['field']> {
+  const type = headers['content-type']
+  const name = as?.startsWith('form.') ? as.slice('form.'.length) : undefined
   let body: Json | undefined
-  let isRead = isCompressed(headers['content-encoding'])
+  const isUnreadable = isCompressed(headers['content-encoding'])
+  let isRead = isUnreadable
   return (paths) => {
-    if (!isRead) body = decodeBody(headers['content-type'], raw, as).body
+    const sent = paths === name && !isUnreadable ? fieldOfForm(type, raw, name) : undefined
+    if (sent !== undefined) return sent
+    if (!isRead) body = decodeBody(type, raw, as).body
     isRead = true
     for (const path of paths.split(' ')) {
       const value = pathGet(body, path)

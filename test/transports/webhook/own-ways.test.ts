@@ -85,6 +85,25 @@ describe('JSON in a field of a form', () => {
     assert.deepEqual(store.messages.at(-1)?.data.body, { hello: 'ping' })
   })
 
+  test('can be signed as it was sent, and nothing else in the delivery passes for it', async () => {
+    const { post, store } = await startWebhook({
+      body: 'form.mandrill_events',
+      verify: { scheme: 'hmac', header: 'x-sign', template: '{body.mandrill_events}', secret: 'key' },
+    })
+    const text = '[{"event": "send"}]'
+    const proof = { 'x-sign': createHmac('sha256', 'key').update(text).digest('hex') }
+    const form = { ...proof, 'content-type': 'application/x-www-form-urlencoded' }
+    const field = new URLSearchParams({ mandrill_events: text }).toString()
+    const evil = new URLSearchParams({ mandrill_events: '[{"event":"evil"}]' }).toString()
+    const payload = new URLSearchParams({ payload: JSON.stringify({ mandrill_events: text }) }).toString()
+    assert.equal((await post(field, form)).status, 202)
+    for (const body of [evil, `${field}&${evil}`, `${evil}&${field}`, `${payload}&${evil}`])
+      assert.equal((await post(body, form)).status, 401, body)
+    const asJson = await post(JSON.stringify({ a: `&${field}&` }), { ...json, ...proof })
+    assert.equal(asJson.status, 401)
+    assert.equal(store.messages.length, 1)
+  })
+
   test('may contain the signature', async () => {
     const { hook, last } = await startWebhook({
       body: 'form.json',

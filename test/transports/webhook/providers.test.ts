@@ -6,6 +6,8 @@ import { after, before, describe, mock, test } from 'node:test'
 import { parse } from 'yaml'
 import { parseJson } from '../../../src/core/json.ts'
 import { valueAt } from '../../../transports/deliveries/pointers.ts'
+import type { Preset } from '../../../transports/deliveries/preset.ts'
+import { PRESETS } from '../../../transports/deliveries/presets.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
@@ -33,8 +35,11 @@ type Row = {
   hasSecret: boolean
   key: string
   also: string
+  isVerified: boolean
   more: object
 }
+
+const NOT_VERIFIED = 'not verified'
 
 const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 /** The default keys of the presets. Providers that are not here send no id. */
@@ -80,7 +85,8 @@ const rowOf = (sample: string) => sample.split(' / ')[0]
 
 const names = Object.keys(SAMPLES)
 const presets = tableBelow('Presets').flatMap(([provider = '', verify = '', secret = '', also = '']) => {
-  const row = { verify: verifyIn(provider, verify), hasSecret: secret !== 'none', also, more: {} }
+  const isVerified = also !== NOT_VERIFIED
+  const row = { verify: verifyIn(provider, verify), hasSecret: secret !== 'none', also, isVerified, more: {} }
   // A row without a sample stays, so that a test fails.
   const samples = names.filter((name) => rowOf(name) === provider)
   return (samples.length === 0 ? [provider] : samples).map((name): Row => {
@@ -89,7 +95,7 @@ const presets = tableBelow('Presets').flatMap(([provider = '', verify = '', secr
   })
 })
 const recipes = tableBelow('Recipes').map(([provider = '', verify = '', secret = '', cell = '']): Row => {
-  const [key = '', more] = cell.split('; ')
+  const [key = '', more] = cell.split('; ').filter((part) => part !== NOT_VERIFIED)
   const also = more === undefined ? '–' : `answers ${more}`
   const options = more === undefined ? {} : parse(more.replaceAll('`', ''))
   return {
@@ -98,6 +104,7 @@ const recipes = tableBelow('Recipes').map(([provider = '', verify = '', secret =
     hasSecret: secret !== 'none',
     key,
     also,
+    isVerified: !cell.endsWith(NOT_VERIFIED),
     more: options,
   }
 })
@@ -126,7 +133,7 @@ function verifyIn(provider: string, cell: string): Record<string, unknown> {
 
 /** The `verify` of a gateway in the section of a provider, without its secret. */
 function verifyBelow(provider: string): Record<string, unknown> {
-  const [, section = ''] = guide.split(`\n## ${provider}\n`)
+  const [, section = ''] = guide.split(`\n### ${provider}\n`)
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
   const gateways: Record<string, { verify: Record<string, unknown> }> = parse(yaml).gateways
   const { secret: _, ...verify } = gateways[provider.toLowerCase()]?.verify ?? {}
@@ -165,6 +172,25 @@ async function start({ verify, hasSecret, key, more }: Row, sample: Sample) {
   }
   return { ...hook, at, type, post }
 }
+
+test('the table of events and senders agrees with the presets', () => {
+  const pathsOf = (cell: string) => cell.replaceAll(/[`,]/g, '')
+  const written = tableBelow('Event and sender').filter(([name]) => name !== 'preset')
+  const presetsOf: Record<string, Preset> = PRESETS
+  const own = Object.entries(presetsOf).filter(
+    ([, { event, from }]) => event !== undefined || from !== undefined,
+  )
+  assert.deepEqual(
+    written.map(([name = '']) => pathsOf(name)),
+    own.map(([name]) => name).sort(),
+  )
+  for (const [name = '', ...cells] of written) {
+    const { event, from } = presetsOf[pathsOf(name)] ?? {}
+    // Some are functions, which the table describes.
+    for (const [at, pointers = 'found'] of [event, from].entries())
+      if (typeof pointers === 'string') assert.equal(pathsOf(cells[at] ?? ''), pointers, name)
+  }
+})
 
 test('the gateways in the snippets of the webhook guides are valid', () => {
   const guides = ['webhook', 'webhook-in-depth'].map((page) =>
@@ -220,9 +246,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       const hasNoId = row.key === 'none' || row.key.startsWith('hash of ')
       assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
       const count = store.messages.length
-      // These sign a token or a few fields, which do not name the sender.
-      const isPartial = /^(Adyen|DingTalk|Mailgun|Midtrans|PayPal|Wompi)/.test(row.provider)
-      assert.equal(message?.from.verified, isPartial ? undefined : true)
+      assert.equal(message?.from.verified, row.isVerified ? true : undefined, 'the mark "not verified"')
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
         assert.equal(store.messages.length, count)

@@ -1,0 +1,292 @@
+// The table "More providers" of docs/webhook-providers.md: every gateway accepts a delivery as its provider signs it, and refuses
+// one without a signature.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { SignJWT } from 'jose'
+import { parse } from 'yaml'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
+import { startWebhook } from './harness.ts'
+import { ADDRESS, FORM, hmac, NOW, SECRET, seconds } from './providers/sample.ts'
+
+type Delivery = { body: string; headers?: Record<string, string>; query?: string }
+type Sample = {
+  /** The secret as the provider shows it. Default: `SECRET`. */
+  secret?: string
+  delivery: Delivery | Promise<Delivery>
+  /** The check before the first delivery, and its answer. */
+  challenge?: Partial<Delivery> & { answer: string; header?: [name: string, value: string] }
+}
+
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const ed = generateKeyPairSync('ed25519')
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const pem = (keys: { publicKey: KeyObject }) => String(keys.publicKey.export({ type: 'spki', format: 'pem' }))
+
+const event = JSON.stringify({ id: 'e-1', type: 'created' })
+const list = (...items: object[]) => JSON.stringify(items)
+const code = { query: `?code=${SECRET}` }
+const alerts = JSON.stringify({ alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-11-28' }] })
+const lines = '{"ClientIP":"192.0.2.1"}\n{"ClientIP":"192.0.2.2"}\n'
+const signed = (header: string, body = event): Sample => ({
+  delivery: { body, headers: { [header]: hmac(body) } },
+})
+const time = seconds(NOW)
+const oneHook = { event_time: '1795860000', event_type: 'signature_request_sent' }
+const mandrill = JSON.stringify([{ event: 'send', _id: 'm1', msg: { email: 'ada@example.com' } }])
+const hexSecret = '0f'.repeat(64)
+
+const SAMPLES: Record<string, Sample> = {
+  Alertmanager: { delivery: { body: alerts, headers: { authorization: `Bearer ${SECRET}` } } },
+  Asana: {
+    ...signed('x-hook-signature'),
+    challenge: { headers: { 'x-hook-secret': 'b537' }, answer: '', header: ['x-hook-secret', 'b537'] },
+  },
+  'Azure Event Grid': {
+    delivery: { body: list({ id: 'a', eventType: 'x' }, { id: 'b', eventType: 'x' }), ...code },
+    challenge: {
+      body: list({ id: 'v', data: { validationCode: '512d38b6' } }),
+      answer: '{"validationResponse":"512d38b6"}',
+    },
+  },
+  Circle: {
+    secret: pem(ec),
+    delivery: {
+      body: '{"notificationId":"n-1"}',
+      headers: {
+        'x-circle-signature': sign('sha256', Buffer.from('{"notificationId":"n-1"}'), ec.privateKey).toString(
+          'base64',
+        ),
+      },
+    },
+  },
+  'Cloudflare Logpush': { delivery: { body: lines, headers: { 'x-logpush-secret': SECRET } } },
+  Dropbox: {
+    ...signed('x-dropbox-signature'),
+    challenge: { query: '?challenge=abc', answer: 'abc' },
+  },
+  'Dropbox Sign': {
+    delivery: {
+      body: new URLSearchParams({
+        json: JSON.stringify({
+          event: { ...oneHook, event_hash: hmac(oneHook.event_time + oneHook.event_type) },
+        }),
+      }).toString(),
+      headers: { 'content-type': FORM },
+    },
+  },
+  Fastly: { delivery: { body: lines, headers: { 'x-log-secret': SECRET } } },
+  GetStream: signed('x-signature'),
+  Grafana: { delivery: { body: alerts, headers: { authorization: `Bearer ${SECRET}` } } },
+  LinkedIn: {
+    delivery: { body: event, headers: { 'x-li-signature': hmac(`hmacsha256=${event}`) } },
+    challenge: {
+      query: '?challengeCode=890e4665',
+      answer: JSON.stringify({ challengeCode: '890e4665', challengeResponse: hmac('890e4665') }),
+    },
+  },
+  Mandrill: {
+    delivery: {
+      body: new URLSearchParams({ mandrill_events: mandrill }).toString(),
+      headers: {
+        'content-type': FORM,
+        'x-mandrill-signature': hmac(`${ADDRESS}mandrill_events${mandrill}`, 'base64', 'sha1'),
+      },
+    },
+  },
+  Manus: {
+    secret: pem(rsa),
+    delivery: {
+      body: event,
+      headers: {
+        'x-webhook-timestamp': time,
+        'x-webhook-signature': sign(
+          'sha256',
+          Buffer.from(`${time}.${ADDRESS}.${hash('sha256', event)}`),
+          rsa.privateKey,
+        ).toString('base64'),
+      },
+    },
+  },
+  'monday.com': {
+    delivery: new SignJWT({ accountId: 1 })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setAudience('https://HOST/PATH')
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(Buffer.from(SECRET.padEnd(32, '-')))
+      .then((token) => ({ body: event, headers: { authorization: token } })),
+    secret: SECRET.padEnd(32, '-'),
+    challenge: { body: '{"challenge":"3eZb"}', answer: '{"challenge":"3eZb"}' },
+  },
+  Nylas: {
+    ...signed('x-nylas-signature'),
+    challenge: { query: '?challenge=bc609b38', answer: 'bc609b38' },
+  },
+  Okta: {
+    delivery: {
+      body: JSON.stringify({ data: { events: [{ uuid: 'u-1' }, { uuid: 'u-2' }] } }),
+      headers: { authorization: SECRET },
+    },
+    challenge: {
+      headers: { 'x-okta-verification-challenge': 'my-value' },
+      answer: '{"verification":"my-value"}',
+    },
+  },
+  Onfleet: {
+    secret: hexSecret,
+    delivery: {
+      body: event,
+      headers: { 'x-onfleet-signature': hmac(event, 'hex', 'sha512', Buffer.from(hexSecret, 'hex')) },
+    },
+    challenge: { query: '?check=x1', answer: 'x1' },
+  },
+  Plex: { delivery: { body: '{"event":"media.play"}', ...code } },
+  'Salesforce (outbound messages)': {
+    delivery: { body: '<soapenv:Envelope/>', headers: { 'content-type': 'text/xml' }, ...code },
+  },
+  Smartsheet: {
+    ...signed('smartsheet-hmac-sha256'),
+    challenge: {
+      headers: { 'smartsheet-hook-challenge': 'd78dd1d3' },
+      answer: '{"smartsheetHookResponse":"d78dd1d3"}',
+    },
+  },
+  SparkPost: {
+    delivery: {
+      body: list({ msys: { message_event: { event_id: 's-1' } } }),
+      headers: { authorization: `Basic ${Buffer.from(`sparkpost:${SECRET}`).toString('base64')}` },
+    },
+  },
+  Strava: {
+    delivery: { body: '{"object_type":"activity","object_id":1}', ...code },
+    challenge: {
+      query: `?code=${SECRET}&hub.verify_token=STRAVA_VERIFY_TOKEN&hub.challenge=15f7`,
+      answer: '{"hub.challenge":"15f7"}',
+    },
+  },
+  Telnyx: {
+    secret: pem(ed),
+    delivery: {
+      body: '{"data":{"id":"t-1"}}',
+      headers: {
+        'telnyx-timestamp': time,
+        'telnyx-signature-ed25519': sign(
+          null,
+          Buffer.from(`${time}|{"data":{"id":"t-1"}}`),
+          ed.privateKey,
+        ).toString('base64'),
+      },
+    },
+  },
+  'Uptime Kuma': {
+    delivery: { body: '{"heartbeat":{},"msg":"down"}', headers: { 'x-kuma-secret': SECRET } },
+  },
+  VK: {
+    delivery: { body: '{"type":"message_new","group_id":1,"event_id":"v-1"}', ...code },
+    challenge: { body: '{"type":"confirmation","group_id":1}', answer: 'VK_CONFIRMATION' },
+  },
+  X: {
+    delivery: { body: event, headers: { 'x-twitter-webhooks-signature': `sha256=${hmac(event, 'base64')}` } },
+    challenge: {
+      query: '?crc_token=MTIz',
+      answer: JSON.stringify({ response_token: `sha256=${hmac('MTIz', 'base64')}` }),
+    },
+  },
+  Xero: {
+    delivery: {
+      body: '{"events":[{"resourceId":"r-1"}]}',
+      headers: { 'x-xero-signature': hmac('{"events":[{"resourceId":"r-1"}]}', 'base64') },
+    },
+  },
+}
+
+/** Rows without a complete `verify`, or whose keys are on the network of the provider. */
+const ELSEWHERE = ['Constant Contact', 'Saleor']
+
+const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
+const [, section = ''] = guide.split('\n## More providers\n')
+const rows = Array.from(
+  (section.split('\n## ')[0] ?? '').matchAll(/^\| (?!provider|---)(.*?) \| (.*?) \| (.*?) \| (.*) \|$/gm),
+  ([, provider = '', verify = '', secret = '', options = '']) => ({
+    provider: provider.replace(/^\[(.*)\]\(.*\)$/, '$1'),
+    verify: verify.replaceAll('`', '').replaceAll('\\|', '|'),
+    hasSecret: secret !== 'none',
+    options: Array.from(options.matchAll(/`(\w+: [^`]*)`/g), ([, text = '']) =>
+      text.replaceAll(/\$\{(\w+)\}/g, '$1'),
+    ),
+  }),
+)
+
+test('every provider of the table has a sample, and every sample a row', () => {
+  assert.ok(rows.length > 25)
+  assert.deepEqual(
+    rows.map(({ provider }) => provider).sort(),
+    [...Object.keys(SAMPLES), ...ELSEWHERE].sort(),
+  )
+})
+
+describe('more providers in docs/webhook-providers.md', () => {
+  for (const { provider, verify, hasSecret, options } of rows) {
+    const sample = SAMPLES[provider]
+    if (!sample) continue
+    const { secret = SECRET, challenge } = sample
+    const gateway = {
+      verify: { ...parse(verify), ...(hasSecret && { secret }) },
+      ...parse(options.join('\n') || '{}'),
+    }
+    const start = async () => {
+      const hook = await startWebhook(gateway, { http: { publicUrl: () => 'https://hooks.example.com/' } })
+      const send = async ({ body, headers, query = '' }: Partial<Delivery>) => {
+        const all = { 'content-type': 'application/json', ...headers }
+        const method = body === undefined ? 'GET' : 'POST'
+        const response = await fetch(hook.hook + query, {
+          method,
+          headers: all,
+          ...(body !== undefined && { body }),
+        })
+        return { status: response.status, text: await response.text(), headers: response.headers }
+      }
+      return { ...hook, send }
+    }
+
+    test(`${provider}: a signed delivery is accepted, and another one refused`, async () => {
+      assert.equal(webhookOptions.safeParse({ path: '/hooks/test', ...gateway }).error, undefined)
+      const { send, store } = await start()
+      const { body, headers, query } = await sample.delivery
+      const accepted = await send({
+        body,
+        ...(headers && { headers }),
+        ...(query !== undefined && { query }),
+      })
+      assert.ok(accepted.status < 300, accepted.text)
+      const count = store.messages.length
+      assert.ok(count > 0)
+      const type = headers?.['content-type']
+      const forged = body.replace(hmac(oneHook.event_time + oneHook.event_type), 'f'.repeat(64))
+      const refused = await send({
+        body: forged,
+        ...(type !== undefined && { headers: { 'content-type': type } }),
+      })
+      assert.equal(refused.status, 401, refused.text)
+      assert.equal(store.messages.length, count)
+    })
+
+    assert.equal('challenge' in gateway, challenge !== undefined, `${provider}: the challenge`)
+    if (challenge === undefined) continue
+    test(`${provider}: its check is answered, and creates no message`, async () => {
+      const { answer, header, ...request } = challenge
+      const { send, store } = await start()
+      // A check by header comes with an empty delivery.
+      const isByHeader = request.headers !== undefined
+      const { text, headers } = await send({
+        ...(isByHeader && provider !== 'Okta' && { body: '{}' }),
+        ...request,
+      })
+      assert.equal(text, answer)
+      if (header) assert.equal(headers.get(header[0]), header[1])
+      assert.equal(store.messages.length, 0)
+    })
+  }
+})
