@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
-import { inProportion } from '../../fixtures/in-time.ts'
+import { inProportion, inTime } from '../../fixtures/in-time.ts'
 import { mail } from './harness.ts'
 
 const calendar = (...lines: string[]) =>
@@ -282,6 +282,42 @@ https://meet.example/x, and more`,
       await inProportion(piece, 200_000, (size) =>
         parseAlone(calendar('BEGIN:VEVENT', piece.repeat(size / piece.length), 'END:VEVENT')),
       )
+  })
+})
+
+describe('clock changes of a time zone', () => {
+  const withRules = (start: string, ...rules: string[]) =>
+    calendar(
+      ...['BEGIN:VTIMEZONE', 'TZID:Own'],
+      ...rules.flatMap((rule) => [
+        ...['BEGIN:STANDARD', `DTSTART:${start}`, 'TZOFFSETFROM:+0100', 'TZOFFSETTO:+0200'],
+        ...[`RRULE:${rule}`, 'END:STANDARD'],
+      ]),
+      'END:VTIMEZONE',
+      ...event('UID:1', 'DTSTART;TZID=Own:20261203T100000'),
+    )
+  const startOf = async (content: string) => (await parseAlone(content)).invitation?.start
+
+  for (const rule of [
+    'FREQ=SECONDLY',
+    'FREQ=HOURLY',
+    'FREQ=YEARLY;BYDAY=SU',
+    'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;BYDAY=SU',
+    'FREQ=YEARLY;BYMONTH=3;BYDAY=1SU;BYSETPOS=9',
+  ])
+    test(`are not computed for ${rule}`, async () => {
+      const content = withRules('19700101T000000', rule)
+      assert.equal(await inTime(rule, 100, () => startOf(content)), '2026-12-03T08:00:00Z')
+    })
+
+  test('take little time with many rules since the year 1', async () => {
+    const content = withRules('00010101T000000', ...Array.from({ length: 1000 }, () => 'FREQ=YEARLY'))
+    assert.equal(await inTime('rules', 200, () => startOf(content)), '2026-12-03T08:00:00Z')
+  })
+
+  test('that ended are not continued', async () => {
+    const content = withRules('19600101T000000', 'FREQ=YEARLY;UNTIL=19650101T000000Z')
+    assert.equal(await startOf(content), '2026-12-03T08:00:00Z')
   })
 })
 

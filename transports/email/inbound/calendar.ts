@@ -6,6 +6,7 @@ import { decodeText } from '../mime/charset.ts'
 import { oneLine } from '../mime/one-line.ts'
 import { isCalendar, type Part } from './parts.ts'
 import { zoneNamed } from './zone-names.ts'
+import { limitZoneRules } from './zone-rules.ts'
 import { instantOf } from './zoned-time.ts'
 
 /**
@@ -82,7 +83,9 @@ function parseCalendar(text: string): ICAL.Component | undefined {
   return attempt(() => {
     const parsed = ICAL.parse(text)
     // The library returns a list for several calendars.
-    return new ICAL.Component(typeof parsed[0] === 'string' ? parsed : parsed[0])
+    const calendar = new ICAL.Component(typeof parsed[0] === 'string' ? parsed : parsed[0])
+    limitZoneRules(calendar)
+    return calendar
   })
 }
 
