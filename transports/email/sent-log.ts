@@ -76,10 +76,14 @@ export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId 
   const set = (mark: string, record: SentRecord) => kv.set(keyOf(mark), { ...record }, { ttl: RECORD_TTL_MS })
   const aliasOf = (messageId: string) =>
     `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
-  /** The record of a mail of which a reply, copy or bounce arrived, which shows that it was sent. */
+  /**
+   * The record of a mail of which a reply, copy or bounce arrived, which shows that it was sent. If earlier
+   * attempts reached some of its recipients, it shows nothing about the others, who may still be waiting.
+   */
   const confirm = async (mark: string): Promise<SentRecord | undefined> => {
     const record = await get(mark)
-    if (record && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
+    const isProven = record !== undefined && record.recipients === undefined
+    if (isProven && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
     return record
   }
   return {

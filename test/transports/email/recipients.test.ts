@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { after, beforeEach, describe, test } from 'node:test'
+import { after, beforeEach, describe, type TestContext, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
 import { isJsonObject, pathGet } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { childIndex, isThreadIndex } from '../../../transports/email/outbound/thread-index.ts'
+import { markOf, messageIdOf } from '../../../transports/email/sent-log.ts'
 import { type Daemon, mail, readMails, replyTo, startMailServer } from './harness.ts'
 
 const mailServer = await startMailServer()
@@ -75,50 +76,69 @@ describe('mail between people', { concurrency: 1 }, () => {
         await assert.rejects(daemon.transport.send(sendOf(to, more)), { code: 'send_rejected' }, String(to))
     })
 
-    test('records the outcome of each recipient, and is retried only for temporary failures', async (t) => {
-      let isFull = true
-      const envelopes: string[][] = []
+    /** A daemon whose SMTP server refuses `gone@…`, and for now `full@…`; with the message that is answered. */
+    const startWithRefusals = async (t: TestContext) => {
+      const state = { isFull: true, envelopes: [] as string[][] }
       const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code })
       const server = new SMTPServer({
         disabledCommands: ['AUTH', 'STARTTLS'],
         onRcptTo({ address }, _session, done) {
           if (address.startsWith('gone')) return done(refusal(550, '5.1.1 no such user'))
-          return address.startsWith('full') && isFull ? done(refusal(452, '4.2.2 mailbox full')) : done()
+          return address.startsWith('full') && state.isFull
+            ? done(refusal(452, '4.2.2 mailbox full'))
+            : done()
         },
         onData(stream, session, done) {
-          envelopes.push(session.envelope.rcptTo.map(({ address }) => address))
+          state.envelopes.push(session.envelope.rcptTo.map(({ address }) => address))
           stream.resume().on('end', () => done())
         },
       })
       const inner = server.listen(0, '127.0.0.1')
       await once(inner, 'listening')
-      t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
       const { port } = inner.address() as AddressInfo
       const one = await mailServer.daemon({ smtp: { host: '127.0.0.1', port, tls: 'none' } })
+      t.after(async () => {
+        await one.stop()
+        await new Promise<void>((resolve) => server.close(() => resolve()))
+      })
       const message = await receive(
         one,
         mail({ headers: { Cc: 'gone@example.net, full@example.net', To: 'support@example.com' } }),
       )
-      const reply = { ...replyTo(message, 'hello'), replyAll: true as const }
+      return { one, state, reply: { ...replyTo(message, 'hello'), replyAll: true as const } }
+    }
+
+    test('records the outcome of each recipient, and is retried only for temporary failures', async (t) => {
+      const { one, state, reply } = await startWithRefusals(t)
       await assert.rejects(one.transport.send(reply), (error: unknown) => {
         assert.ok(error instanceof Error && 'code' in error)
         assert.equal(error.code, 'send_failed')
         assert.match(error.message, /full@example\.net.*mailbox full/)
         return true
       })
-      isFull = false
+      state.isFull = false
       const { data } = await one.transport.send(reply)
       assert.ok(isJsonObject(data) && isJsonObject(data.recipients))
       assert.match(String(data.recipients['gone@example.net']), /^refused: .*no such user/)
       assert.equal(data.recipients['anna@example.net'], 'sent')
       assert.equal(data.recipients['full@example.net'], 'sent')
       await one.transport.send(reply)
-      assert.deepEqual(envelopes, [['anna@example.net'], ['full@example.net']])
+      assert.deepEqual(state.envelopes, [['anna@example.net'], ['full@example.net']])
       assert.deepEqual(
         one.notes.map(({ what }) => what),
         ['sent in part'],
       )
-      await one.stop()
+    })
+
+    test('still reaches a waiting recipient after another one has answered it', async (t) => {
+      const { one, state, reply } = await startWithRefusals(t)
+      await assert.rejects(one.transport.send(reply))
+      const id = messageIdOf(markOf('support', reply.key), 'support@example.com')
+      await receive(one, mail({ headers: { 'In-Reply-To': id } }))
+      assert.deepEqual(await one.transport.probe?.(reply), { sent: false })
+      state.isFull = false
+      await one.transport.send(reply)
+      assert.deepEqual(state.envelopes, [['anna@example.net'], ['full@example.net']])
     })
   })
 

@@ -105,10 +105,13 @@ function createProbe({ options, submission, sent, deps }: SenderParts, sentFolde
     // Sending it again within this time has no effect if the provider has it.
     const isRepeatable = deps.now() - record.at < submission.repeatableMs
     if (record.state === 'sending' && isRepeatable) return { sent: false }
-    if (record.state === 'sent' || (await sentFolder?.has(messageId)))
-      return { sent: true, receipt: { id: messageId } }
-    // If the server stores the copies, there would be one. Our own copy is stored only after the send.
-    if (options.sent?.copy === 'server') return { sent: false }
+    if (record.state === 'sent') return { sent: true, receipt: { id: messageId } }
+    // A copy of a mail that was sent in part may be from an earlier attempt.
+    if (record.recipients === undefined) {
+      if (await sentFolder?.has(messageId)) return { sent: true, receipt: { id: messageId } }
+      // If the server stores the copies, there would be one. Our own copy is stored only after the send.
+      if (options.sent?.copy === 'server') return { sent: false }
+    }
     const how = `search for ${messageId} in the log of your mail server, or ask ${record.to}`
     return { sent: 'unknown', how }
   }
