@@ -8,6 +8,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createPlanning } from '../../src/features/assistant/planning.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
+import { createScheduleFailures, failingSchedules } from '../../src/features/schedules/failures.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
@@ -45,7 +46,7 @@ async function make(t: TestContext) {
   const pass = (ms: number) => {
     time += ms
   }
-  return { scheduler, pass, fired, events, now }
+  return { scheduler, pass, fired, events, now, store }
 }
 
 describe('schedules', () => {
@@ -124,6 +125,49 @@ describe('schedules', () => {
       fired.map(({ planned }) => planned),
       [START + 3_000],
     )
+  })
+
+  test('for a single time that was missed by hours still run, also after they were removed', async (t) => {
+    const { scheduler, pass, fired } = await make(t)
+    const one = scheduler()
+    const { cron: _, ...rest } = hourly
+    await one.create({ ...rest, at: '2026-01-01T13:00:00.000Z' }, callFrom('team'))
+    pass(5 * HOUR)
+    await one.tick()
+    const [occasion] = fired
+    assert.ok(occasion)
+    assert.deepEqual(await one.list({}, cli), [], 'it is over')
+    assert.equal(await scheduler().exists(occasion.schedule), true)
+  })
+
+  test('that are deleted start no more runs', async (t) => {
+    const { scheduler, pass, fired } = await make(t)
+    const one = scheduler()
+    const { id } = await one.create(hourly, cli)
+    pass(HOUR)
+    await one.tick()
+    const [occasion] = fired
+    assert.ok(occasion)
+    assert.equal(await one.exists(occasion.schedule), true)
+    await one.delete({ id }, cli)
+    assert.equal(await one.exists(occasion.schedule), false)
+  })
+
+  test('that are deleted no longer count as failing', async (t) => {
+    const { scheduler, store, now } = await make(t)
+    const one = scheduler()
+    const failing = await one.create(hourly, cli)
+    await createScheduleFailures(store.kv, now).failed({ ...failing, error: 'no' }, 'job')
+    assert.equal((await failingSchedules(store.kv)).length, 1)
+    await one.delete({ id: failing.id }, cli)
+    assert.deepEqual(await failingSchedules(store.kv), [])
+  })
+
+  test('for a single time refuse a cron expression, which would run again and again', async (t) => {
+    const one = (await make(t)).scheduler()
+    const { cron: at, ...rest } = hourly
+    await assert.rejects(one.create({ ...rest, at }, cli), { code: 'usage' })
+    assert.deepEqual(await one.list({}, cli), [])
   })
 
   test('are listed and deleted by their creator and by operators', async (t) => {

@@ -61,6 +61,8 @@ export function createScheduleCreation(deps: {
       created: new Date(askedAt).toISOString(),
     }
     if (rest.cron !== undefined) requireOwnFormat(rest.cron)
+    if (at !== undefined && !SINGLE_TIME.test(at))
+      throw new TriviumError('usage', { details: `\`at\` is a time such as 2026-12-24T18:00, not "${at}".` })
     if (plannedTimes(settings).next(now()) === undefined && !askedBy) {
       const why = at === undefined ? 'never comes' : 'has passed'
       throw new TriviumError('usage', { details: `The schedule "${settings.cron}" (${timezone}) ${why}.` })
@@ -83,6 +85,9 @@ export function createScheduleCreation(deps: {
     return schedule
   }
 }
+
+/** The form of `at`. A cron expression in its place would run again and again. */
+const SINGLE_TIME = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-][\d:]+)?$/
 
 /** Parses `skip`, `once` or `within: 5m`. */
 function misfireOf(text: string): Schedule['misfire'] {

@@ -52,7 +52,7 @@ export function createScheduleFailures(kv: KeyValues, now: () => number) {
       })
       return failureSchema.parse(value)
     },
-    /** Called when a run has succeeded: the schedule no longer fails. */
+    /** Called when a run has succeeded, or the schedule was deleted: it no longer fails. */
     ended: (schedule: Pick<Schedule, 'id' | 'created'>) => kv.delete(keyOf(schedule)),
   }
 }

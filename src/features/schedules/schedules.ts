@@ -6,12 +6,14 @@ import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { cursorKey, type ScheduleKey, type ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
 import { createScheduleCreation } from './creating.ts'
 import { createScheduleDeletion } from './deleting.ts'
+import { createScheduleFailures } from './failures.ts'
 import { createFileSchedules, type FileSchedule } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createLastRuns } from './last-runs.ts'
@@ -20,6 +22,15 @@ import { createSchedulePauses } from './schedule-pauses.ts'
 
 /** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
+
+/**
+ * How long (ms) the last run of a schedule can start after the schedule was removed because it has no
+ * more planned times. A paused skill, or a dead letter that is retried, delays it.
+ */
+const OVER_RETENTION = 90 * DAY
+
+/** Marks a schedule that was removed because it has no more planned times. */
+const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created}`
 
 /** Schedules of people, operators and routes.yaml: their operations, and the firing. */
 export function createSchedules(deps: {
@@ -41,13 +52,16 @@ export function createSchedules(deps: {
   const { store, state, record, now } = deps
   const pauses = createSchedulePauses(store.kv, now)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
+  const failures = createScheduleFailures(store.kv, now)
   /** Deletes the cursor and the last run of a schedule. */
   const forgetProgress = (schedule: ScheduleKey) =>
     Promise.all([store.kv.delete(cursorKey(schedule)), runs.forget(schedule)])
+  /** Deletes what is stored about a schedule that was deleted or replaced. */
+  const forget = (schedule: ScheduleKey) => Promise.all([forgetProgress(schedule), failures.ended(schedule)])
   const file = createFileSchedules({
     kv: store.kv,
     ofFile: deps.ofFile,
-    ended: (schedule, isGone) => Promise.all([forgetProgress(schedule), isGone && pauses.end(schedule.id)]),
+    ended: (schedule, isGone) => Promise.all([forget(schedule), isGone && pauses.end(schedule.id)]),
     now,
   })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
@@ -66,10 +80,13 @@ export function createSchedules(deps: {
       return { schedules, paused: await pauses.read() }
     },
     async remove(finished) {
+      // First, so that the last run still counts as wanted after a crash in between.
+      const ttl = OVER_RETENTION
+      await Promise.all(finished.map((schedule) => store.kv.set(overKey(schedule), true, { ttl })))
       await state.update((draft) => {
         draft.schedules = draft.schedules.filter(({ id }) => !finished.some((one) => one.id === id))
       })
-      await Promise.all(finished.map(forgetProgress))
+      await Promise.all(finished.flatMap((schedule) => [forgetProgress(schedule), pauses.end(schedule.id)]))
     },
   })
 
@@ -82,7 +99,7 @@ export function createSchedules(deps: {
       isVisible,
       require,
       record,
-      forget: (gone) => Promise.all([forgetProgress(gone), pauses.end(gone.id)]),
+      forget: (gone) => Promise.all([forget(gone), pauses.end(gone.id)]),
     }),
   } satisfies ServiceOf<typeof operations.schedules>
 
@@ -91,10 +108,12 @@ export function createSchedules(deps: {
     next: (times: Parameters<typeof plannedTimes>[0], time: number) => plannedTimes(times).next(time),
     tick: firing.tick,
     release: firing.release,
-    /** Whether a fired run may still start. */
+    /** Whether a fired run may still start: its schedule was not deleted. */
     async exists({ id, created }: ScheduleKey): Promise<boolean> {
       if (file.has(id)) return true
-      return (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
+      const { schedules } = (await state.load()).document
+      if (schedules.some((one) => one.id === id && one.created === created)) return true
+      return (await store.kv.get(overKey({ id, created }))) !== undefined
     },
     /** Called before a run ends that will not be retried. */
     ended: runs.end,
