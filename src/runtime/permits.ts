@@ -18,7 +18,9 @@ export function createPermits(
   const requireAccess = async (name: string, call: Call): Promise<void> => {
     const { skill, origin } = find(name).layered
     const access = middleware().filter((one) => one.name === 'access')
-    const idle = createLayeredSkill({ ...skill, run: async () => {} }, access, origin)
+    // Without `output`, which the idle skill does not have.
+    const { output: _, ...rest } = skill
+    const idle = createLayeredSkill({ ...rest, run: async () => {} }, access, origin)
     await idle.run(contextOf({ ...call, skill: name, depth: 0 }))
   }
 

@@ -32,6 +32,23 @@ describe('invoking a skill', () => {
     })
   })
 
+  test('is permitted for later, also if it declares its output', async (t) => {
+    const manager = await startManager(t, {
+      skills: [skillOf(() => ({ n: 1 }), { output: z.object({ n: z.number() }) })],
+    })
+    let permitted = 0
+    const skill = skillOf(
+      async ({ call }) => {
+        await manager.permit('subject', call, {})
+        permitted += 1
+      },
+      { name: 'asking' },
+    )
+    const asking = await startManager(t, { skills: [skill] })
+    await asking.invoke('asking')
+    assert.equal(permitted, 1)
+  })
+
   test('returns JSON to callers outside of the process, and fails if the result is not JSON', async (t) => {
     const skill = skillOf(({ args }) => (pathGet(args, 'big') ? 5n : { at: new Date(0) }))
     const manager = await startManager(t, { skills: [skill] })
