@@ -164,6 +164,19 @@ describe('a server with an odd tool', () => {
     }
   })
 
+  test('keeps properties beside the alternatives of a schema, which may only say what is required', () => {
+    const properties = { id: { type: 'string' }, name: { type: 'string' }, at: { type: 'string' } }
+    const schema = { type: 'object', properties, required: ['at'] }
+    const either = [{ required: ['id'] }, { required: ['name'] }]
+    const expected = { type: 'object', properties, required: ['at'] }
+    assert.deepEqual(toolSchema({ ...schema, anyOf: either }), expected)
+    assert.deepEqual(toolSchema({ ...schema, oneOf: either }), expected)
+    assert.deepEqual(toolSchema({ ...schema, allOf: either }), {
+      ...expected,
+      required: ['at', 'id', 'name'],
+    })
+  })
+
   test('an unreadable hint counts as destructive', () => {
     const hints = (annotations: object) => readTools([{ ...valid, annotations }]).tools[0]?.annotations
     assert.deepEqual(hints({ destructiveHint: 'perhaps' }), { destructiveHint: true })

@@ -138,8 +138,10 @@ export async function findSkillFiles(folder: string) {
 
 /** A skill’s JSON Schema for models and MCP. Some clients refuse top-level alternatives, which are merged into one looser object. */
 export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
-  const branches = [anyOf, oneOf, allOf].flat().filter(isJsonObject).map(toolSchema)
-  if (branches.length === 0) return { ...rest, type: 'object' }
+  const alternatives = [anyOf, oneOf].map((one) => [one].flat().filter(isJsonObject).map(toolSchema))
+  const parts = [rest, ...[allOf].flat().filter(isJsonObject).map(toolSchema)]
+  const branches = [...parts, ...alternatives.flat()]
+  if (branches.length === 1) return { ...rest, type: 'object' }
   const known = new Map<string, Json[]>()
   for (const [name, one] of branches.flatMap(({ properties }) => Object.entries<Json>(Object(properties)))) {
     const others = known.get(name) ?? []
@@ -150,9 +152,18 @@ export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: Json
     name,
     more.length > 0 ? { anyOf: [one, ...more] } : one,
   ])
-  // Only what every alternative requires.
-  const required = branches
-    .map((one) => new Set([one.required ?? []].flat()))
-    .reduce((all, others) => all.intersection(others))
+  const required = [...parts.map(requiredBy), ...alternatives.map(requiredByEach)].reduce((all, others) =>
+    all.union(others),
+  )
   return { ...rest, type: 'object', properties: Object.fromEntries(merged), required: [...required] }
+}
+
+function requiredBy({ required = [] }: JsonObject): Set<Json> {
+  return new Set([required].flat())
+}
+
+/** What every alternative requires. */
+function requiredByEach(alternatives: readonly JsonObject[]): Set<Json> {
+  const [first, ...others] = alternatives.map(requiredBy)
+  return others.reduce((all, one) => all.intersection(one), first ?? new Set())
 }
