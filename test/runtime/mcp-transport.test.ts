@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { MIB } from '../../src/core/units.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { mcpServerSchema } from '../../src/runtime/mcp/schema.ts'
 import { openTransport } from '../../src/runtime/mcp/transport.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -52,4 +54,48 @@ test('the configured headers are sent to the server, but not to its login server
   assert.ok(keysAt('login').length > 0)
   assert.deepEqual([...new Set(keysAt('server'))], ['secret'])
   assert.deepEqual([...new Set(keysAt('login'))], [undefined])
+})
+
+describe('the size limit of a stream counts each event, not all of them', () => {
+  const note = JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: 'info', data: 'a'.repeat(MIB) },
+  })
+  const answer = '{"jsonrpc":"2.0","id":1,"result":{}}'
+  for (const [form, end, isCut] of [
+    ['ended by \\n\\n', '\n\n', false],
+    ['ended by \\r\\n\\r\\n', '\r\n\r\n', false],
+    ['whose ends arrive in two pieces', '\n\n', true],
+  ] as const) {
+    test(`with events ${form}`, async (t) => {
+      const server = await serveHttp(async (request, response) => {
+        if (request.method !== 'POST') return void response.writeHead(405).end()
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (const data of [...Array.from({ length: 6 }, () => note), answer]) {
+          const event = `data: ${data}${end}`
+          const middle = isCut ? event.length - 1 : event.length
+          response.write(event.slice(0, middle))
+          await pause(isCut ? 20 : 0)
+          response.write(event.slice(middle))
+        }
+        response.end()
+      })
+      cleanup(t, server.close)
+      const parsed = mcpServerSchema.parse({ url: `${server.url}/mcp`, 'max-result': MIB })
+      const faults: string[] = []
+      const deps = { login: undefined, log: createMemoryLog(), fault: (why: string) => void faults.push(why) }
+      const { transport } = await openTransport({ ...parsed, name: 'other', folder: '.' }, deps)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      transport.onmessage = (message) => {
+        if ('id' in message) resolve()
+      }
+      transport.onerror = () => resolve()
+      await transport.start()
+      cleanup(t, () => transport.close())
+      await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'find' } })
+      await promise
+      assert.deepEqual(faults, [])
+    })
+  }
 })

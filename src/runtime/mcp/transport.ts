@@ -177,11 +177,14 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
     const { status, statusText, headers } = response
     const read = async function* (body: ReadableStream<Uint8Array>) {
       let size = 0
+      let previous = Buffer.alloc(0)
       try {
         for await (const chunk of body) {
-          // A blank line ends an event, and does not occur in compact JSON.
-          const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n')
-          size = end < 0 ? size + chunk.byteLength : chunk.byteLength - end
+          // The end of an event may be cut.
+          const bytes = Buffer.concat([previous.subarray(-2), chunk])
+          previous = bytes
+          const end = lastEventEnd(bytes)
+          size = end < 0 ? size + chunk.byteLength : bytes.length - end
           if (size > limit) throw new Error(tooLarge(limit))
           yield chunk
         }
@@ -197,6 +200,11 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
     Object.defineProperty(limited, 'url', { value: response.url })
     return limited
   }
+}
+
+/** The position of the last blank line, or -1. It ends an event, and does not occur in compact JSON. */
+function lastEventEnd(bytes: Buffer): number {
+  return Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'))
 }
 
 async function* exactEvents(chunks: AsyncIterable<Uint8Array>, limit: number) {
