@@ -6,31 +6,21 @@ import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
-import { DAY } from '../../core/units.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { cursorKey, type ScheduleKey, type ScheduleState } from './about.ts'
+import type { ScheduleKey, ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
 import { createScheduleCreation } from './creating.ts'
 import { createScheduleDeletion } from './deleting.ts'
-import { createScheduleFailures } from './failures.ts'
 import { createFileSchedules, type FileSchedule } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createLastRuns } from './last-runs.ts'
 import type * as operations from './operations.ts'
+import { createScheduleData } from './schedule-data.ts'
 import { createSchedulePauses } from './schedule-pauses.ts'
 
 /** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
-
-/**
- * How long (ms) the last run of a schedule can start after the schedule was removed because it has no
- * more planned times. A paused skill, or a dead letter that is retried, delays it.
- */
-const OVER_RETENTION = 90 * DAY
-
-/** Marks a schedule that was removed because it has no more planned times. */
-const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created}`
 
 /** Schedules of people, operators and routes.yaml: their operations, and the firing. */
 export function createSchedules(deps: {
@@ -52,16 +42,11 @@ export function createSchedules(deps: {
   const { store, state, record, now } = deps
   const pauses = createSchedulePauses(store.kv, now)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
-  const failures = createScheduleFailures(store.kv, now)
-  /** Deletes the cursor and the last run of a schedule. */
-  const forgetProgress = (schedule: ScheduleKey) =>
-    Promise.all([store.kv.delete(cursorKey(schedule)), runs.forget(schedule)])
-  /** Deletes what is stored about a schedule that was deleted or replaced. */
-  const forget = (schedule: ScheduleKey) => Promise.all([forgetProgress(schedule), failures.ended(schedule)])
+  const data = createScheduleData({ kv: store.kv, runs, pauses, now })
   const file = createFileSchedules({
     kv: store.kv,
     ofFile: deps.ofFile,
-    ended: (schedule, isGone) => Promise.all([forget(schedule), isGone && pauses.end(schedule.id)]),
+    ended: data.forget,
     now,
   })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
@@ -80,13 +65,11 @@ export function createSchedules(deps: {
       return { schedules, paused: await pauses.read() }
     },
     async remove(finished) {
-      // First, so that the last run still counts as wanted after a crash in between.
-      const ttl = OVER_RETENTION
-      await Promise.all(finished.map((schedule) => store.kv.set(overKey(schedule), true, { ttl })))
+      await Promise.all(finished.map(data.markOver))
       await state.update((draft) => {
         draft.schedules = draft.schedules.filter(({ id }) => !finished.some((one) => one.id === id))
       })
-      await Promise.all(finished.flatMap((schedule) => [forgetProgress(schedule), pauses.end(schedule.id)]))
+      await Promise.all(finished.map(data.forgetOver))
     },
   })
 
@@ -99,7 +82,7 @@ export function createSchedules(deps: {
       isVisible,
       require,
       record,
-      forget: (gone) => Promise.all([forget(gone), pauses.end(gone.id)]),
+      forget: (gone) => data.forget(gone, true),
     }),
   } satisfies ServiceOf<typeof operations.schedules>
 
@@ -113,7 +96,7 @@ export function createSchedules(deps: {
       if (file.has(id)) return true
       const { schedules } = (await state.load()).document
       if (schedules.some((one) => one.id === id && one.created === created)) return true
-      return (await store.kv.get(overKey({ id, created }))) !== undefined
+      return data.isOver({ id, created })
     },
     /** Called before a run ends that will not be retried. */
     ended: runs.end,

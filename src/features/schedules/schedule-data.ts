@@ -1,0 +1,39 @@
+import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
+import { cursorKey, type ScheduleKey } from './about.ts'
+import { createScheduleFailures } from './failures.ts'
+import type { createLastRuns } from './last-runs.ts'
+import type { createSchedulePauses } from './schedule-pauses.ts'
+
+/**
+ * How long (ms) the last run of a schedule can start after the schedule was removed because it has no
+ * more planned times. A paused skill, or a dead letter that is retried, delays it.
+ */
+const OVER_RETENTION = 90 * DAY
+
+/** Marks a schedule that was removed because it has no more planned times. */
+const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created}`
+
+/** What the store has about each schedule besides its definition: its cursor, last run, failure and pause. */
+export function createScheduleData(deps: {
+  kv: KeyValues
+  runs: Pick<ReturnType<typeof createLastRuns>, 'forget'>
+  pauses: Pick<ReturnType<typeof createSchedulePauses>, 'end'>
+  now: () => number
+}) {
+  const { kv, runs, pauses } = deps
+  const failures = createScheduleFailures(kv, deps.now)
+  const forgetProgress = (schedule: ScheduleKey) =>
+    Promise.all([kv.delete(cursorKey(schedule)), runs.forget(schedule)])
+  return {
+    /** Forgets a schedule that was deleted (`isGone`), or whose rule has changed: it stays paused. */
+    forget: (schedule: ScheduleKey, isGone: boolean) =>
+      Promise.all([forgetProgress(schedule), failures.ended(schedule), isGone && pauses.end(schedule.id)]),
+    /** Called before a schedule without further planned times is removed, so that its last run can start. */
+    markOver: (schedule: ScheduleKey) => kv.set(overKey(schedule), true, { ttl: OVER_RETENTION }),
+    /** Whether a schedule was removed because it has no more planned times. */
+    isOver: async (schedule: ScheduleKey) => (await kv.get(overKey(schedule))) !== undefined,
+    /** Forgets a schedule after `markOver`. A failure of its last run is still reported. */
+    forgetOver: (schedule: ScheduleKey) => Promise.all([forgetProgress(schedule), pauses.end(schedule.id)]),
+  }
+}
