@@ -21,7 +21,8 @@ export type Prices = Record<string, { input: number; output: number }>
  * For operators: the state of a budget in total or of a skill, or the senders who used up theirs:
  * up to 100, and `more` if there are others. `left`: what may still be used. `until`: when it is
  * available again (Unix ms); absent while something is left. `resetsAt`: when all of `used` has left
- * the sliding window; absent if nothing is used.
+ * the sliding window; absent if nothing is used. `usedUpAt`: when it is used up (Unix ms), if usage goes
+ * on as in the newest quarter of the window; absent if it lasts.
  */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
@@ -36,6 +37,7 @@ export type BudgetUse = {
   left: number
   until?: number
   resetsAt?: number
+  usedUpAt?: number
 }
 
 /** The usage of one model step. `money`: what it cost, if the caller knows it without `prices`. */

@@ -17,6 +17,7 @@ export function budgetLine({
   left,
   until,
   resetsAt,
+  usedUpAt,
   over,
 }: Budget): string {
   if (budget === 'sender') {
@@ -30,9 +31,10 @@ export function budgetLine({
     until === undefined
       ? `${amount(left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
+  const lasts = usedUpAt === undefined ? '' : `; at this rate used up by ${minute(usedUpAt)}`
   const reset =
     until === undefined && resetsAt !== undefined ? `; all of it is free again by ${minute(resetsAt)}` : ''
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${reset}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${lasts}${reset}`
 }
 
 /** Where budgets are set. */

@@ -25,10 +25,10 @@ function usedOf({ unit, used, most }) {
 }
 
 /** When what is used has left the window, which slides. */
-function Resets({ of: { until, resetsAt } }) {
-  if (until !== undefined) return `goes on at ${dateTime(until)}`
+function Resets({ of: { until, resetsAt, usedUpAt } }) {
+  if (until !== undefined) return `runs wait, and go on at ${dateTime(until)}`
   if (resetsAt === undefined) return 'nothing was used in its window'
-  return html`all of it is free again by ${dateTime(resetsAt)}`
+  return html`${usedUpAt !== undefined && html`<b>at this rate used up by ${dateTime(usedUpAt)}</b>; runs wait then. `}all of it is free again by ${dateTime(resetsAt)}`
 }
 
 /** Used of a budget, in a row. */

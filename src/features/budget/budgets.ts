@@ -7,7 +7,8 @@ import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { availableAt, createSlidingSums, resetsAt, sumOf } from './sliding-sums.ts'
+import { createSlidingSums } from './sliding-sums.ts'
+import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -84,7 +85,7 @@ export function createBudgets(deps: {
       return money
     },
     /** The state of the budgets, for operators; `[]` without budgets. */
-    status: () => statusOf(deps.budget(), kv, sums),
+    status: () => statusOf(deps.budget(), kv, sums, now),
   }
 }
 
@@ -92,6 +93,7 @@ async function statusOf(
   budget: Budget | undefined,
   kv: KeyValues,
   sums: ReturnType<typeof createSlidingSums>,
+  now: () => number,
 ): Promise<BudgetStatus[]> {
   const { sender = [], total = [], skill = {} } = budget ?? {}
   const useOf = async (owner: string, amount: Amount): Promise<BudgetUse> => {
@@ -100,7 +102,9 @@ async function statusOf(
     const { text: limit, unit, most } = amount
     const used = Number(sumOf(parts, amount).toFixed(4))
     const left = Number(Math.max(0, most - used).toFixed(4))
-    return { limit, unit, used, most, left, ...defined({ until, resetsAt: resetsAt(parts, amount) }) }
+    const ends = until === undefined ? usedUpAt(parts, amount, now()) : undefined
+    const times = defined({ until, resetsAt: resetsAt(parts, amount), usedUpAt: ends })
+    return { limit, unit, used, most, left, ...times }
   }
   const shared = await Promise.all([
     ...total.map(async (amount) => ({ budget: 'total' as const, ...(await useOf(TOTAL, amount)) })),

@@ -2,7 +2,7 @@ import type { Trouble } from '../../core/trouble.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
-import { error, timeOfDay, warning } from './trouble-parts.ts'
+import { dayAndTime, error, timeOfDay, warning } from './trouble-parts.ts'
 
 /** Number of refusals per hour that is a trouble; fewer are enough if nothing else is accepted. */
 const MANY = 10
@@ -63,8 +63,7 @@ function refusalTrouble(verdict: RefusalVerdict): Trouble {
 /** Empty without an accepted delivery: the likely cause says so then. */
 function lastGoodText(lastGoodAt: number | undefined): string[] {
   if (lastGoodAt === undefined) return []
-  const day = new Date(lastGoodAt).toISOString().slice(0, 10)
-  return [`The last accepted delivery was on ${day} ${timeOfDay(lastGoodAt)}.`]
+  return [`The last accepted delivery was on ${dayAndTime(lastGoodAt)}.`]
 }
 
 /** The title names the gateway already. */

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BudgetStatus } from '../../src/core/budget.ts'
+import { HOUR } from '../../src/core/units.ts'
+import { usedUpAt } from '../../src/features/budget/sums.ts'
+import { peopleTroubles } from '../../src/features/troubles/people-troubles.ts'
+import type { StoredReadings } from '../../src/features/troubles/readings.ts'
+
+const stored: StoredReadings = {
+  stats: {
+    journal: { messages: 0 },
+    receive: { ready: 0, leased: 0, lost: {} },
+    dispatch: { unpumped: 0 },
+    jobs: [],
+  },
+  ...{ groups: [], subscriptions: [], waiting: [], approvals: [], schedules: [], budgets: [] },
+}
+const money = { limit: '2 EUR/4d', unit: 'EUR', most: 2 }
+const total = (used: number, times: object = {}): BudgetStatus => {
+  return { budget: 'total', ...money, used, left: 2 - used, ...times }
+}
+const troublesOf = (...budgets: BudgetStatus[]) => peopleTroubles({ ...stored, budgets })
+
+test('a budget with less than a tenth left is a trouble, before runs wait', () => {
+  const [near, ...others] = troublesOf(total(1.9), total(1.7))
+  assert.deepEqual(others, [])
+  assert.equal(near?.code, 'budget')
+  assert.match(String(near?.title), /nearly used up \(2 EUR\/4d\)/)
+  const [over] = troublesOf(total(2, { until: HOUR }))
+  assert.notEqual(over?.key, near?.key)
+})
+
+test('a budget that does not last is a trouble from half of it', () => {
+  const at = Date.UTC(2026, 10, 29, 12, 5)
+  assert.equal(troublesOf(total(0.9, { usedUpAt: at })).length, 0)
+  const [found] = troublesOf(total(1.1, { usedUpAt: at }))
+  assert.match(String(found?.title), /will be used up/)
+  assert.match(String(found?.text), /used up by 2026-11-29 12:05 UTC/)
+})
+
+test('a budget lasts if its usage leaves the window as fast as new usage comes', () => {
+  const amount = { most: 100, unit: 'tokens', per: 48 * HOUR, text: '100 tokens/2d' }
+  const now = 1_000 * HOUR
+  const parts = (perHour: number, hours: number): Record<string, [number, number]> =>
+    Object.fromEntries(Array.from({ length: hours }, (_, ago) => [now - (ago + 1) * HOUR, [perHour, 0]]))
+  assert.equal(usedUpAt(parts(1, 48), amount, now), undefined)
+  assert.equal(usedUpAt({}, amount, now), undefined)
+  // 36 tokens are used, and 6 more each hour: 64 are left for less than 11 hours.
+  const hours = (Number(usedUpAt(parts(6, 6), { ...amount, per: 24 * HOUR }, now)) - now) / HOUR
+  assert.ok(hours > 9 && hours < 12, String(hours))
+})
