@@ -17,16 +17,19 @@ function humanApprovals(result: Json, { id }: JsonObject): string {
   const [one] = approvals
   if (id !== undefined) return one ? humanApproval(one) : `There is no approval ${id}.`
   if (!one) return 'No approvals.'
-  const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title, ...rest }) => [
+  const hasReasons = approvals.some(({ reason }) => reason !== undefined)
+  const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title, reason, ...rest }) => [
     id,
     [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
+    ...(hasReasons ? [shorten(String(reason ?? ''), 60)] : []),
     age(requestedAt),
     shownAuthor(by),
     skill,
     shorten(String(title), 50),
     shorten(JSON.stringify(args ?? {}), 60),
   ])
-  const list = table(['id', 'status', 'age', 'by', 'skill', 'title', 'arguments'], rows)
+  const reasons = hasReasons ? ['reason'] : []
+  const list = table(['id', 'status', ...reasons, 'age', 'by', 'skill', 'title', 'arguments'], rows)
   const open = approvals.find(({ status }) => status === 'pending')
   return open ? `${list}\n${decideHint(open)}` : list
 }
@@ -49,10 +52,14 @@ function humanDecision(result: Json): string {
 }
 
 /** Beside the status: what an approved call waits for, or how it ended. */
-function stateOf({ decidedBy, pausedBy = null, run = null }: JsonObject, status: string): string[] {
+function stateOf(
+  { decidedBy, decidedAt, pausedBy = null, run = null }: JsonObject,
+  status: string,
+): string[] {
   const waits = whenResumed(pausedBy)
   if (status === 'pending') return waits === undefined ? [] : [waits]
-  const by = decidedBy === undefined ? [] : [`by ${shownAuthor(decidedBy)}`]
+  const when = decidedAt === undefined ? '' : ` ${age(decidedAt)} ago`
+  const by = decidedBy === undefined ? [] : [`by ${shownAuthor(decidedBy)}${when}`]
   if (status !== 'approved') return by
   if (waits !== undefined) return [...by, waits]
   if (run === null) return by

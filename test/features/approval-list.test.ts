@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { printers } from '../../src/features/approvals/print.ts'
+
+const request = {
+  id: 'a1',
+  status: 'pending',
+  requestedAt: 0,
+  by: 'shop:ada',
+  skill: 'refund',
+  title: 'Refund 5',
+}
+const decision = { decidedBy: 'control-token:Ingrid Aune', decidedAt: Date.now() - 3_600_000 }
+
+test('the list of approvals shows who decided when, and the reason', () => {
+  const denied = { ...request, id: 'a2', status: 'denied', ...decision, reason: 'outside the 60 days' }
+  const list = printers['approval-list']?.([request, denied], {}) ?? ''
+  assert.match(list, /status +reason/)
+  assert.match(list, /a2 +denied, by Ingrid Aune 60 min ago +outside the 60 days/)
+  assert.doesNotMatch(printers['approval-list']?.([request], {}) ?? '', /reason/)
+})
