@@ -148,6 +148,23 @@ describe('reading a mailbox', { concurrency: 4 }, () => {
     assert.deepEqual(second.texts(), ['one', 'two', 'three'])
   })
 
+  test('says that its lease was not renewed, and not that another daemon reads, while the store is slow', async () => {
+    const { deps, store, transport, logs } = await mailServer.daemon(
+      { address: 'slow-lease@example.com' },
+      { start: 'later' },
+    )
+    let isSlow = false
+    deps.leases = {
+      ...store.leases,
+      acquire: (...args) => (isSlow ? new Promise(() => {}) : store.leases.acquire(...args)),
+    }
+    await transport.start()
+    await until(() => transport.health().detail?.startsWith('reading'), 'the first read')
+    isSlow = true
+    await until(() => JSON.stringify(logs).includes('could not be renewed in time'), 'the lost lease')
+    assert.doesNotMatch(JSON.stringify(logs), /another daemon reads/)
+  })
+
   test('cannot move the cursor after another daemon took over the mailbox', async () => {
     const address = 'fenced@example.com'
     const { store, logs } = await mailServer.daemon({ address })

@@ -14,6 +14,11 @@ import type { FolderReading, ReadingParts } from './reading.ts'
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
+/** Why the reading of a mailbox ends. Only the first one shows that there is another daemon. */
+const TAKEN = 'another daemon reads the mailbox now'
+const NOT_RENEWED =
+  'the lease of the mailbox could not be renewed in time; reading goes on after the next one, here or on another daemon'
+
 /** How long a stop waits for the server's response; the next reader repeats the request. */
 const CLOSE_DELAY_MS = 2_000
 
@@ -45,7 +50,7 @@ export function createReader(parts: ReaderParts) {
       await Promise.all(folders.map((reading) => keepReading(reading, lease.token, signal)))
       states.clear()
       await lease.release()
-      if (lease.lost.aborted) log.warn({}, 'another daemon reads the mailbox now')
+      if (lease.lost.aborted) log.warn({}, reasonOf(lease.lost.reason))
     }
   }
 
@@ -117,6 +122,8 @@ async function acquireLease(
   let token = 0
   let expiresAt = 0
   let isPending = false
+  /** Whether the store has answered that another daemon holds the lease. */
+  let isTaken = false
   /**
    * Acquires or renews the lease. Resolves with whether it is held, false also while another call is
    * pending.
@@ -125,9 +132,16 @@ async function acquireLease(
     if (isPending) return false
     isPending = true
     const requestedAt = performance.now()
-    const lease = await leases.acquire(name, owner, ttl).catch((error) => {
-      log.warn({ lease: name, reason: reasonOf(error) }, 'the lease of the mailbox could not be taken')
-    })
+    isTaken = false
+    const lease = await leases.acquire(name, owner, ttl).then(
+      (found) => {
+        isTaken = found === undefined
+        return found
+      },
+      (error: unknown) => {
+        log.warn({ lease: name, reason: reasonOf(error) }, 'the lease of the mailbox could not be taken')
+      },
+    )
     isPending = false
     if (lease) {
       token = lease.token
@@ -144,7 +158,7 @@ async function acquireLease(
     // Given up before it expires, so that two daemons never hold it at once. A process that was too
     // busy to renew it in time continues if no other daemon has it: there, the load would be the same.
     if (!(await acquire()) && performance.now() > expiresAt - ttl / 3)
-      lost.abort(new Error('the lease of the mailbox was lost'))
+      lost.abort(new Error(isTaken ? TAKEN : NOT_RENEWED))
   }, ttl / 4)
   return {
     token: () => token,
