@@ -2,12 +2,15 @@ import type { ApprovalService } from '../core/approval.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { Store } from '../core/store.ts'
+import { timeOf } from '../core/message-id.ts'
+import type { GroupInfo, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isStoreAway } from '../engine/attempts.ts'
 import { isLasting } from '../engine/event-access.ts'
+import { oldestOf } from '../engine/group-history.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
+import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
 
 const MOST_APPROVALS = 1_000
 
@@ -63,7 +66,8 @@ export function createStoredReadings(deps: {
     ])
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
-    return { stats, groups: lasting, subscriptions, waiting, budgets, approvals, schedules }
+    const timed = await readPart('groups', () => withTimes(store.topics, lasting), lasting)
+    return { stats, groups: timed, subscriptions, waiting, budgets, approvals, schedules }
   }
 
   return () =>
@@ -71,4 +75,14 @@ export function createStoredReadings(deps: {
       if (isStoreAway(error)) return undefined
       throw error
     })
+}
+
+/** Adds to groups that are far behind when their oldest unread event was published. */
+function withTimes(topics: Store['topics'], groups: readonly GroupInfo[]): Promise<StoredReadings['groups']> {
+  return Promise.all(
+    groups.map(async (group) => {
+      const oldestId = group.lag < FAR_BEHIND ? undefined : await oldestOf(topics, group)
+      return oldestId === undefined ? group : { ...group, oldestAt: timeOf(oldestId) }
+    }),
+  )
 }

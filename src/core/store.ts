@@ -4,6 +4,7 @@ import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
 import type { MessageQuery, Outcome } from './message-query.ts'
 import type { Note } from './note.ts'
+import type { QueueStats } from './queue-stats.ts'
 
 export type { Note }
 
@@ -395,6 +396,5 @@ export type StoreStats = {
   /** `lost`: messages per gateway that expired untaken, if a consumer of the whole gateway took one within seven days before. */
   receive: { ready: number; leased: number; oldestAt?: number; lost: Record<string, number> }
   dispatch: { unpumped: number; oldestAt?: number }
-  /** `oldestAt`: when the message of the oldest unfinished job arrived; absent without a message. */
-  jobs: { queue: string; waiting: number; running: number; dead: number; oldestAt?: number }[]
+  jobs: QueueStats[]
 }

@@ -35,3 +35,29 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
     'Push mail is 2,000 events behind',
   ])
 })
+
+test('dead letters, groups and pushes are in trouble since a time of their data', () => {
+  const stats = {
+    journal: { messages: 0 },
+    receive: { ready: 0, leased: 0, lost: {} },
+    dispatch: { unpumped: 0 },
+    jobs: [
+      { queue: 'dispatch', waiting: 0, running: 0, dead: 2, deadAt: 7 },
+      { queue: 'outbox', waiting: 0, running: 0, dead: 1, deadAt: 5 },
+    ],
+  }
+  const subscriptions = [
+    { ...push('crm', 'failing'), failingSince: 11 },
+    { ...push('bi', 'paused'), paused: { by: 'ada', since: 13 } },
+  ]
+  const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, oldestAt: 3 }]
+  const none = { waiting: [], budgets: [], approvals: [], schedules: [] }
+  const stored: StoredReadings = { ...none, stats, subscriptions, groups }
+  const found = roadTroubles(stored, { running: [], unrouted: [], pauses: [] }, 0)
+  assert.deepEqual(Object.fromEntries(found.map(({ code, since }) => [code, since])), {
+    'subscription-down': 11,
+    'subscription-paused': 13,
+    'dead-letters': 5,
+    'group-lag': 3,
+  })
+})

@@ -47,7 +47,8 @@ export type PauseReading = {
 
 export type StoredReadings = {
   stats: StoreStats
-  groups: readonly GroupInfo[]
+  /** `oldestAt`: when the oldest unread event of a group that is far behind was published. */
+  groups: readonly (GroupInfo & { oldestAt?: number })[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly Waiting[]
   budgets: readonly BudgetStatus[]

@@ -4,6 +4,7 @@ import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { capitalised, error, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
@@ -13,7 +14,7 @@ const LONG_WAIT = 5 * MINUTE
 /** An attempt that runs for longer (ms) probably hangs. */
 const LONG_ATTEMPT = HOUR / 2
 /** A group with this many unread events probably has no consumer. */
-const FAR_BEHIND = 1_000
+export const FAR_BEHIND = 1_000
 
 /** Messages that are waiting, dead or lost on a road. */
 export function roadTroubles(
@@ -44,14 +45,15 @@ function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
   ].filter((part) => part !== false)
   const text = `${capitalised(detail)}.${waiting > 0 ? ` ${capitalised(backlog.join(', '))}.` : ''}`
   const where = { subscription: name }
-  const count = waiting
+  const since = subscription.paused?.since ?? subscription.failingSince
+  const counts = { count: waiting, ...defined({ since }) }
   if (state === 'paused') {
     const todo = `${commandText('subscription resume', name)} sends them.`
-    return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
+    return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, ...counts })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
   const todo = `Fix its receiver; events are kept meanwhile. ${commandText('subscription resume', name)} tries at once.`
-  return [error('subscription-down', where, { title, text, todo, count })]
+  return [error('subscription-down', where, { title, text, todo, ...counts })]
 }
 
 function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
@@ -61,7 +63,10 @@ function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
   const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
   const text = `They failed on every attempt, or permanently (${queues}). They stay until they are retried or dropped.`
   const todo = 'Fix the causes, then retry or drop the dead letters; `trivium dead-letter groups` shows them.'
-  return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
+  const times = dead.map(({ deadAt }) => deadAt).filter((time) => time !== undefined)
+  const since = times.length > 0 ? Math.min(...times) : undefined
+  const title = counted(count, 'dead letter')
+  return [error('dead-letters', {}, { title, text, todo, count, ...defined({ since }) })]
 }
 
 function lostTroubles({ receive }: StoreStats): Trouble[] {
@@ -139,7 +144,7 @@ function hangingTrouble({ road, gateway, since, count }: TroubleReadings['runnin
 
 /** A group that is far behind. A push that fails or is paused is reported as such. */
 function lagTrouble(
-  { topic, group, lag }: StoredReadings['groups'][number],
+  { topic, group, lag, oldestAt: since }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
 ): Trouble[] {
   const push = subscriptions.find((each) => each.topic === topic && each.name === group)
@@ -156,5 +161,5 @@ function lagTrouble(
         text: `Its consumer does not read ${topic} fast enough, or not at all.`,
         todo: 'Start its consumer or add one; retention removes unread events.',
       }
-  return [warning('group-lag', { topic, group }, { ...text, count: lag })]
+  return [warning('group-lag', { topic, group }, { ...text, count: lag, ...defined({ since }) })]
 }

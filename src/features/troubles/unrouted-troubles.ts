@@ -24,15 +24,8 @@ export function unroutedTroubles(
   const unmatched = counts.filter(({ hasRoute }) => hasRoute).map(unmatchedTrouble)
   // `groups` includes those of push subscriptions.
   const hasConsumers = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
-  const unread = hasConsumers ? [] : counts.filter((one) => !one.hasRoute && isUnread(one, stored, at))
-  return [...unmatched, ...unread.map(unreadTrouble)]
-}
-
-function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadings, at: number): boolean {
-  if (isTaken) return false
-  return waiting.some(
-    (one) => one.road === 'receive' && one.gateway === gateway && at - one.oldestAt > LONGEST_UNTAKEN,
-  )
+  const unread = hasConsumers ? [] : counts.filter(({ hasRoute, isTaken }) => !hasRoute && !isTaken)
+  return [...unmatched, ...unread.flatMap((one) => unreadTrouble(one, stored, at))]
 }
 
 function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
@@ -42,9 +35,17 @@ function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }
 
-function unreadTrouble({ gateway, count }: UnroutedCount): Trouble {
+/** The trouble of a gateway whose messages nobody reads, if one has waited for long. */
+function unreadTrouble(
+  { gateway, count }: UnroutedCount,
+  { waiting }: StoredReadings,
+  at: number,
+): Trouble[] {
+  const own = waiting.filter((one) => one.road === 'receive' && one.gateway === gateway)
+  const since = Math.min(...own.map(({ oldestAt }) => oldestAt))
+  if (at - since <= LONGEST_UNTAKEN) return []
   const title = `The messages of ${gateway} are not read`
   const text = `This gateway has no route, consumer or consumer group: ${counted(count, 'message')} in the last hour.`
   const todo = `Add a route, push them, or receive them; \`trivium gateway receive --gateway ${gateway}\` reads one.`
-  return warning('unrouted', { gateway }, { title, text, todo, count })
+  return [warning('unrouted', { gateway }, { title, text, todo, count, since })]
 }

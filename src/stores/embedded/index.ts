@@ -84,6 +84,8 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
     return row && { oldestAt: timeOf(row.id) }
   }
+  const oldestDeath = (queue: number) =>
+    sql.get<{ at: number }>`SELECT at FROM dead WHERE queue = ${queue} ORDER BY n LIMIT 1`?.at
 
   return () =>
     read(() => {
@@ -110,7 +112,9 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
           const waiting = counters.get(`jobs ${id}`) - running
           // Ids sort by time, also after the name of a queue.
           const oldestAt = timeIn(first ?? '')
-          return { queue, waiting, running, dead: counters.get(`dead ${id}`), ...defined({ oldestAt }) }
+          const dead = counters.get(`dead ${id}`)
+          const deadAt = dead > 0 ? oldestDeath(id) : undefined
+          return { queue, waiting, running, dead, ...defined({ oldestAt, deadAt }) }
         }),
       }
     })

@@ -554,6 +554,21 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await list({ group: 'g' }), ['b', 'a'])
       assert.deepEqual(await list({ queue: 'q', group: 'g' }), ['a'])
     },
+    'stats contain the time of the oldest dead letter of each queue': async (bench) => {
+      const began = bench.now()
+      await buryThree(bench)
+      const deaths = async () => (await bench.store.stats()).jobs.map(({ queue, deadAt }) => [queue, deadAt])
+      assert.deepEqual((await deaths()).sort(), [
+        ['q', began],
+        ['r', began + 1],
+      ])
+      await bench.store.jobs.deadLetters.drop('a', 'q')
+      await bench.store.jobs.deadLetters.drop('b', 'r')
+      assert.deepEqual((await deaths()).sort(), [
+        ['q', began + 2],
+        ['r', undefined],
+      ])
+    },
     'pages of dead letters skip none of equal time, or of equal id in two queues': async (bench) => {
       const { list } = await buryThree(bench)
       for (const id of ['x', 'z', 'y']) await bury(bench, 'q', job(id, id))

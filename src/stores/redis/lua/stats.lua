@@ -31,7 +31,9 @@ local function jobs()
     local running = redis.call('ZCARD', base .. 'claims')
     local waiting = redis.call('ZCARD', base .. 'all') - running
     local dead, oldest = redis.call('ZCARD', base .. 'dead'), redis.call('ZRANGE', base .. 'all', 0, 0)[1]
-    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = dead, oldest = oldest }
+    local dead_at = redis.call('ZRANGE', base .. 'dead', 0, 0, 'WITHSCORES')[2]
+    queues[#queues + 1] = { queue = name, waiting = waiting, running = running, dead = dead, oldest = oldest,
+      deadAt = dead_at and tonumber(dead_at) or nil }
   end
   return queues
 end

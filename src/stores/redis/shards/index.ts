@@ -1,5 +1,6 @@
 import type { Log } from '../../../core/log.ts'
 import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/store.ts'
+import { defined } from '../../../lib/defined.ts'
 import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
@@ -78,10 +79,12 @@ export function openShards(
 function sumOf(all: readonly StoreStats[]): StoreStats {
   const sum = (countIn: (stats: StoreStats) => number) =>
     all.reduce((total, stats) => total + countIn(stats), 0)
-  const oldest = (timeIn: (stats: StoreStats) => number | undefined) => {
+  const earliest = (timeIn: (stats: StoreStats) => number | undefined) => {
     const times = all.map(timeIn).filter((time) => time !== undefined)
-    return times.length > 0 ? { oldestAt: Math.min(...times) } : {}
+    return times.length > 0 ? Math.min(...times) : undefined
   }
+  const oldest = (timeIn: (stats: StoreStats) => number | undefined) =>
+    defined({ oldestAt: earliest(timeIn) })
   const lost: Record<string, number> = {}
   for (const { receive } of all) {
     for (const [gateway, count] of Object.entries(receive.lost)) lost[gateway] = (lost[gateway] ?? 0) + count
@@ -110,6 +113,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
         running: sum((stats) => queueIn(stats)?.running ?? 0),
         dead: sum((stats) => queueIn(stats)?.dead ?? 0),
         ...oldest((stats) => queueIn(stats)?.oldestAt),
+        ...defined({ deadAt: earliest((stats) => queueIn(stats)?.deadAt) }),
       }
     }),
   }
