@@ -80,9 +80,16 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
   })
 
   test('erasing asks for the name, continues when the page is left, and keeps the data of others', async () => {
-    await eraseWith('somebody else')
-    await page.getByText(`Nothing was erased: type shop:${ADA} to confirm.`).waitFor()
-    await eraseWith(`shop:${ADA}`)
+    await press('Erase …')
+    const erases = dialog.getByRole('button', { name: 'Erase', exact: true })
+    assert.ok(await erases.isDisabled())
+    await dialog.getByRole('textbox').fill('somebody else')
+    await dialog.getByText(`This is not ${ADA}.`).waitFor()
+    await page.keyboard.press('Enter')
+    assert.ok(await erases.isDisabled())
+    await shots('erase-other')
+    await page.keyboard.press('Escape')
+    await eraseWith(ADA)
     await jobs.getByText('running', { exact: true }).waitFor()
     await page.goto('about:blank')
     const state = async () => jobList.parse(await daemon.invoke('job-list', {}))[0]?.state

@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -230,7 +231,9 @@ function Export({ who }) {
 /** The page shows the dry run. The question repeats it, and the name must be typed. */
 async function erase(who, counts, total, reload) {
   const [wanted] = who
-  let typed = ''
+  const name = wanted.slice(wanted.indexOf(':') + 1).replace(/^external:/, '')
+  const isTyped = signal(false)
+  const typed = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
     counts,
   )
@@ -238,17 +241,30 @@ async function erase(who, counts, total, reload) {
     .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
     .join(', ')}.</p>
     <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom.</p>
-    <label>Type <code>${wanted}</code> to confirm <input data-confirms autocomplete="off" spellcheck=${false} onInput=${(
+    <label>Type <code>${name}</code> to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {
-      typed = event.target.value.trim()
-    }} /></label>`
-  if (!(await ask({ title: `Erase ${who.join(', ')}?`, body, action: 'Erase', danger: true }))) return
+      typed.value = event.target.value.trim()
+      isTyped.value = typed.value === name || typed.value === wanted
+    }} /></label><${NotTyped} ...${{ typed, isTyped, name }} />`
+  const question = {
+    title: `Erase ${who.join(', ')}?`,
+    body,
+    action: 'Erase',
+    danger: true,
+    isReady: isTyped,
+  }
+  if (!(await ask(question))) return
   await act(async () => {
-    if (typed !== wanted) throw new Error(`Nothing was erased: type ${wanted} to confirm.`)
     await invoke('person-erase', { identity: who, confirm: true })
     startedJobs.value++
     return 'Erasing has begun. You may close this page.'
   })
   reload()
+}
+
+/** Says why *Erase* is disabled, once something else was typed. */
+function NotTyped({ typed, isTyped, name }) {
+  const isOther = typed.value !== '' && !isTyped.value && !name.startsWith(typed.value)
+  return html`<p class="error" role="status">${isOther && `This is not ${name}.`}</p>`
 }
