@@ -6,10 +6,14 @@ import { usePauses } from './pauses.js'
 /** Asks, then cancels the running attempt on a message. */
 export async function cancelRun(id) {
   const title = 'Cancel this attempt?'
-  const body = 'It ends now, and the message becomes a dead letter that can be retried.'
+  let reason = ''
+  const body = html`<p>It ends now, and the message becomes a dead letter that can be retried.</p>
+    <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
+      reason = event.target.value.trim()
+    }} /></label>`
   if (!(await ask({ title, body, action: 'Cancel the attempt', leave: 'Keep running', danger: true }))) return
   await act(async () => {
-    const { cancelled, outcome } = await invoke('run-cancel', { messageId: id })
+    const { cancelled, outcome } = await invoke('run-cancel', { messageId: id, ...(reason && { reason }) })
     return cancelled ? 'The attempt was cancelled.' : `The attempt had already ended: ${outcome}.`
   })
 }

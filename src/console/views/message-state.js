@@ -73,7 +73,7 @@ export function isCancelled(note) {
 /** `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more is left out. */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
-  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):)?[^:]*(?=:|$)/, authorOf)}`
+  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):(?=\S))?[^:]*(?=:|$)/, authorOf)}`
 }
 
 function Line({ kind = '', children }) {
