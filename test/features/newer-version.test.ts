@@ -75,8 +75,11 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
     const pauses = createSchedulePauses(kv, () => 5)
     await kv.set('schedules-paused', { nightly: { since: 1 }, newer: { from: 1 } })
     assert.deepEqual({ ...(await pauses.read()) }, { nightly: { since: 1 } })
-    await pauses.add('weekly')
+    await pauses.add('weekly', 'ada')
     await pauses.end('nightly')
-    assert.deepEqual((await kv.get('schedules-paused'))?.value, { weekly: { since: 5 }, newer: { from: 1 } })
+    assert.deepEqual((await kv.get('schedules-paused'))?.value, {
+      weekly: { since: 5, by: 'ada' },
+      newer: { from: 1 },
+    })
   })
 })

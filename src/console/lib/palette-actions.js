@@ -5,6 +5,8 @@ import { changes, now } from './live.js'
 import { act, ask } from './parts.js'
 import { cancelRun, pauseWith, retryNow } from './pause.js'
 import { go } from './router.js'
+import { pauseSchedule, resumeSchedule, runSchedule } from './schedule-actions.js'
+import { whenInWords } from './schedule-words.js'
 
 const to = (path, query) => () => go(path, query)
 
@@ -94,6 +96,31 @@ export function ofMessage(shown) {
       return 'It is being retried.'
     })
   return [{ kind: 'action', name: 'Retry this message', about, run: retry }]
+}
+
+/** Schedules, and what can be done with them. */
+export function scheduleEntries(schedules) {
+  return [
+    ...schedules.map((each) => ({
+      ...{ kind: 'schedule', name: each.name, about: each.paused ? 'paused' : whenInWords(each) },
+      run: to('schedules'),
+    })),
+    ...(isViewer.value ? [] : schedules.flatMap(scheduleActions)),
+  ]
+}
+
+function scheduleActions(schedule) {
+  const { name, skill, paused } = schedule
+  const action = (verb, run) => ({
+    ...{ kind: 'action', name: verb, about: `runs ${skill}` },
+    run: () => run(schedule),
+  })
+  return [
+    action(`Run schedule ${name} now …`, runSchedule),
+    paused
+      ? action(`Resume schedule ${name} …`, resumeSchedule)
+      : action(`Pause schedule ${name} …`, pauseSchedule),
+  ]
 }
 
 /** Consumer groups and push subscriptions, and what can be done with a push. */

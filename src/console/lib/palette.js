@@ -3,7 +3,7 @@ import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
 import { Modal } from './modal.js'
-import { actions, groupEntries, ofMessage, pauses, resumes } from './palette-actions.js'
+import { actions, groupEntries, ofMessage, pauses, resumes, scheduleEntries } from './palette-actions.js'
 import { preview, span, useLoaded } from './parts.js'
 import { go, route, titles } from './router.js'
 
@@ -55,6 +55,7 @@ const ABOUT = {
   cost: 'budgets, tokens, models',
   queues: 'consumer groups, push subscriptions, replay',
   configuration: 'routes, routes.yaml, control token',
+  schedules: 'cron, planned runs',
   people: 'export or erase a person, GDPR',
   compose: 'try a route',
   audit: 'who did what',
@@ -68,6 +69,7 @@ function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
+  const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value: shown } = useLoaded(openMessage, [])
   const conversations = useConversations(text)
   const begun = useBegunIds(text)
@@ -89,6 +91,7 @@ function useEntries(text) {
       ...resumes(paused),
       ...actions(),
       ...groupEntries(),
+      ...scheduleEntries(schedules),
       ...routes.map(({ name, skill }) => ({
         ...{ kind: 'route', name, about: skill && `to ${skill}` },
         run: to(['configuration', name]),
@@ -100,7 +103,16 @@ function useEntries(text) {
         run: to(['skills', name]),
       })),
     ],
-    [skills, routes, paused, shown, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
+    [
+      skills,
+      routes,
+      paused,
+      schedules,
+      shown,
+      now.value?.gateways,
+      now.value?.groups,
+      now.value?.subscriptions,
+    ],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // Offered only to those who begin to type it, as there are many.

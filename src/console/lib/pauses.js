@@ -62,7 +62,7 @@ const KINDS = {
     at: ['conversations', gateway, name],
   }),
   subscription: ({ name }) => ({ args: { name }, at: 'queues' }),
-  schedule: ({ name }) => ({ args: { id: name } }),
+  schedule: ({ name }) => ({ args: { id: name }, at: 'schedules' }),
 }
 
 /** The arguments that resume a pause, and the path of its page. */

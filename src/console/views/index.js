@@ -57,6 +57,7 @@ export const VIEWS = [
     Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
   },
   { path: 'cost', title: 'Cost', parts: 0, Page: later.page('CostPage') },
+  { path: 'schedules', title: 'Schedules', parts: 0, Page: later.page('SchedulesPage') },
   {
     path: 'paused',
     title: 'Paused',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ActivityEntry } from '../../core/activity.ts'
+import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
@@ -52,7 +53,7 @@ export function createScheduleControl(deps: {
     },
     async pause({ id }, call) {
       const schedule = await require(id, call)
-      await pauses.add(id)
+      await pauses.add(id, authorOf(call.caller))
       await record({ event: 'schedule_paused', ...aboutSchedule(schedule) })
       return { ok: true, id, paused: true }
     },

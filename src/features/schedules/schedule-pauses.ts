@@ -6,20 +6,23 @@ import { updateKv } from '../../core/update-kv.ts'
 
 const PAUSED = 'schedules-paused'
 
-/** By id. `since`: Unix ms. */
-export type PausedSchedules = Readonly<Record<string, { since: number }>>
+/** `since`: Unix ms. `by` is absent in pauses of older versions. */
+const pauseSchema = z.object({ since: z.number(), by: z.string().exactOptional() })
 
-const readPaused = (value: Json | undefined) => readStoredRecord(z.object({ since: z.number() }), value)
+/** By id. */
+export type PausedSchedules = Readonly<Record<string, z.infer<typeof pauseSchema>>>
+
+const readPaused = (value: Json | undefined) => readStoredRecord(pauseSchema, value)
 
 /** The paused schedules, in the store: for all daemons and all kinds of schedules. */
 export function createSchedulePauses(kv: KeyValues, now: () => number) {
   return {
     read: async (): Promise<PausedSchedules> => readPaused((await kv.get(PAUSED))?.value).entries,
     /** An existing pause stays unchanged. */
-    add: (id: string) =>
+    add: (id: string, by: string) =>
       updateKv(kv, PAUSED, (current) => {
         const { entries, write } = readPaused(current)
-        return id in entries ? undefined : { value: write({ ...entries, [id]: { since: now() } }) }
+        return id in entries ? undefined : { value: write({ ...entries, [id]: { since: now(), by } }) }
       }),
     end: (id: string) =>
       updateKv(kv, PAUSED, (current) => {

@@ -1,0 +1,36 @@
+import { invoke } from './api.js'
+import { act, ask } from './parts.js'
+
+/** Each asks, then acts. They resolve after the action, or after the question is cancelled. */
+
+export function runSchedule({ id, name, skill }) {
+  return change('run', id, `${name} runs now.`, {
+    title: `Run ${name} now?`,
+    body: `The skill ${skill} runs once, in addition to the planned times.`,
+    action: 'Run now',
+  })
+}
+
+export function pauseSchedule({ id, name }) {
+  return change('pause', id, `${name} is paused.`, {
+    title: `Pause the schedule ${name}?`,
+    body: 'It does not run until you resume it. Skipped times are not made up.',
+    action: 'Pause',
+  })
+}
+
+export function resumeSchedule({ id, name }) {
+  return change('resume', id, `${name} continues at its next planned time.`, {
+    title: `Resume the schedule ${name}?`,
+    body: 'It continues at its next planned time. Skipped times are not made up.',
+    action: 'Resume',
+  })
+}
+
+async function change(verb, id, said, question) {
+  if (!(await ask(question))) return
+  await act(async () => {
+    await invoke(`schedule-${verb}`, { id })
+    return said
+  })
+}

@@ -1,0 +1,67 @@
+import { useEffect } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, Badge, Empty, Moment, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
+import { whenInWords } from '../lib/schedule-words.js'
+
+/** Polling interval (ms). */
+const AGAIN = 5_000
+
+/** All schedules, the soonest first: when they run, and what can be done. */
+export function SchedulesPage() {
+  const loaded = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
+  const { value, reload } = loaded
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [])
+  const schedules = (value ?? []).toSorted((a, b) => nextOf(a) - nextOf(b))
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Schedules</h1></header>
+    <${StoreAway} />
+    <${Wait} of=${loaded} what="the schedules" />
+    ${value?.length === 0 && html`<${Empty} title="There are no schedules.">A schedule runs a skill at planned times. Write one under <code>schedules:</code> in routes.yaml.<//>`}
+    ${schedules.length > 0 && html`<${Table} of=${schedules} reload=${reload} />`}
+  </section>`
+}
+
+/** Paused and finished schedules have no next time: they are last. */
+function nextOf({ paused, next }) {
+  return paused || next === undefined ? Number.MAX_SAFE_INTEGER : next
+}
+
+const COLUMNS = ['schedule', 'skill', 'when', 'next run', '']
+
+function Table({ of, reload }) {
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="All schedules"><table class="group-table schedule-table">
+    <thead><tr>${COLUMNS.map((title) => html`<th key=${title} scope="col">${title}</th>`)}</tr></thead>
+    <tbody>${of.map((each) => html`<${Schedule} key=${`${each.id} ${each.created}`} schedule=${each} reload=${reload} />`)}</tbody></table></div>`
+}
+
+function Schedule({ schedule, reload }) {
+  const { id, name, skill, source, by, paused, cron } = schedule
+  const origin = source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
+  return html`<tr aria-label=${`Schedule ${name}`}>
+    <td class="group-name"><b data-row tabindex="-1">${name}</b><span class="about">${origin}</span></td>
+    <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
+    <td title=${cron}>${whenInWords(schedule)}</td>
+    <td data-label="next"><${Next} of=${schedule} /></td>
+    <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>
+      ${
+        paused
+          ? html`<button changes type="button" class="small primary" onClick=${() => resumeSchedule(schedule).then(reload)} aria-label=${`Resume schedule ${name}`}>Resume …</button>`
+          : html`<button changes type="button" class="small" onClick=${() => pauseSchedule(schedule).then(reload)} aria-label=${`Pause schedule ${name}`}>Pause …</button>`
+      }</td>
+  </tr>`
+}
+
+function Next({ of: { paused, next } }) {
+  if (paused)
+    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
+  if (next === undefined) return html`<span class="dim">no more</span>`
+  return html`<${Moment} at=${next} /> <span class="dim">in ${span(Math.max(0, next - clock.value))}</span>`
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+schedules:
+  - { name: nightly, cron: "30 3 * * *", timezone: Europe/Berlin, skill: count }
+  - { name: weekdays, cron: "0 8,17 * * 1-5", skill: count }
+  - { name: often, every: 15m, skill: count }
+  - { name: other, cron: "0 0 3 ? * MON#1", skill: count }
+`
+const COUNT = `export default { description: 'Counts', run: () => 'counted' }`
+
+describe('schedules in the console', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { count: COUNT } })
+  const daemon = await site.start()
+  const { page, dialog, press, answer, shots } = await openConsole(() => daemon)
+  const row = (name: string) => page.getByRole('row', { name: `Schedule ${name}` })
+
+  test('the list has the times in words, and the soonest schedule first', async () => {
+    await page.getByRole('link', { name: 'Schedules', exact: true }).click()
+    await row('nightly').getByText('daily at 03:30, Europe/Berlin').waitFor()
+    await row('weekdays').getByText('Monday to Friday at 08:00 and 17:00, UTC').waitFor()
+    await row('often').getByText('every 15 min').waitFor()
+    await row('other').getByText('0 0 3 ? * MON#1, UTC').waitFor()
+    assert.match(String(await page.getByRole('row').nth(1).getAttribute('aria-label')), /often/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('schedules')
+  })
+
+  test('a schedule is run, paused and resumed after a question', async () => {
+    await press('Run now: schedule nightly')
+    await answer('Run now')
+    await page.getByText('nightly runs now.').waitFor()
+    await press('Pause schedule nightly')
+    await dialog.getByText('Pause the schedule nightly?').waitFor()
+    await answer('Pause')
+    await row('nightly')
+      .getByText(/^by control token for/)
+      .waitFor()
+    await press('Resume schedule nightly')
+    await answer('Resume')
+    await row('nightly').getByRole('button', { name: 'Pause schedule nightly' }).waitFor()
+  })
+
+  test('schedules are found in the palette', async () => {
+    await page.keyboard.press('Control+k')
+    await dialog.getByRole('option').first().waitFor()
+    await page.keyboard.type('nightly')
+    await dialog.getByRole('option', { name: /^nightly/ }).waitFor()
+    await dialog.getByRole('option', { name: /^Run schedule nightly now/ }).click()
+    await answer('Run now')
+    await page.getByText('nightly runs now.').waitFor()
+  })
+})
