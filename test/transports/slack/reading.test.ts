@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
-import { callback, deliverEvent, messagesFrom, replyTo, startSlackGateway } from './harness.ts'
+import { callback, click, deliverEvent, messagesFrom, replyTo, startSlackGateway } from './harness.ts'
 
 const setup = await startSlackGateway({ 'allow-bots': true })
 after(() => setup.close())
@@ -85,6 +85,22 @@ test('a mention of a user whose id begins with that of the bot is not a mention 
   assert.deepEqual([message.data.mention, message.data.event], [false, 'message'])
   const own = await deliverEvent(setup, { text: 'ask <@U0BOT|trivium> please' })
   assert.equal(own.data.mention, true)
+})
+
+test('the mention at the start of a message is not part of its text, but an emoji after it is', async () => {
+  for (const [text, expected] of [
+    ['<@U0BOT>: do this', 'do this'],
+    ['<@U0BOT>, :tada: done', ':tada: done'],
+    ['<@U0BOT> :white_check_mark:', ':white_check_mark:'],
+    ['<@U0BOT> : at 10:30', 'at 10:30'],
+  ] as const)
+    assert.equal((await deliverEvent(setup, { text })).text, expected)
+})
+
+test('a button with the name of a property of all objects is not an approval or a take-over', async () => {
+  const actions = [{ type: 'button', action_id: 'constructor', block_id: 'b', value: 'x', action_ts: '1' }]
+  const { data } = await click(setup, { actions })
+  assert.deepEqual([data.action, data.approval, data.handover], ['constructor', undefined, undefined])
 })
 
 describe('with `allow-bots`', () => {

@@ -27,8 +27,8 @@ const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview a
 export function contentOf(message: JsonObject, bot = ''): Content {
   const blocks = objectsAt(message, 'blocks')
   const attachments = objectsAt(message, 'attachments')
-  // `@bot do this` becomes `do this`; the mention is in `data.mention`.
-  const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>[\\s,:]*`)
+  // `@bot: do this` becomes `do this`; the mention is in `data.mention`. A colon may begin an emoji.
+  const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>(?:[\\s,]|:(?![^\\s:]+:))*`)
   const text = (textAt(message, 'text') ?? '').replace(address, '')
   const hasText = text.trim() !== '' && !PLACEHOLDERS.has(text.trim())
   const paragraphs = hasText

@@ -124,9 +124,9 @@ function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Work
 }
 
 /** Keeps the messages of a conversation in order while they are prepared. */
-function createTurns() {
+export function createTurns() {
   /** The last message in preparation per conversation. */
-  const tails = new Map<string, Promise<unknown>>()
+  const tails = new Map<string, Promise<void>>()
 
   /**
    * `turn` resolves when earlier messages are prepared, or after `hold` ms; it is undefined if there is
@@ -135,7 +135,8 @@ function createTurns() {
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
     const before = hold > 0 ? tails.get(conversation) : undefined
     const turn = before && inTime(before, AbortSignal.timeout(hold))
-    const tail = Promise.allSettled([preparing, turn])
+    // Without the results, or each message would keep all earlier ones in memory.
+    const tail = Promise.allSettled([preparing, turn]).then(() => {})
     tails.set(conversation, tail)
     const leave = () => {
       if (tails.get(conversation) === tail) tails.delete(conversation)

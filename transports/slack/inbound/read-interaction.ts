@@ -85,8 +85,9 @@ function detailsOf(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'
   }
   const action = at('actions.0.action_id') ?? ''
   const value = chosenIn(objectAt(payload, 'actions.0'))
-  const decision = APPROVAL_ACTIONS[action]
-  const handover = HANDOVER_ACTIONS[action]
+  // An app may name an action `constructor`.
+  const decision = Object.hasOwn(APPROVAL_ACTIONS, action) && APPROVAL_ACTIONS[action]
+  const handover = Object.hasOwn(HANDOVER_ACTIONS, action) && HANDOVER_ACTIONS[action]
   return {
     key: `action:${trigger}:${at('actions.0.action_ts') ?? ''}`,
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
