@@ -38,10 +38,11 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     for (let failures = 0; !stopping.signal.aborted; ) {
       try {
         await workspaces.ready()
+        if (stopping.signal.aborted) return
         isIdentified = true
         await parts.groups.start()
-        void bolt.prepare()
         if (stopping.signal.aborted) return
+        void bolt.prepare()
         listener.start()
         return void parts.progress.resume()
       } catch (error) {

@@ -24,19 +24,18 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   const apps = new Map<string, Promise<AppThread>>()
   const watches = new Map<string, ReturnType<typeof modules.watch>>()
   const faults = new Map<string, string>()
-  const crashes = new Map<string, { count: number; at: number }>()
+  const nextDelay = createRestartDelays(now)
   const closing = new AbortController()
 
-  const load = async (file: string): Promise<AppThread> => {
-    try {
-      const app = await start(file, options, log, workspaces, (why) => void restart(file, why))
-      faults.delete(file)
-      return app
-    } catch (err) {
-      faults.set(file, cannotBeLoaded(file, err))
-      log.error({ app: file, err }, 'a Bolt app cannot be loaded')
-      throw err
+  const load = (file: string): Promise<AppThread> => {
+    if (closing.signal.aborted) return Promise.reject(new Error('the gateway has stopped'))
+    // A new version that ends while it is loaded does not end the current one.
+    const exited = (why: string) => {
+      if (apps.get(file) === app) void restart(file, why)
     }
+    const starting = start(file, options, log, workspaces, exited)
+    const app: Promise<AppThread> = recordFault(file, starting, faults, log)
+    return app
   }
 
   const get = (file: string): Promise<AppThread> => {
@@ -54,13 +53,17 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   }
 
   const reload = async (file: string) => {
-    const before = apps.get(file)
     if (!files().includes(file)) {
-      forget(file, before)
-      return retire(before)
+      const unused = apps.get(file)
+      forget(file, unused)
+      return retire(unused)
     }
     const app = load(file)
-    if (!(await app.catch(() => undefined))) return // logged, and shown in the status
+    const thread = await app.catch(() => undefined)
+    if (!thread) return // logged, and shown in the status
+    if (closing.signal.aborted) return thread.terminate()
+    // The app may have been restarted in the meantime.
+    const before = apps.get(file)
     apps.set(file, app)
     retire(before)
     log.info({ app: file }, 'the Bolt app is reloaded')
@@ -70,10 +73,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   const restart = async (file: string, why: string) => {
     apps.delete(file)
     if (closing.signal.aborted) return
-    const previous = crashes.get(file)
-    const count = previous && now() - previous.at < STABLE_MS ? previous.count + 1 : 1
-    crashes.set(file, { count, at: now() })
-    const delay = backoff(count, RESTART)
+    const delay = nextDelay(file)
     faults.set(file, `the Bolt app ${file} ended: ${why}`)
     log.error({ app: file, why, delay }, 'a Bolt app ended and is restarted')
     await pause(delay, closing.signal)
@@ -94,6 +94,35 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       for (const watch of watches.values()) void watch.then((end) => end())
       await Promise.allSettled([...apps.values()].map(async (app) => (await app).terminate()))
     },
+  }
+}
+
+/** Creates the function that returns the pause (ms) before an app that ended itself is restarted. */
+function createRestartDelays(now: () => number) {
+  const crashes = new Map<string, { count: number; at: number }>()
+  return (file: string): number => {
+    const previous = crashes.get(file)
+    const count = previous && now() - previous.at < STABLE_MS ? previous.count + 1 : 1
+    crashes.set(file, { count, at: now() })
+    return backoff(count, RESTART)
+  }
+}
+
+/** Settles like `starting`. Records and logs why the app cannot be loaded, until it can. */
+async function recordFault(
+  file: string,
+  starting: Promise<AppThread>,
+  faults: Map<string, string>,
+  log: SlackDeps['log'],
+): Promise<AppThread> {
+  try {
+    const app = await starting
+    faults.delete(file)
+    return app
+  } catch (err) {
+    faults.set(file, cannotBeLoaded(file, err))
+    log.error({ app: file, err }, 'a Bolt app cannot be loaded')
+    throw err
   }
 }
 
