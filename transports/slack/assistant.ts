@@ -33,8 +33,7 @@ export function createAssistant(
 ) {
   const nameOf = (what: string, conversation: string) => `slack/${gateway}/${what}/${conversation}`
 
-  const attempt = (action: () => Promise<unknown>): Promise<unknown> =>
-    action().catch((error) => log.debug({ reason: reasonOf(error) }, 'a Slack feature for agents failed'))
+  const attempt = createAttempt(log)
 
   return {
     /**
@@ -44,9 +43,8 @@ export function createAssistant(
     onAccepted: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
         const { event, extra, team, user } = draft
-        if (event === 'agent_session_stopped' || extra.action === STOP_ACTION) {
+        if (event === 'agent_session_stopped' || extra.action === STOP_ACTION)
           await kv.set(nameOf('stop', conversationOf(draft)), { at: now(), by: user }, { ttl: RECORD_TTL_MS })
-        }
         if (isListened) return
         const workspace = asksForGreeting(draft) ? await workspaces.find(team) : undefined
         if (workspace) await greet(draft, workspace, assistant)
@@ -56,6 +54,7 @@ export function createAssistant(
       const { data: target } = targetSchema.safeParse(data.replyTarget)
       const place = { channel_id: target?.channel ?? '', thread_ts: target?.thread ?? '' }
       let stopTimer: NodeJS.Timeout | undefined
+      let hasEnded = false
       let last: Promise<unknown> = Promise.resolve()
 
       /**
@@ -89,11 +88,13 @@ export function createAssistant(
 
       return {
         tool(name?: string) {
+          if (hasEnded) return // the skill continues after its timeout
           if (!stopTimer) show(begin)
           stopTimer ??= setInterval(() => void attempt(checkStop), STOP_POLL_MS)
           setStatus(name === undefined ? 'is thinking…' : `is using ${name}…`)
         },
         end() {
+          hasEnded = true
           ended(id)
           if (!stopTimer) return
           clearInterval(stopTimer)
@@ -103,6 +104,12 @@ export function createAssistant(
       }
     },
   }
+}
+
+/** Creates the function that runs an action and logs its failure. It never rejects. */
+function createAttempt(log: TransportDeps['log']) {
+  return (action: () => Promise<unknown>): Promise<unknown> =>
+    action().catch((error) => log.debug({ reason: reasonOf(error) }, 'a Slack feature for agents failed'))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Reply } from '../../src/core/transport.ts'
+import { defined } from '../../src/lib/defined.ts'
 
 /** Target of a reply, kept in `data.replyTarget` of the answered message. */
 export const targetSchema = z.object({
@@ -24,6 +25,7 @@ export const targetSchema = z.object({
 export type Target = z.infer<typeof targetSchema>
 
 const TIMESTAMP = /^\d+\.\d+$/
+const USER = /^[UW][A-Z0-9]+$/
 
 /**
  * `slack:TEAM:CHANNEL[:THREAD][:USER]`. With the user if only they see it (`alone`), which makes it a
@@ -45,9 +47,10 @@ export function targetOf(reply: Reply, defaultTeam: string | undefined): Target 
 }
 
 function fromConversation(conversation: string): Target | undefined {
-  const [prefix, team, channel, thread = ''] = conversation.split(':')
+  const [prefix, team, channel, ...more] = conversation.split(':')
   if (prefix !== 'slack' || !team || !channel) return undefined
-  return { team, channel, thread: TIMESTAMP.test(thread) ? thread : undefined }
+  const thread = more.find((part) => TIMESTAMP.test(part))
+  return { team, channel, thread, ...defined({ user: more.find((part) => USER.test(part)) }) }
 }
 
 function fromAddress(to: string, defaultTeam: string | undefined): Target | undefined {

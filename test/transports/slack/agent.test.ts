@@ -45,6 +45,22 @@ test('a conversation with an agent begins with a greeting and prompts, and its m
   assert.deepEqual(message.data.context, context)
 })
 
+test('a skill that continues after the end of its run shows no status', async (t) => {
+  const setup = await startSlackGateway({ progress: 'on' })
+  t.after(() => setup.close())
+  const message = await deliverEvent(setup, { text: 'hi', ts: THREAD })
+  const statuses = () =>
+    callsOf(setup.server, 'assistant.threads.setStatus', THREAD).map(({ status }) => status)
+  const indicator = setup.transport.working?.(message, () => {})
+  indicator?.tool('search')
+  indicator?.end()
+  indicator?.tool('late')
+  await until(() => statuses().includes(''), 'the end')
+  // A late status would be set before this message is read.
+  await deliverEvent(setup, { text: 'next' })
+  assert.deepEqual(statuses(), ['is using search…', ''])
+})
+
 describe('a model on Slack', async () => {
   const slack = await startSlackServer()
   slack.isForAgents = true

@@ -10,7 +10,7 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { startTransportFixture, type TransportFixture } from '../../fixtures/transport-deps.ts'
 import { callback, socketOptions } from './harness.ts'
 
-/** An app that posts its name and how many messages it has seen. */
+/** An app that posts how many messages it has seen. */
 const COUNTER = `
 let count = 0
 export default (app) => app.message('go', ({ say }) => say('seen ' + ++count))

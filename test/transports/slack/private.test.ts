@@ -55,6 +55,12 @@ describe('the answer to a slash command', () => {
     assert.deepEqual(server.calls.at(-1)?.args, expected)
   })
 
+  test('is ephemeral if it is sent to its conversation instead', async () => {
+    const { conversation } = await newCommand()
+    const reply = { key: conversation, gateway: 'team', conversation, to: conversation, text: 'your salary' }
+    assert.deepEqual(await shownBy(() => transport.send(reply)), [['channel/U1ANN', 'your salary']])
+  })
+
   for (const [state, fault] of Object.entries({ expired, 'used up': refused('used_url') })) {
     test(`is still ephemeral if its response URL is ${state}`, async () => {
       const reply = replyTo(await newCommand(), 'your salary')

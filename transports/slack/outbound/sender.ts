@@ -28,7 +28,7 @@ import { createStreams } from './stream.ts'
 /** Errors for the outbox by kind of failure: permanent, to be probed first, or retryable. */
 const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
 
-type Options = Pick<SlackOptions, 'handover'>
+type Options = Pick<SlackOptions, 'handover' | 'commands'>
 type Calls = ReturnType<typeof createCalls>
 
 /** The parts that deliver a reply. */
@@ -93,6 +93,10 @@ async function prepare(reply: Reply, options: Options, workspaces: Workspaces): 
   const workspace = target && (await workspaces.find(target.team))
   if (!workspace) throw noPlace(reply, target)
   const fields = readSlackFields(reply)
+  // The conversation of a slash command names the only person who sees it.
+  const isNamed = reply.to !== undefined || reply.target === undefined
+  if (isNamed && target.user !== undefined && options.commands === 'ephemeral')
+    fields.ephemeral ??= target.user
   // Direct messages need a channel. A modal needs none, and must be opened within three seconds.
   const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, fields)
   return {
