@@ -124,6 +124,54 @@ for (const { kind, place, open } of storeKinds()) {
         assert.deepEqual([...found, ...(await sent())], ['text of a'])
       })
 
+    test('keep their time after a repetition with an earlier time that a crash cut short', async (t) => {
+      const { start, sent, store, pass } = await make(t)
+      const later = start()
+      await plan(later, 'a', 2 * HOUR)
+      const entry = `send-due:${String(START + HOUR).padStart(15, '0')}:a`
+      await store.kv.set(entry, 'a')
+      pass(HOUR)
+      await plan(later, 'b', 0)
+      await until(async () => (await store.kv.get(entry)) === undefined, 'the end of the entry')
+      assert.deepEqual(await keys(later), ['a'])
+      pass(HOUR)
+      await plan(later, 'c', 0)
+      const found: string[] = []
+      await until(async () => found.push(...(await sent())) && found.length === 3, 'all sends')
+      assert.deepEqual(found.toSorted(), ['text of a', 'text of b', 'text of c'])
+    })
+
+    test('are sent if they are stored while another daemon looks for them', async (t) => {
+      const { sent, store, outbox, start } = await make(t)
+      const later = start()
+      let reads = 0
+      const kv = {
+        ...store.kv,
+        async get(key: string) {
+          const found = await store.kv.get(key)
+          if (key === 'send-later:a' && ++reads === 1) {
+            await later.stop()
+            await plan(later, 'a', 0)
+          }
+          return found
+        },
+      }
+      await store.kv.set(`send-due:${String(START).padStart(15, '0')}:a`, 'a')
+      const other = createSendLater({
+        store: { ...store, kv },
+        outbox,
+        unanswerable: () => undefined,
+        log,
+        now: () => START,
+      })
+      await later.stop()
+      other.start()
+      cleanup(t, () => other.stop())
+      const found: string[] = []
+      await until(async () => found.push(...(await sent())) > 0, 'the send')
+      assert.deepEqual(found, ['text of a'])
+    })
+
     test('are listed and cancelled only by their creator and by tokens for their gateway', async (t) => {
       const { start } = await make(t)
       const later = start()

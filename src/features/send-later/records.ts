@@ -59,6 +59,9 @@ const RECORD = 'send-later:'
 const DUE = 'send-due:'
 const WEEK = 7 * DAY
 
+/** An index entry. `at`: Unix ms. */
+type DueEntry = { indexKey: string; at: number; key: string }
+
 const dueKey = ({ at, sending: { key } }: PlannedSend) => `${DUE}${String(at).padStart(15, '0')}:${key}`
 
 /** Planned sends in the store. */
@@ -111,15 +114,20 @@ export function createPlannedSends(kv: KeyValues) {
       return found
     },
     /**
-     * Starts a run that adds the send to the outbox. `isFirst`: there was no earlier run. Undefined
-     * if there is nothing left to add.
+     * Starts a run that adds the send of an index entry to the outbox. `isFirst`: there was no earlier
+     * run. Undefined if there is nothing left to add. A crash in `add` can leave an entry with another
+     * time than that of the send, which must not be sent then.
      */
-    async begin(key: string, run: string): Promise<{ planned: PlannedSend; isFirst: boolean } | undefined> {
+    async begin(
+      { indexKey, key }: DueEntry,
+      run: string,
+    ): Promise<{ planned: PlannedSend; isFirst: boolean } | undefined> {
       let begun: { planned: PlannedSend; isFirst: boolean } | undefined
       await updateKv(kv, RECORD + key, (current) => {
         const found = plannedSendSchema.safeParse(current).data
         begun = undefined
         if (found?.state !== 'waiting' && found?.state !== 'sending') return undefined
+        if (dueKey(found) !== indexKey) return undefined
         begun = { planned: { ...found, state: 'sending', run }, isFirst: found.state === 'waiting' }
         return { value: begun.planned }
       })
@@ -146,7 +154,7 @@ export function createPlannedSends(kv: KeyValues) {
 function createDueIndex(kv: KeyValues) {
   return {
     /** The first entries. */
-    async due(limit: number): Promise<Page<{ indexKey: string; at: number; key: string }>> {
+    async due(limit: number): Promise<Page<DueEntry>> {
       const { items, more } = await kv.list(DUE, limit)
       const found = items.map((indexKey) => {
         const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(indexKey) ?? []
@@ -156,6 +164,8 @@ function createDueIndex(kv: KeyValues) {
     },
     /** Removes an entry once nothing is left to do. */
     forget: (indexKey: string) => kv.delete(indexKey),
+    /** Writes the entry of a waiting send again. */
+    restore: (planned: PlannedSend) => kv.set(dueKey(planned), planned.sending.key),
     forgetDue: (planned: PlannedSend) => kv.delete(dueKey(planned)),
   }
 }

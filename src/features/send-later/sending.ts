@@ -54,20 +54,25 @@ export function createSending(
     if (wasMine && unsent === undefined) await deps.duplicate(planned)
   }
 
-  const fire = async (indexKey: string, key: string) => {
+  const fire = async (entry: Parameters<typeof records.begin>[0]) => {
+    const { indexKey, key } = entry
     const run = randomUUID()
-    const begun = await records.begin(key, run)
+    const begun = await records.begin(entry, run)
     if (begun) await finish(begun, key, run)
     await records.forget(indexKey)
+    if (begun) return
+    // Another daemon may have stored the send meanwhile, and the deleted entry was its own.
+    const planned = await records.find(key)
+    if (planned?.state === 'waiting') await records.restore(planned)
   }
 
   /** Returns the ms until the next due send. */
   const round = async (): Promise<number> => {
     const { items, more } = await records.due(BATCH)
-    for (const { indexKey, at, key } of items) {
-      if (at > now()) return Math.min(LONGEST_SLEEP, at - now())
-      await fire(indexKey, key).catch((err) =>
-        log.warn({ key, err }, 'a planned send could not be queued; it will be retried'),
+    for (const entry of items) {
+      if (entry.at > now()) return Math.min(LONGEST_SLEEP, entry.at - now())
+      await fire(entry).catch((err) =>
+        log.warn({ key: entry.key, err }, 'a planned send could not be queued; it will be retried'),
       )
     }
     return more ? 0 : LONGEST_SLEEP
