@@ -49,7 +49,7 @@ export function readStoredList<T extends object>(schema: ZodType<T>, stored: Jso
 }
 
 /** An entry with those fields of its stored form that `parsed` has not. */
-function withUnknownFields(entry: object, raw: Json | undefined, parsed: object | undefined): Json {
+export function withUnknownFields(entry: object, raw: Json | undefined, parsed: object | undefined): Json {
   if (!isJsonObject(raw) || !parsed) return toJson(entry)
   const unknown = Object.entries(raw).filter(([field]) => !Object.hasOwn(parsed, field))
   return { ...Object.fromEntries(unknown), ...Object(toJson(entry)) }

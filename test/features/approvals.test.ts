@@ -7,7 +7,7 @@ import { until } from '../fixtures/until.ts'
 import { skillOf } from '../runtime/support/manager.ts'
 import { messageOf } from '../runtime/support/message.ts'
 import { type Runtime, startRuntime } from '../runtime/support/runtime.ts'
-import { storeKinds } from '../runtime/support/store.ts'
+import { openStore, storeKinds } from '../runtime/support/store.ts'
 
 const operator = { caller: { kind: 'cli' as const } }
 
@@ -88,6 +88,40 @@ describe('a dispatched skill that needs an approval', () => {
       assert.equal(runs.length, runsAfter)
     })
   }
+
+  test('is resumed even if another one cannot be', async (t) => {
+    let now = 1000
+    const resumed: string[] = []
+    const { manager, services } = await start(
+      t,
+      { timeout: '1m' },
+      {
+        now: () => now,
+        resume: async ({ args }) => {
+          if (pathGet(args, 'n') === 1) throw new Error('its gateway is gone')
+          resumed.push(JSON.stringify(args))
+        },
+      },
+    )
+    await assert.rejects(dispatch(manager, { n: 1 }), { code: 'approval_pending' })
+    now += 1
+    await assert.rejects(dispatch(manager, { n: 2 }), { code: 'approval_pending' })
+    now += 60_000
+    await assert.rejects(services.approvals.sweep(), /its gateway is gone/)
+    assert.deepEqual(resumed, ['{"n":2}'])
+  })
+
+  test('keeps fields that a newer daemon stored with its request', async (t) => {
+    const store = await openStore(t)
+    const { manager } = await start(t, true, { store })
+    await assert.rejects(dispatch(manager), { code: 'approval_pending' })
+    const id = await pendingId(manager)
+    const stored = (await store.kv.get(`approval:${id}`))?.value
+    await store.kv.set(`approval:${id}`, { ...Object(stored), quorum: 2 })
+    await manager.invoke('approval-decide', { id, approve: true }, operator)
+    const { quorum, status } = Object((await store.kv.get(`approval:${id}`))?.value)
+    assert.deepEqual([quorum, status], [2, 'approved'])
+  })
 
   test('is resumed by the next sweep after a crash between decision and dispatch', async (t) => {
     let crashes = true

@@ -2,6 +2,7 @@ import { allKeys } from '../../core/all-keys.ts'
 import { type Approval, approvalSchema } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
@@ -42,7 +43,8 @@ export function createApprovalRecords(deps: {
       const before = approvalSchema.parse(stored)
       const after = next(before)
       hasNewStatus = after !== undefined && after.status !== before.status
-      return after && { value: { ...after }, ttl: after.expiresAt + RETENTION_MS - now() }
+      if (!after) return undefined
+      return { value: withUnknownFields(after, stored, before), ttl: after.expiresAt + RETENTION_MS - now() }
     })
     const approval = approvalSchema.parse(value)
     // An expired request has no decider.

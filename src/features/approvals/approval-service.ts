@@ -101,10 +101,13 @@ export function createApprovalService(deps: ApprovalDeps) {
 
     /**
      * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few
-     * seconds.
+     * seconds. Throws the first error after it has tried all of them.
      */
     async sweep() {
-      for (const approval of await all(OPEN_PREFIX)) await resumeDecided(approval)
+      const errors: unknown[] = []
+      for (const approval of await all(OPEN_PREFIX))
+        await resumeDecided(approval).catch((error: unknown) => errors.push(error))
+      if (errors.length > 0) throw errors[0]
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
 }
