@@ -101,15 +101,19 @@ export function createApprovalService(deps: ApprovalDeps) {
 
     /**
      * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few
-     * seconds. Throws the first error after it has tried all of them.
+     * seconds.
      */
     async sweep() {
-      const errors: unknown[] = []
-      for (const approval of await all(OPEN_PREFIX))
-        await resumeDecided(approval).catch((error: unknown) => errors.push(error))
-      if (errors.length > 0) throw errors[0]
+      await forEach(await all(OPEN_PREFIX), resumeDecided)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
+}
+
+/** Calls `work` for each item, one after the other. Throws the first error after the last one. */
+async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const errors: unknown[] = []
+  for (const item of items) await work(item).catch((error: unknown) => errors.push(error))
+  if (errors.length > 0) throw errors[0]
 }
 
 /** Operators may decide every request; others only if they are verified and among its approvers. */

@@ -113,6 +113,14 @@ export function createPlannedSends(kv: KeyValues) {
       })
       return found
     },
+    ...createRuns(kv),
+    ...createDueIndex(kv),
+  }
+}
+
+/** The runs that add planned sends to the outbox. */
+function createRuns(kv: KeyValues) {
+  return {
     /**
      * Starts a run that adds the send of an index entry to the outbox. `isFirst`: there was no earlier
      * run. Undefined if there is nothing left to add. A crash in `add` can leave an entry with another
@@ -146,7 +154,6 @@ export function createPlannedSends(kv: KeyValues) {
       })
       return isMine
     },
-    ...createDueIndex(kv),
   }
 }
 
