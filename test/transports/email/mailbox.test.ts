@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
 import type { ImapFlow } from 'imapflow'
 import { emailOptions } from '../../../transports/email/options.ts'
 import { startDovecot } from '../../fixtures/dovecot.ts'
@@ -247,6 +249,23 @@ describe('a mailbox behind TLS', async () => {
       await daemon.message()
       await daemon.stop()
     }
+  })
+
+  test('is read with a certificate of the system although `ca` names another one', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'ca-'))
+    const system = getCACertificates('default')
+    setDefaultCACertificates([await readFile(cert, 'utf8')])
+    t.after(async () => {
+      setDefaultCACertificates(system)
+      await rm(folder, { recursive: true })
+    })
+    const ca = join(folder, 'other.pem')
+    await writeFile(ca, rootCertificates[0] ?? '')
+    const daemon = await mailServer.daemon(imap(imapsPort, { tls: 'implicit', ca }))
+    const raw = Buffer.from(mail({ text: 'sealed' }))
+    await deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: ['support@example.com'], raw })
+    await daemon.message()
+    await daemon.stop()
   })
 
   test('is not read if the server cannot be trusted, and health shows the reason', async () => {
