@@ -37,7 +37,7 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
   /**
    * Resolves with the conversation of a mail. `thread`: the conversation of our mail that this one
    * refers to, whoever wrote it; otherwise its own. `answers`: when we sent that mail (Unix ms).
-   * `remember` stores the conversation for later mails.
+   * `remember` stores the conversation for later mails; `forget` drops it if the mail is not accepted.
    */
   return async (mail: Mail, { unsigned = [] }: Identity) => {
     const { messageId: id, inReplyTo, references, from, subject } = mail
@@ -63,11 +63,14 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
       ...(from.length > 0 && subject ? [{ key: subjectKey(mail), ttl: window }] : []),
     ]
     for (const { key } of entries) unsaved.set(key, conversation)
-    const remember = async () => {
-      await Promise.all(entries.map(({ key, ttl }) => kv.set(key, conversation, { ttl })))
+    const forget = () => {
       for (const { key } of entries) unsaved.delete(key)
     }
+    const remember = async () => {
+      await Promise.all(entries.map(({ key, ttl }) => kv.set(key, conversation, { ttl })))
+      forget()
+    }
     const thread = answered?.thread ?? answered?.conversation ?? conversation
-    return { conversation, thread, answers: answered?.at, remember }
+    return { conversation, thread, answers: answered?.at, remember, forget }
   }
 }

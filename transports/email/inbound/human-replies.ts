@@ -36,11 +36,11 @@ export function createHumanReplies(parts: {
     const handledKey = `email/${gateway}/human-reply/${id}`
     if (await kv.get(handledKey)) return
     const identity = { result: 'none' as const, by: 'sent', detail: 'it is in the folder with sent mail' }
-    const { conversation, remember } = await findConversation(mail, identity)
+    const { conversation, remember, forget } = await findConversation(mail, identity)
     const by = `${gateway}:${mail.from[0]?.address ?? 'a person'}`
     const pause = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: handover.for }) }
     const isKnown = await deps.takeOver({ conversation, ...pause })
-    if (!isKnown) return
+    if (!isKnown) return forget()
     // Answers to the person belong to the same conversation.
     await Promise.all([remember(), kv.set(handledKey, true, { ttl: MARK_TTL_MS })])
     log.info({ conversation, by, mailId: id }, 'a person answered and has taken over the conversation')
