@@ -32,4 +32,13 @@ describe('options of an email gateway', () => {
     assert.deepEqual(faultyOptions({ outbound: 'api' }), ['api'])
     assert.deepEqual(faultyOptions({ handover: 'on-human-reply' }), ['handover'])
   })
+
+  test('read each folder once', () => {
+    const { folders } = emailOptions.parse({ ...BASE, folders: ['inbox', 'Work', 'INBOX', 'Work', 'work'] })
+    assert.deepEqual(folders, ['INBOX', 'Work', 'work'])
+    const sent = { folder: 'Sent' }
+    const more = { sent, folders: ['INBOX', 'Sent'] }
+    assert.deepEqual(faultyOptions(more), [])
+    assert.deepEqual(faultyOptions({ ...more, handover: 'on-human-reply' }), ['handover'])
+  })
 })
