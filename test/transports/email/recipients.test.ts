@@ -5,6 +5,8 @@ import { after, beforeEach, describe, type TestContext, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
 import { isJsonObject, pathGet } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
+import { emailOptions } from '../../../transports/email/options.ts'
+import { recipientsOf } from '../../../transports/email/outbound/recipients.ts'
 import { childIndex, isThreadIndex } from '../../../transports/email/outbound/thread-index.ts'
 import { markOf, messageIdOf } from '../../../transports/email/sent-log.ts'
 import { type Daemon, mail, readMails, replyTo, startMailServer } from './harness.ts'
@@ -61,6 +63,20 @@ describe('mail between people', { concurrency: 1 }, () => {
         }),
       )
       assert.deepEqual(mailServer.smtp.taken[0]?.to, ['ada@example.net'])
+    })
+
+    test('reaches the mailbox without the tag of this gateway, which is somebody else', () => {
+      const options = emailOptions.parse({
+        address: 'anna+Bot@example.com',
+        imap: { host: 'localhost' },
+        smtp: { host: 'localhost' },
+      })
+      const reply = sendOf(['anna@example.com', 'Anna+bot@example.com'], { cc: ['anna+x@example.com'] })
+      const { to, cc } = recipientsOf(reply, undefined, options)
+      assert.deepEqual(
+        [...to, ...cc].map(({ address }) => address),
+        ['anna@example.com', 'anna+x@example.com'],
+      )
     })
 
     test('is refused without recipients, with an invalid address, or with over 100 recipients', async () => {

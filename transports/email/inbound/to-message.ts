@@ -1,9 +1,9 @@
-import { withoutTag } from '../../../src/core/identity.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Attachment, NewMessage } from '../../../src/core/message.ts'
 import type { Artifacts } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Identity } from '../proof/claim.ts'
+import { isOwn } from './automatic.ts'
 import { freshText } from './fresh-text.ts'
 import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
@@ -81,7 +81,7 @@ export async function toMessage(mail: Mail, facts: MailFacts, artifacts: Artifac
       }),
     },
     ...defined({
-      to: recipients.find((each) => facts.own.has(withoutTag(each))) ?? recipients[0],
+      to: recipients.find((each) => isOwn(each, facts.own)) ?? recipients[0],
       subject: mail.subject?.slice(0, MAX_SUBJECT),
       html: html?.path ? undefined : html?.text,
     }),

@@ -1,7 +1,7 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import { withoutTag } from '../../../src/core/identity.ts'
 import type { Reply } from '../../../src/core/transport.ts'
 import { requireAddress } from '../address.ts'
+import { isOwn } from '../inbound/automatic.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 
@@ -27,14 +27,14 @@ export function recipientsOf(
   const rejected = (reason: string) => new TriviumError('send_rejected', { gateway: reply.gateway, reason })
   if (reply.to === undefined && !target) throw rejected('its message is not a mail that can be answered')
   const others = reply.replyAll ? target?.others : undefined
-  const own = new Set([options.address, ...options.aliases].map((each) => withoutTag(each.toLowerCase())))
+  const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const seen = new Set<string>()
   /** Those of a list that are new, and not our own unless `mayBeOwn`. */
   const addNew = (list: readonly Recipient[], mayBeOwn = false) =>
     list.filter(({ address }) => {
       requireAddress(reply.gateway, address)
       const key = address.toLowerCase()
-      if (seen.has(key) || (!mayBeOwn && own.has(withoutTag(key)))) return false
+      if (seen.has(key) || (!mayBeOwn && isOwn(key, own))) return false
       seen.add(key)
       return true
     })
