@@ -5,7 +5,7 @@ import type { Check } from '../../src/core/transport.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { remove } from './mailbox/after-options.ts'
 import type { ConnectImap } from './mailbox/imap-connection.ts'
-import type { EmailOptions } from './options.ts'
+import { type EmailOptions, foldersOf } from './options.ts'
 import type { Submission } from './outbound/submission.ts'
 import { MICROSOFT } from './proof/trusted.ts'
 
@@ -37,7 +37,7 @@ export async function checkMailbox(
     ? 'new mail is announced immediately'
     : 'not offered; see sweep'
   const folders = new Set((await client.list()).map(({ path }) => path))
-  const missing = options.folders.filter((folder) => !folders.has(folder))
+  const missing = foldersOf(options).filter((folder) => !folders.has(folder))
   const existing = [...folders].slice(0, MAX_FOLDERS).join(', ')
   return [
     ...logins,

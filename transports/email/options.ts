@@ -59,11 +59,6 @@ const after = z.union(
   },
 )
 
-/** Removes repeated folders, whose readers would take the position from each other. Only INBOX ignores case. */
-function withoutRepeated(folders: readonly string[]): string[] {
-  return [...new Set(folders.map((folder) => (/^inbox$/i.test(folder) ? 'INBOX' : folder)))]
-}
-
 type Limit = z.output<typeof rate>
 type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limit; gateway: Limit }
 
@@ -116,7 +111,7 @@ const handover = z
           .literal('on-human-reply')
           .describe('What starts the takeover; `on-human-reply` is the only value.'),
         for: z
-          .union([z.literal('resume').transform(() => undefined), timerDuration])
+          .union([z.literal('resume'), timerDuration])
           .default(DAY)
           .describe(
             'How long the conversation stays paused after the last mail of a person; `resume`: until someone resumes it. Default: 24h.',
@@ -149,12 +144,7 @@ const options = z.strictObject({
     .describe('How mail is sent: by the server `smtp`, or by the `api` of a provider.'),
   smtp: server.optional().describe('Outgoing mail: the SMTP server. Required unless `outbound: api`.'),
   api: mailApi.optional().describe('Outgoing mail: the API of a provider.'),
-  folders: z
-    .array(z.string().min(1))
-    .min(1)
-    .transform(withoutRepeated)
-    .default(['INBOX'])
-    .describe('Folders to read.'),
+  folders: z.array(z.string().min(1)).min(1).default(['INBOX']).describe('Folders to read.'),
   since: since
     .default('now')
     .describe('Which mail to read at the first start: only new mail, all mail, or mail since a date.'),
@@ -268,11 +258,23 @@ function faultsOf(values: Values): Fault[] {
   const answers = 'needs `sent: { folder }`, where the answers of people are'
   addIf(handover !== undefined && !sent, 'handover', answers)
   addIf(sent !== undefined && !imap, 'sent', 'a folder with sent mail needs `imap`, where it is')
-  const isReadTwice = handover !== undefined && sent !== undefined && values.folders.includes(sent.folder)
-  addIf(isReadTwice, 'handover', 'the folder of `sent` is in `folders`: its mail would be read as incoming mail')
+  const isReadTwice = handover !== undefined && sent !== undefined && foldersOf(values).includes(sent.folder)
+  addIf(
+    isReadTwice,
+    'handover',
+    'the folder of `sent` is in `folders`: its mail would be read as incoming mail',
+  )
   const isTooShort = maxSilence !== undefined && maxSilence <= sweep
   addIf(isTooShort, 'max-silence', 'must be longer than `sweep`: the mailbox is read that often')
   return faults
+}
+
+/**
+ * The folders to read, each once: two readers of a folder would take its position from each other. Only
+ * INBOX ignores case (RFC 9051, section 5.1).
+ */
+export function foldersOf({ folders }: Pick<Values, 'folders'>): string[] {
+  return [...new Set(folders.map((folder) => (/^inbox$/i.test(folder) ? 'INBOX' : folder)))]
 }
 
 /** How long (ms) the mailbox may be unread before the gateway is reported as down. */

@@ -13,7 +13,7 @@ import { type ConnectImap, imapConnector } from './mailbox/imap-connection.ts'
 import { createReader, READER_TIMING, type ReaderTiming } from './mailbox/reader.ts'
 import type { FolderReading } from './mailbox/reading.ts'
 import { createTokenSource } from './oauth.ts'
-import { type EmailOptions, maxSilenceOf, type ServerOptions } from './options.ts'
+import { type EmailOptions, foldersOf, maxSilenceOf, type ServerOptions } from './options.ts'
 import { createLoginCheck } from './outbound/login-check.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSmtp } from './outbound/smtp.ts'
@@ -147,7 +147,7 @@ function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: I
   const { inbound, webhook } = options
   const maxSilence = maxSilenceOf(options)
   const endpoint = inbound === 'webhook' && webhook && createMailEndpoint({ ...parts, webhook })
-  const mailbox = endpoint ? [] : options.folders.map((folder) => ({ folder, options, ingest }))
+  const mailbox = endpoint ? [] : foldersOf(options).map((folder) => ({ folder, options, ingest }))
   const folders = [...mailbox, ...replies]
   if (!connect && !endpoint) throw missing(deps.gateway, 'imap')
   const reader =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { emailOptions } from '../../../transports/email/options.ts'
+import { emailOptions, foldersOf } from '../../../transports/email/options.ts'
 
 const server = { host: 'mail.example.com' }
 const BASE = { address: 'support@example.com', imap: server, smtp: server }
@@ -34,8 +34,8 @@ describe('options of an email gateway', () => {
   })
 
   test('read each folder once', () => {
-    const { folders } = emailOptions.parse({ ...BASE, folders: ['inbox', 'Work', 'INBOX', 'Work', 'work'] })
-    assert.deepEqual(folders, ['INBOX', 'Work', 'work'])
+    const folders = ['inbox', 'Work', 'INBOX', 'Work', 'work']
+    assert.deepEqual(foldersOf(emailOptions.parse({ ...BASE, folders })), ['INBOX', 'Work', 'work'])
     const sent = { folder: 'Sent' }
     const more = { sent, folders: ['INBOX', 'Sent'] }
     assert.deepEqual(faultyOptions(more), [])
