@@ -72,9 +72,9 @@ export function createTroubleReadings(deps: {
   }
 }
 
-/** Running attempts per road and gateway, with the start of the oldest. */
+/** Running attempts per road, gateway and route, with the start of the oldest. */
 export function oldestRunning(running: Readings['running']) {
-  const groups = Map.groupBy(running, ({ road, gateway }) => JSON.stringify([road, gateway]))
+  const groups = Map.groupBy(running, ({ road, gateway, route }) => JSON.stringify([road, gateway, route]))
   return [...groups.values()].map((attempts) => {
     const oldest = attempts.reduce((first, each) => (each.since < first.since ? each : first))
     return { ...oldest, count: attempts.length }

@@ -13,6 +13,11 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   paused?: { by: string; since?: number }
   /** When the first of its consecutive failed attempts began (Unix ms), also before it counts as failing. */
   failingSince?: number
+  /**
+   * Set while a share of its attempts fails: `failed` of the newest `of` attempts, `since` when (Unix
+   * ms), the last attempt (`lastAt`, Unix ms), and the `reason` of the last failure.
+   */
+  errors?: { failed: number; of: number; since: number; lastAt: number; reason: string }
   waiting: number
   queued: number
   unread: number

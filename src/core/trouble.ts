@@ -14,6 +14,7 @@ export const TROUBLES = [
   'queue-down',
   'mcp-down',
   'subscription-down',
+  'subscription-errors',
   'subscription-paused',
   'dead-letters',
   'messages-lost',

@@ -75,10 +75,12 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     wake: dispatch.wake,
     /** Running work with its start (Unix ms). */
     running: () => [
-      ...dispatch.running().map(({ job: { message, lane }, since }) => {
-        return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, since }
+      ...dispatch.running().map(({ job: { message, lane, group }, ...times }) => {
+        return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, route: group, ...times }
       }),
-      ...replies.running().map(({ job, since }) => ({ road: OUTBOX_QUEUE, gateway: job.group, since })),
+      ...replies.running().map(({ job: { group }, ...times }) => {
+        return { road: OUTBOX_QUEUE, gateway: group, route: '', ...times }
+      }),
     ],
     /** Finishes or releases running jobs within `timeLeft()` ms; due replies are still sent. */
     async drain(timeLeft: () => number) {

@@ -3,6 +3,7 @@ import type { ClaimedJob } from '../core/store.ts'
 import { type Bag, createBag, type InBag } from '../lib/bag.ts'
 import { createLoop } from '../lib/loop.ts'
 import { failedAttempt, isStoreAway, pauseOf, type Retry, type RunOutcome } from './attempts.ts'
+import { createUsualDurations } from './usual-durations.ts'
 import { createClaims } from './worker-claims.ts'
 import { LEASE, type WorkerOptions } from './worker-options.ts'
 import { createPlaces } from './worker-places.ts'
@@ -20,6 +21,7 @@ export function createWorker(options: WorkerOptions) {
   /** A released job may be claimed again before its first claim is removed here. */
   const running = createBag<Running>()
   const places = createPlaces(options, running)
+  const usual = createUsualDurations()
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
 
@@ -47,12 +49,12 @@ export function createWorker(options: WorkerOptions) {
   const perform = async (one: Running) => {
     const { job, abort } = one
     try {
-      // Evaluated once: routes may change meanwhile.
-      const isElsewhere = (options.runsElsewhere?.(job) || options.withoutSlot?.().has(job.group)) ?? false
+      const isElsewhere = takesNoSlot(job, options)
       places.occupy(job.group, isElsewhere, 1)
       const outcome = await outcomeOf(job, abort.signal, options)
       places.occupy(job.group, isElsewhere, -1)
       loop.wake()
+      usual.ended(job.group, now() - one.since)
       const isStored = await settler.settle({ ...outcome, id: job.id, token: job.token })
       if (isStored) options.settled?.(job, outcome)
     } finally {
@@ -90,9 +92,18 @@ export function createWorker(options: WorkerOptions) {
     wake: look,
     /** Calls `refill` if there is room. */
     wakeToRefill: loop.wake,
-    /** Running jobs with their start (Unix ms). */
-    running: () => running.items().map(({ job, since }) => ({ job, since })),
+    /** Running jobs with their start (Unix ms), and the longest recent attempt of their group (ms), if known. */
+    running: () => running.items().map((one) => timesOf(one, usual)),
   }
+}
+
+/** Evaluated once for a job, as routes may change meanwhile. */
+function takesNoSlot(job: ClaimedJob, { runsElsewhere, withoutSlot }: WorkerOptions): boolean {
+  return (runsElsewhere?.(job) || withoutSlot?.().has(job.group)) ?? false
+}
+
+function timesOf({ job, since }: Running, usual: ReturnType<typeof createUsualDurations>) {
+  return { job, since, longest: usual.longest(job.group) }
 }
 
 /** Runs a job; an error is an outcome, too. */

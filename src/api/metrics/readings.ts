@@ -2,13 +2,14 @@ import type { BudgetStatus } from '../../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { Health } from '../../core/transport.ts'
 import type { Trouble } from '../../core/trouble.ts'
+import type { RunningReading } from '../../features/troubles/readings.ts'
 
 /** Values read when metrics are requested. */
 export type Readings = {
   reload: LastReload
   gateways: readonly ({ name: string } & Health)[]
   /** Running work in this daemon, with its start (Unix ms). */
-  running: readonly { road: string; gateway: string; since: number }[]
+  running: readonly Omit<RunningReading, 'count'>[]
   takesWrites: boolean
   troubles: readonly Pick<Trouble, 'code'>[]
   /** Undefined if the store is unreachable. */

@@ -22,6 +22,7 @@ const LABELS = {
   configuration: 'See the line',
   budget: 'See the cost',
   'subscription-down': 'See the push',
+  'subscription-errors': 'See the attempts',
   'subscription-paused': 'See the push',
 }
 

@@ -16,6 +16,7 @@ export function placeOf(trouble) {
     case 'queue-down':
       return { path: 'queues' }
     case 'subscription-down':
+    case 'subscription-errors':
     case 'subscription-paused':
       return { path: pathOfPush(where.subscription) }
     case 'group-lag':

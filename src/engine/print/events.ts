@@ -64,10 +64,13 @@ function groupState(state: string): string {
   return state === 'stalled' ? paint('yellow', state) : state
 }
 
-/** `failing for 12 min`, `paused by ada`, `retrying for 3 s`: a push that is active, but whose last attempts failed, is retrying. */
-function pushState({ state, detail, failingSince }: JsonObject): string {
+/** `failing for 12 min`, `paused by ada`, `fails 20 of 50`, `retrying for 3 s`: a push that is active, but whose last attempts failed, is retrying. */
+function pushState({ state, detail, failingSince, errors }: JsonObject): string {
   const since = failingSince === undefined ? '' : ` for ${age(failingSince)}`
   if (state === 'failing') return paint('red', `failing${since}`)
+  const failed = pathGet(errors, 'failed')
+  if (state === 'active' && failed !== undefined)
+    return paint('yellow', `fails ${failed} of ${pathGet(errors, 'of')}`)
   if (state === 'active') return failingSince === undefined ? 'active' : paint('yellow', `retrying${since}`)
   return paint('yellow', [state, detail].filter(Boolean).join(' '))
 }

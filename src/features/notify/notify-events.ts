@@ -89,6 +89,7 @@ export function approvalEvent({ id, title, skill, by, requestedAt, message }: Ap
 const REPORTED: Partial<Record<Trouble['code'], NotifyOn>> = {
   'gateway-down': 'gateway-down',
   'subscription-down': 'subscription-down',
+  'subscription-errors': 'subscription-errors',
   'schedule-failed': 'schedule-failed',
   budget: 'budget',
   refusals: 'refusals',

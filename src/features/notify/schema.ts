@@ -10,6 +10,7 @@ export const NOTIFY_ON = [
   'dead-letter',
   'gateway-down',
   'subscription-down',
+  'subscription-errors',
   'schedule-failed',
   'approval-waiting',
   'budget',

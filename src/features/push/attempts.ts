@@ -1,6 +1,7 @@
 import type { Event } from '../../core/event.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCircuit } from './circuit.ts'
+import { errorsSince } from './error-share.ts'
 import type { Answer } from './post.ts'
 import type { Records } from './records.ts'
 
@@ -32,9 +33,11 @@ export async function createAttempts(deps: {
 }) {
   const { records, circuit, now } = deps
   /** Newest first, from the last run. */
-  const { attempts: earlier, failingSince: begun } = await records.report()
+  const { attempts: earlier, failingSince: begun, errorsSince: errorsBegun } = await records.report()
   /** When the first of the consecutive failures began (Unix ms). */
   let failingSince = begun
+  /** Since when a share of the attempts fails (Unix ms). */
+  let unreliableSince = errorsBegun
   /** Newest last. */
   const attempts: Attempt[] = []
   let reportTimer: NodeJS.Timeout | undefined
@@ -42,10 +45,12 @@ export async function createAttempts(deps: {
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
+    const newest = [...attempts.slice(-REPORTED).reverse().map(shownAttempt), ...earlier].slice(0, REPORTED)
+    unreliableSince = errorsSince(newest, unreliableSince)
     await records.setReport({
-      attempts: [...attempts.slice(-REPORTED).reverse().map(shownAttempt), ...earlier].slice(0, REPORTED),
+      attempts: newest,
       failures: circuit.failures(),
-      ...defined({ failingSince }),
+      ...defined({ failingSince, errorsSince: unreliableSince }),
       openUntil: circuit.openUntil(),
     })
     await deps.reported()

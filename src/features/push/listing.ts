@@ -6,6 +6,7 @@ import type { GroupInfo, Journal, Note, Store, StoreStats } from '../../core/sto
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
+import { errorShareOf } from './error-share.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -33,10 +34,22 @@ export async function listSubscriptions(
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
-      const times = defined({ oldestAt, nextAt, failingSince: report.failingSince })
+      const errors = errorsOf(report)
+      const times = defined({ oldestAt, nextAt, failingSince: report.failingSince, errors })
       return { ...where, source, ...healthOf(control, report), ...counts, ...times, attempts }
     }),
   )
+}
+
+/** The failed share of the newest attempts, if it is large. */
+function errorsOf({ attempts, errorsSince: since }: Report): SubscriptionInfo['errors'] {
+  return since === undefined
+    ? undefined
+    : { ...errorShareOf(attempts), since, lastAt: Number(attempts[0]?.at), reason: lastReasonOf(attempts) }
+}
+
+function lastReasonOf(attempts: Report['attempts']): string {
+  return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
 }
 
 /** When the oldest event of failed attempts was published that has not been accepted since. `attempts`: newest first. */

@@ -18,6 +18,8 @@ const reportSchema = z.object({
   failures: z.number().default(0),
   /** When the first of them began (Unix ms). */
   failingSince: z.number().exactOptional(),
+  /** Since when a share of the attempts fails (Unix ms). */
+  errorsSince: z.number().exactOptional(),
   /** Nothing is tried before then (Unix ms). */
   openUntil: z.number().default(0),
 })

@@ -23,13 +23,23 @@ export type TroubleReadings = {
   /** Skills that cannot be loaded. */
   broken: readonly { name: string; reason: string }[]
   /** Running attempts in this daemon. */
-  running: readonly { road: string; gateway: string; since: number; count: number }[]
+  running: readonly RunningReading[]
   refusals: readonly RefusalCount[]
   pauses: readonly PauseReading[]
   /** Messages without a route, by gateway. */
   unrouted: readonly UnroutedCount[]
   /** Undefined while the store cannot be read. */
   stored: StoredReadings | undefined
+}
+
+/** Attempts for a gateway. `since`: the start of the oldest. `route`: empty for replies. `longest`: the longest recent attempt of the route (ms). */
+export type RunningReading = {
+  road: string
+  gateway: string
+  route: string
+  since: number
+  count: number
+  longest?: number | undefined
 }
 
 /** A current pause. `name` of a conversation: its id. */

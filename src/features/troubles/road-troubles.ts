@@ -1,18 +1,17 @@
 import type { StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
-import { HOUR, MINUTE } from '../../core/units.ts'
-import { commandText } from '../../lib/command-text.ts'
+import { MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
-import { capitalised, error, timeOfDay, warning } from './trouble-parts.ts'
+import { subscriptionTroubles } from './subscription-troubles.ts'
+import { error, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
 /** How long (ms) a message or reply may wait before it is a trouble. */
 const LONG_WAIT = 5 * MINUTE
-/** An attempt that runs for longer (ms) probably hangs. */
-const LONG_ATTEMPT = HOUR / 2
 /** A group with this many unread events probably has no consumer. */
 export const FAR_BEHIND = 1_000
 
@@ -24,36 +23,16 @@ export function roadTroubles(
 ): Trouble[] {
   const { stats, subscriptions, waiting, groups } = stored
   return [
-    ...subscriptions.flatMap(subscriptionTrouble),
+    ...subscriptions.flatMap((each) => subscriptionTroubles(each, at)),
     ...deadLetterTroubles(stats),
     ...lostTroubles(stats),
     ...waiting
       .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
-    ...readings.running.filter(({ since }) => at - since > LONG_ATTEMPT).map(hangingTrouble),
+    ...readings.running.flatMap((each) => longAttemptTrouble(each, at)),
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).flatMap((group) => lagTrouble(group, subscriptions)),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
-}
-
-function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
-  const { name, topic, state, detail = 'It gave no reason', waiting, queued, unread } = subscription
-  if (state === 'active') return []
-  const backlog = [
-    queued > 0 && `${counted(queued, 'event waits', 'events wait')} for an attempt`,
-    unread > 0 && `${counted(unread, 'event')} of ${topic} not read yet`,
-  ].filter((part) => part !== false)
-  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${capitalised(backlog.join(', '))}.` : ''}`
-  const where = { subscription: name }
-  const since = subscription.paused?.since ?? subscription.failingSince
-  const counts = { count: waiting, ...defined({ since }) }
-  if (state === 'paused') {
-    const todo = `${commandText('subscription resume', name)} sends them.`
-    return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, ...counts })]
-  }
-  const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Fix its receiver; events are kept meanwhile. ${commandText('subscription resume', name)} tries at once.`
-  return [error('subscription-down', where, { title, text, todo, ...counts })]
 }
 
 function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
@@ -126,20 +105,6 @@ function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
     .filter(({ kind, name }) => kind !== 'conversation' && (kind !== 'gateway' || name === gateway))
     .map(({ kind, name }) => `${kind} ${name}`)
     .join(', ')
-}
-
-function hangingTrouble({ road, gateway, since, count }: TroubleReadings['running'][number]): Trouble {
-  return warning(
-    'attempt-hangs',
-    { gateway, road },
-    {
-      title: `An attempt for ${gateway || 'a gateway'} is stuck`,
-      text: `${counted(count, 'attempt runs', 'attempts run')} on this daemon.`,
-      todo: 'Check the `timeout` of the route; the skill must respect its abort signal.',
-      count,
-      since,
-    },
-  )
 }
 
 /** A group that is far behind. A push that fails or is paused is reported as such. */

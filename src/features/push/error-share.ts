@@ -1,0 +1,24 @@
+import type { Report } from './records.ts'
+
+/** Attempts that are needed for a share. */
+const FEWEST = 10
+/** Share of failed attempts at which a receiver counts as unreliable, and below which it no longer does. */
+const BEGINS = 0.2
+const ENDS = 0.1
+
+/** How many of the newest attempts failed. */
+export function errorShareOf(attempts: readonly { reason?: unknown }[]): { failed: number; of: number } {
+  return { failed: attempts.filter(({ reason }) => reason !== undefined).length, of: attempts.length }
+}
+
+/**
+ * Since when a share of the attempts fails (Unix ms); undefined if nearly all succeed. `attempts`: the newest
+ * ones. `before`: the previous answer.
+ */
+export function errorsSince(attempts: Report['attempts'], before: number | undefined): number | undefined {
+  const { failed, of } = errorShareOf(attempts)
+  if (of < FEWEST) return before
+  if (failed / of < (before === undefined ? BEGINS : ENDS)) return undefined
+  const firstFailure = attempts.findLast(({ reason }) => reason !== undefined)
+  return before ?? Number(firstFailure?.at)
+}

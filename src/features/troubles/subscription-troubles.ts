@@ -1,0 +1,39 @@
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { HOUR } from '../../core/units.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
+import { capitalised, error, warning } from './trouble-parts.ts'
+
+/** A push that sends nothing, or on which a share of the attempts fails. `at`: Unix ms. */
+export function subscriptionTroubles(subscription: SubscriptionInfo, at: number): Trouble[] {
+  const { name, topic, state, detail = 'It gave no reason', waiting, queued, unread } = subscription
+  if (state === 'active') return errorTroubles(subscription, at)
+  const backlog = [
+    queued > 0 && `${counted(queued, 'event waits', 'events wait')} for an attempt`,
+    unread > 0 && `${counted(unread, 'event')} of ${topic} not read yet`,
+  ].filter((part) => part !== false)
+  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${capitalised(backlog.join(', '))}.` : ''}`
+  const where = { subscription: name }
+  const since = subscription.paused?.since ?? subscription.failingSince
+  const counts = { count: waiting, ...defined({ since }) }
+  if (state === 'paused') {
+    const todo = `${commandText('subscription resume', name)} sends them.`
+    return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, ...counts })]
+  }
+  const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
+  const todo = `Fix its receiver; events are kept meanwhile. ${commandText('subscription resume', name)} tries at once.`
+  return [error('subscription-down', where, { title, text, todo, ...counts })]
+}
+
+/** A push without an attempt within the last hour shows nothing about its receiver. */
+function errorTroubles({ name, errors }: SubscriptionInfo, at: number): Trouble[] {
+  if (!errors || at - errors.lastAt > HOUR) return []
+  const { failed, of, since, reason } = errors
+  const share = failed / of >= 0.5 ? 'most' : 'some'
+  const title = `Push ${name} fails on ${share} attempts`
+  const text = `${failed} of the last ${of} attempts failed, the last one because ${reason}. Failed events are tried again, and become dead letters after all their attempts.`
+  const todo = `Fix its receiver; ${commandText('subscription show', name)} has the attempts.`
+  return [warning('subscription-errors', { subscription: name }, { title, text, todo, count: failed, since })]
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MINUTE } from '../../src/core/units.ts'
+import { createUsualDurations } from '../../src/engine/usual-durations.ts'
+import { longAttemptTrouble } from '../../src/features/troubles/long-attempt-trouble.ts'
+
+const running = { road: 'dispatch', gateway: 'cli', route: 'ledger', since: 0, count: 1 }
+const isTrouble = (minutes: number, longest?: number) =>
+  longAttemptTrouble({ ...running, longest }, minutes * MINUTE).length > 0
+
+test('an attempt that runs for much longer than those before it is a trouble', () => {
+  assert.ok(isTrouble(11))
+  assert.ok(isTrouble(11, 3_000))
+  assert.ok(!isTrouble(9, 3_000))
+  assert.ok(!isTrouble(21, 8 * MINUTE))
+  assert.ok(isTrouble(31, 25 * MINUTE))
+  const [found] = longAttemptTrouble({ ...running, longest: 3_000 }, 21 * MINUTE)
+  assert.equal(found?.code, 'attempt-hangs')
+  assert.match(String(found?.title), /route ledger/)
+  assert.match(String(found?.text), /took 3 seconds/)
+})
+
+test('the longest recent attempt is known for each group, and forgotten in time', () => {
+  const usual = createUsualDurations()
+  assert.equal(usual.longest('ledger'), undefined)
+  usual.ended('ledger', 60_000)
+  usual.ended('orders', 100)
+  usual.ended('ledger', 1_000)
+  const longest = Number(usual.longest('ledger'))
+  assert.ok(longest > 50_000 && longest <= 60_000)
+  for (let n = 0; n < 300; n++) usual.ended('ledger', 1_000)
+  assert.equal(usual.longest('ledger'), 1_000)
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HOUR, MINUTE } from '../../src/core/units.ts'
+import { errorsSince } from '../../src/features/push/error-share.ts'
+import { subscriptionTroubles } from '../../src/features/troubles/subscription-troubles.ts'
+import { until } from '../fixtures/until.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { emit, startPush, subscription } from './push-kit.ts'
+import { startReceiver } from './push-receiver.ts'
+
+test('a push that fails on every second attempt is a trouble, although it is active', async (t) => {
+  const store = await openStore(t)
+  const { url, wait } = await startReceiver(t, (response, _, count) =>
+    response.writeHead(count % 2 === 0 ? 503 : 204).end(),
+  )
+  const push = await startPush(t, store, [subscription(url, { concurrency: 1 })])
+  const before = Date.now()
+  for (let n = 0; n < 10; n++) await emit(store, { n, conversation: `c${n}` })
+  await wait(18)
+  const listed = async () => {
+    const [crm] = await push.service.list()
+    return crm?.errors && crm.state === 'active' && crm.queued === 0 ? crm : undefined
+  }
+  const crm = await until(listed, 'the failed attempts')
+  assert.ok(crm.errors && crm.errors.since >= before && crm.errors.failed >= 8)
+  const [found, ...others] = subscriptionTroubles(crm, Date.now())
+  assert.deepEqual(others, [])
+  assert.equal(found?.code, 'subscription-errors')
+  assert.match(String(found?.text), /it answered 503/)
+  assert.equal(found?.since, crm.errors.since)
+  // Old attempts tell nothing about the receiver now.
+  assert.deepEqual(subscriptionTroubles(crm, Date.now() + 2 * HOUR), [])
+})
+
+test('the start of the errors stays while they last, although the attempts move on', () => {
+  const attempts = (failed: number, newest: number) =>
+    Array.from({ length: 20 }, (_, ago) => ({
+      at: newest - ago * MINUTE,
+      ...(ago % 20 < failed && { reason: 'it answered 503' }),
+    }))
+  const began = errorsSince(attempts(6, HOUR), undefined)
+  assert.equal(began, HOUR - 5 * MINUTE)
+  assert.equal(errorsSince(attempts(3, 2 * HOUR), began), began)
+  assert.equal(errorsSince(attempts(1, 3 * HOUR), began), undefined)
+  assert.equal(errorsSince(attempts(3, 3 * HOUR), undefined), undefined)
+})
