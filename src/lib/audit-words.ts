@@ -12,7 +12,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'message-submit': ['submitted a message', 'submit a message'],
   'message-resend': ['sent a message again', 'send a message again'],
   'message-replay': ['routed unrouted messages again', 'route unrouted messages again'],
-  'control-token-rotate': ['rotated the control token', 'rotate the control token'],
+  'control-token-rotate': ['replaced the control token', 'replace the control token'],
   'queue-board': ['changed a queue in Bull Board', 'change a queue in Bull Board'],
   'event-replay': ['replayed events to a group', 'replay events to a group'],
   'event-seek': ['moved a group', 'move a group'],

@@ -38,11 +38,7 @@ describe('the control token', { timeout: 120_000 }, async () => {
     assert.deepEqual([await statusWith(before), await statusWith(stored())], [401, 200])
     await other.getByLabel('Control token').waitFor()
     await show('audit')
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'control-token-rotate' })
-      .getByText('ok', { exact: true })
-      .waitFor()
+    await page.getByRole('row').filter({ hasText: 'Replaced the control token' }).getByText('done').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await show('configuration')
     await page.getByRole('heading', { name: 'Control token' }).waitFor()

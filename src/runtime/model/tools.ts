@@ -14,7 +14,7 @@ import type { RunRecord } from './run-record.ts'
 
 /** Skills with effects beyond the conversation. A model gets them only by name, not through `*` or a missing `allowed-tools`. */
 export const OPERATOR_SKILLS = createNameMatcher(
-  '*-pause *-resume run-cancel pause-list route-list cost skill-usage message-* conversation-* dead-letter-* subscription-* approval-* session-* schedule-* audit-* call-* person-* job-* event-replay slack-installs* refused refused-try gateway-traffic event-groups gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect delegation-take delegation-accept',
+  '*-pause *-resume run-cancel pause-list route-list cost skill-usage message-* conversation-* dead-letter-* subscription-* approval-* session-* schedule-* audit-* call-* person-* job-* event-replay slack-installs* refused refused-try gateway-traffic gateway-show event-groups gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect delegation-take delegation-accept',
 )
 
 /** The skills available to models. */
