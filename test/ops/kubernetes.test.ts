@@ -62,6 +62,13 @@ describe('the Helm chart', { skip, timeout: 300_000 }, () => {
     assert.equal(status, 0, `${stdout}${stderr}`)
   })
 
+  test('asks cert-manager for the certificate of its Ingress, and lets ingress-nginx pass large mails', () => {
+    const values = 'ingress.enabled=true,ingress.tlsSecret=trivium-tls,ingress.issuer=letsencrypt'
+    const ingress = render('--set', values).find(({ kind }) => kind === 'Ingress')
+    const [file] = parseAllDocuments(readFileSync(join(root, 'ops/kubernetes-ingress.yaml'), 'utf8'))
+    assert.deepEqual(Object(ingress?.metadata).annotations, file?.toJS().metadata.annotations)
+  })
+
   test('renders right Kubernetes objects with each of its values', (t) => {
     const rendered = VARIANTS.map(({ name, values, adds }) => {
       const objects = render(...values)
