@@ -81,7 +81,7 @@ export function What({ of: { action, target = {} }, titles }) {
   const title = action === DECISION ? titles?.get(id) : undefined
   const isInWords = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
   const shown = Object.entries(title ? others : target).filter(([name]) => !isInWords(name))
-  return html`${title && html`<a href=${link('approvals')}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
+  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
 }
 
 function Value({ name, value, action, target }) {

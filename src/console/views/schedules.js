@@ -3,7 +3,7 @@ import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, Badge, Empty, Moment, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, fullTime, Moment, StoreAway, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { whenInWords } from '../lib/schedule-words.js'
@@ -11,7 +11,7 @@ import { whenInWords } from '../lib/schedule-words.js'
 /** Polling interval (ms). */
 const AGAIN = 5_000
 
-/** All schedules, the soonest first: when they run, and what can be done. */
+/** All schedules, the soonest first: when they run, how the last run went, and what can be done. */
 export function SchedulesPage() {
   const loaded = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value, reload } = loaded
@@ -34,7 +34,7 @@ function nextOf({ paused, next }) {
   return paused || next === undefined ? Number.MAX_SAFE_INTEGER : next
 }
 
-const COLUMNS = ['schedule', 'skill', 'when', 'next run', '']
+const COLUMNS = ['schedule', 'skill', 'when', 'next run', 'last run', '']
 
 function Table({ of, reload }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="All schedules"><table class="group-table schedule-table">
@@ -50,6 +50,7 @@ function Schedule({ schedule, reload }) {
     <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
     <td title=${cron}>${whenInWords(schedule)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
+    <td data-label="last"><${LastRun} of=${schedule.lastRun} /></td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>
       ${
         paused
@@ -64,4 +65,18 @@ function Next({ of: { paused, next } }) {
     return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
   return html`<${Moment} at=${next} /> <span class="dim">in ${span(Math.max(0, next - clock.value))}</span>`
+}
+
+const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad' }
+/** A shorter delay (ms) is normal. */
+const LATE = 30_000
+
+/** The planned time of the last run, its outcome, delay and duration. */
+function LastRun({ of: run }) {
+  if (!run) return html`<span class="dim">none yet</span>`
+  const { planned, startedAt, endedAt, outcome } = run
+  const delay = startedAt - planned
+  const late = html` <span class="error" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
+  const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
+  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim">${duration}</span>`
 }

@@ -10,6 +10,7 @@ import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, cursorKey } from './about.ts'
 import type { Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
+import type { createRunReports } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
 /**
@@ -19,6 +20,7 @@ import { type createSchedulePauses, type PausedSchedules, pauseOf } from './sche
 export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
+  reports: Pick<ReturnType<typeof createRunReports>, 'read'>
   /** The schedules that the call may see. */
   visible(call: Call): Promise<readonly Schedule[]>
   /** Throws `not_found` if there is none, or the call may not see it. */
@@ -30,14 +32,15 @@ export function createScheduleControl(deps: {
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
-  const shown = (schedule: Schedule, paused: PausedSchedules) => ({
+  const shown = async (schedule: Schedule, paused: PausedSchedules) => ({
     ...schedule,
     ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id) }),
+    ...defined({ lastRun: await deps.reports.read(schedule) }),
   })
   return {
     async list(_, call) {
       const paused = await pauses.read()
-      return (await deps.visible(call)).map((schedule) => shown(schedule, paused))
+      return Promise.all((await deps.visible(call)).map((schedule) => shown(schedule, paused)))
     },
     async show({ id }, call) {
       return shown(await require(id, call), await pauses.read())

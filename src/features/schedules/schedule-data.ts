@@ -3,6 +3,7 @@ import { DAY } from '../../core/units.ts'
 import { cursorKey, type ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
 import type { createLastRuns } from './last-runs.ts'
+import type { createRunReports } from './run-reports.ts'
 import type { createSchedulePauses } from './schedule-pauses.ts'
 
 /**
@@ -18,13 +19,14 @@ const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created
 export function createScheduleData(deps: {
   kv: KeyValues
   runs: Pick<ReturnType<typeof createLastRuns>, 'forget'>
+  reports: Pick<ReturnType<typeof createRunReports>, 'forget'>
   pauses: Pick<ReturnType<typeof createSchedulePauses>, 'end'>
   now: () => number
 }) {
-  const { kv, runs, pauses } = deps
+  const { kv, runs, reports, pauses } = deps
   const failures = createScheduleFailures(kv, deps.now)
   const forgetProgress = (schedule: ScheduleKey) =>
-    Promise.all([kv.delete(cursorKey(schedule)), runs.forget(schedule)])
+    Promise.all([kv.delete(cursorKey(schedule)), runs.forget(schedule), reports.forget(schedule)])
   return {
     /** Forgets a schedule that was deleted (`isGone`), or whose rule has changed: it stays paused. */
     forget: (schedule: ScheduleKey, isGone: boolean) =>

@@ -13,6 +13,7 @@ import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
 import type { Occasion } from './firing.ts'
+import { createRunReports } from './run-reports.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
 
 type ScheduleRunDeps = {
@@ -67,6 +68,7 @@ export function createScheduleRuns(
   },
 ) {
   const failures = createScheduleFailures(store.kv, now)
+  const reports = createRunReports(store.kv, now)
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
@@ -75,9 +77,12 @@ export function createScheduleRuns(
     }
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
+    const reached = (outcome: 'running' | 'retrying' | 'done' | 'failed') =>
+      reports.report({ id, created }, Date.parse(planned), outcome)
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
+      await reached('running')
       const result = await invoke(skill, args, {
         signal,
         // The same for each attempt, so that sends and approvals of a repeated run are recognised.
@@ -91,6 +96,7 @@ export function createScheduleRuns(
         await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULE_OF}${skill}` })
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: shortened(result) })
+      await reached('done')
       await failures.ended({ id, created })
       await ended()
       return { outcome: 'done' }
@@ -99,6 +105,7 @@ export function createScheduleRuns(
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const { message } = error
         const again = outcome === 'retry'
+        await reached(again ? 'retrying' : 'failed')
         await logs.event({ event: 'schedule_failed', ...about, ok: false, error: message, again })
         if (outcome === 'dead') {
           await ended()

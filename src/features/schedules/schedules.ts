@@ -16,6 +16,7 @@ import { createFileSchedules, type FileSchedule } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createLastRuns } from './last-runs.ts'
 import type * as operations from './operations.ts'
+import { createRunReports } from './run-reports.ts'
 import { createScheduleData } from './schedule-data.ts'
 import { createSchedulePauses } from './schedule-pauses.ts'
 
@@ -42,7 +43,8 @@ export function createSchedules(deps: {
   const { store, state, record, now } = deps
   const pauses = createSchedulePauses(store.kv, now)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
-  const data = createScheduleData({ kv: store.kv, runs, pauses, now })
+  const reports = createRunReports(store.kv, now)
+  const data = createScheduleData({ kv: store.kv, runs, reports, pauses, now })
   const file = createFileSchedules({
     kv: store.kv,
     ofFile: deps.ofFile,
@@ -75,7 +77,7 @@ export function createSchedules(deps: {
 
   const service = {
     create: createScheduleCreation(deps),
-    ...createScheduleControl({ ...deps, kv: store.kv, pauses, visible, require }),
+    ...createScheduleControl({ ...deps, kv: store.kv, pauses, reports, visible, require }),
     delete: createScheduleDeletion({
       state,
       file,
