@@ -64,7 +64,7 @@ function Next({ of: { paused, next } }) {
   if (paused)
     return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
-  return html`<${Moment} at=${next} /> <span class="dim">in ${span(Math.max(0, next - clock.value))}</span>`
+  return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
 }
 
 const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad' }
@@ -76,7 +76,7 @@ function LastRun({ of: run }) {
   if (!run) return html`<span class="dim">none yet</span>`
   const { planned, startedAt, endedAt, outcome } = run
   const delay = startedAt - planned
-  const late = html` <span class="error" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
+  const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
   const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
-  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim">${duration}</span>`
+  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
 }
