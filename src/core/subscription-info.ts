@@ -1,3 +1,5 @@
+import type { RouteMatch } from './match.ts'
+
 /**
  * A push subscription. `waiting`: events not sent yet. Of these, `queued` have been selected for
  * sending, and `unread` have not been compared with `match` yet. `dead`: dead letters in the queue
@@ -6,6 +8,8 @@
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
   source: 'routes.yaml' | 'api'
+  /** Its filter; absent if it sends every event of the topic. */
+  match?: RouteMatch
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string

@@ -25,7 +25,7 @@ describe('push subscriptions in the console', { timeout: 240_000 }, async () => 
   const site = openSite({
     routes: `
 subscriptions:
-  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, match: { data.country: [CH, NO] }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes: [{ name: all, skill: echo }]
 `,
   })
@@ -48,6 +48,7 @@ routes: [{ name: all, skill: echo }]
 
   test('can be created; the secret is shown once, copied, and signs the pushes', async () => {
     await show('queues')
+    await page.getByText('only data.country: CH or NO').waitFor()
     await press('New push subscription …')
     await field('Name').fill('shop')
     await field('URL').fill(receiver.url)

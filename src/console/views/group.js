@@ -14,13 +14,14 @@ import {
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
+import { matchInWords } from '../lib/match-words.js'
 import { Age, act, Empty, fullTime, Json, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Attempts, EventLink, NewestEvents } from './group-events.js'
-import { GroupState, PushState } from './queues.js'
+import { FailedShare, GroupState, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -66,7 +67,7 @@ function GroupHead({ topic, name, group, reload }) {
 }
 
 function PushHead({ topic, name, group, push, reload }) {
-  const { url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
+  const { url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
     [name, state, dead, Math.floor(clock.value / AGAIN)],
@@ -101,6 +102,8 @@ function PushHead({ topic, name, group, push, reload }) {
         <button changes type="button" class="danger" onClick=${remove} aria-label=${`Delete ${name}`}>Delete …</button>`
         }</div></header>
     <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
+    <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
+    <${FailedShare} of=${value?.attempts ?? []} />
     ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />

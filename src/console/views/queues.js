@@ -5,6 +5,7 @@ import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../li
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
+import { matchInWords } from '../lib/match-words.js'
 import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
@@ -139,22 +140,23 @@ export function PushState({ state, last, failingSince }) {
 }
 
 function Push({ push, group }) {
-  const { name, topic, url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
+  const { name, topic, url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const { value } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal).catch(() => ({})),
     [name, state, dead, queued, Math.floor(clock.value / AGAIN)],
   )
-  const [last] = value?.attempts ?? []
+  const attempts = value?.attempts ?? []
+  const [last] = attempts
   const oldestAt = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
-    <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span></td>
+    <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}</td>
     <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
     <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
     <td class="number" data-label="dead">${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'}</td>
-    <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span>` : html`<span class="dim">${value ? 'none yet' : '…'}</span>`}</td>
+    <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span><${FailedShare} of=${attempts} />` : html`<span class="dim">${value ? 'none yet' : '…'}</span>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayPush(push)} aria-label=${`Replay ${name}`}>Replay …</button>
       ${
         isStopped
@@ -162,6 +164,15 @@ function Push({ push, group }) {
           : html`<button changes type="button" class="small" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
       }</td>
   </tr>`
+}
+
+/** How many of the newest attempts failed, and the last success if the newest failed. */
+export function FailedShare({ of: attempts }) {
+  const failed = attempts.filter(({ reason }) => reason !== undefined).length
+  if (failed === 0) return null
+  const success = attempts.find(({ reason }) => reason === undefined)
+  const last = success ? html`last success <${Age} at=${success.at} /> ago` : 'no success among them'
+  return html`<span class="about">${failed} of the last ${attempts.length} failed; ${last}</span>`
 }
 
 function Queues({ queues }) {

@@ -22,13 +22,13 @@ export async function listSubscriptions(
   if (shown.length === 0) return []
   const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
   return Promise.all(
-    shown.map(async ({ name, topic, url }) => {
+    shown.map(async ({ name, topic, url, match }) => {
       const records = createRecords(store.kv, name)
       const [control, report] = await Promise.all([records.control(), records.report()])
       const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
       const group = groups.find((each) => each.topic === topic && each.group === name)
       // The query of a URL may contain a key.
-      const where = { name, topic, url: url.split('?')[0] ?? '' }
+      const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
       const source = isStored(name) ? ('api' as const) : ('routes.yaml' as const)
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
