@@ -44,7 +44,7 @@ export function createGatewayService(deps: {
   const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
   const listed = (call: Call) => {
-    const shown = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts()))
+    const shown = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts(), Date.now()))
     return withPauses(shown, pauseTroubles(pauses.list()))
   }
   const groupsOf = (visible: readonly string[]) =>

@@ -19,7 +19,7 @@ export type RefusalCount = {
   /** When the gateway last accepted a delivery, and the number of refusals since then. */
   lastGoodAt?: number
   sinceGood: number
-  /** Refused senders and explanations, most frequent first. */
+  /** Refused senders and explanations of the last hour, most frequent first. */
   from: { name: string; count: number }[]
   why: { name: string; count: number }[]
 }
@@ -33,8 +33,8 @@ type Refusals = {
   since: number
   last: number
   sinceGood: number
-  from: Map<string, number>
-  why: Map<string, number>
+  from: Map<string, Minutes>
+  why: Map<string, Minutes>
 }
 
 /** Counts refused and accepted deliveries per gateway, in memory. */
@@ -68,8 +68,8 @@ export function createRefusalTally(now: () => number) {
       known.sinceGood = isGoodBetween ? 1 : known.sinceGood + 1
       known.last = at
       add(known.minutes, at, 1)
-      countName(known.from, from)
-      countName(known.why, why)
+      countName(known.from, at, from)
+      countName(known.why, at, why)
     },
     /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
     traffic(gateway: string): Traffic {
@@ -99,7 +99,7 @@ export function createRefusalTally(now: () => number) {
           const isGoodSince = deliveries !== undefined && deliveries.last >= since
           const accepted = isGoodSince ? sum(deliveries.minutes, at, since) : 0
           const lastGood = deliveries ? { lastGoodAt: deliveries.last } : {}
-          const names = { from: sorted(known.from), why: sorted(known.why) }
+          const names = { from: sorted(known.from, at), why: sorted(known.why, at) }
           return [{ gateway, reason, count, since, last, accepted, sinceGood, ...lastGood, ...names }]
         }),
       )
@@ -144,11 +144,26 @@ function series(minutes: Minutes, at: number): number[] {
   )
 }
 
-function countName(names: Map<string, number>, name = 'unknown'): void {
-  if (!names.has(name) && names.size >= MOST_NAMES) return
-  names.set(name, (names.get(name) ?? 0) + 1)
+function countName(names: Map<string, Minutes>, at: number, name = 'unknown'): void {
+  let minutes = names.get(name)
+  if (!minutes) {
+    if (names.size >= MOST_NAMES) removeOld(names, at)
+    if (names.size >= MOST_NAMES) return
+    minutes = minutesAt(at)
+    names.set(name, minutes)
+  }
+  add(minutes, at, 1)
 }
 
-function sorted(names: ReadonlyMap<string, number>) {
-  return [...names].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count)
+/** Removes names that the last hour does not have. */
+function removeOld(names: Map<string, Minutes>, at: number): void {
+  const minute = Math.floor(at / MINUTE)
+  for (const [name, minutes] of names) if (minute - minutes.minute >= MINUTES) names.delete(name)
+}
+
+function sorted(names: ReadonlyMap<string, Minutes>, at: number) {
+  return [...names]
+    .map(([name, minutes]) => ({ name, count: sum(minutes, at, 0) }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count)
 }

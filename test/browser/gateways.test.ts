@@ -7,9 +7,9 @@ import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
 gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "old-secret-of-the-hub" } }
   till: { transport: webhook, path: /till, verify: { scheme: github, secret: "secret-of-the-till" } }
-  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 routes: [{ name: all, skill: echo }]
 `
 /** The secret of the sender; the gateway still has the old one. */
@@ -35,7 +35,10 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('article', { name: 'shop' }).getByText('0.6 a minute').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
+    // The one that refuses comes first, before those that are configured before it.
+    assert.deepEqual(await page.locator('.gateway-card h2').allTextContents(), ['hub', 'shop', 'till', 'cli'])
     const group = page.locator('.refusal-groups > li')
+    await group.getByText('in the last hour (100 % of the deliveries)').waitFor()
     await group.getByText('the secret here probably differs from that of the sender').waitFor()
     assert.match((await group.textContent()) ?? '', /^12 hub/)
     assert.deepEqual(await faultsOf(page), [])

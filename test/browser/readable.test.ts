@@ -61,8 +61,11 @@ describe('texts in lists and dialogs of the console', { timeout: 300_000 }, asyn
     const kind = page.locator('.group')
     await kind.getByText('The warehouse has no stock of order … in Rotterdam').waitFor()
     await until(async () => (await kind.locator('.many').textContent()) === '4', 'four of a kind')
-    await kind.getByRole('link', { name: 'orders' }).click()
+    // The whole card leads to the cause.
+    const error = await kind.locator('.error').boundingBox()
+    await page.mouse.click(Number(error?.x) + 5, Number(error?.y) + 5)
     await page.getByText('The warehouse has no stock of order … in Rotterdam, as it says').waitFor()
+    await page.getByText(/^4 dead letters, last .* ago, first .* ago$/).waitFor()
     const differing = await page.locator('.reason mark').allTextContents()
     assert.deepEqual(
       differing.map((each) => each.trim()),

@@ -1,7 +1,8 @@
+import { signal } from '@preact/signals'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes } from './live.js'
-import { act, ask, say } from './parts.js'
+import { Age, act, ask, say } from './parts.js'
 import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
@@ -37,9 +38,27 @@ export async function retryLetters(letters, done) {
   })
 }
 
+/** The last retry of this page: `{ at, text, kind }`. Its text changes when the outcome is known. */
+const lastRetry = signal()
+
+/** What became of the last retry, for as long as the page is open. */
+export function LastRetry() {
+  const { value } = lastRetry
+  if (!value) return null
+  return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} <span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
+}
+
 /** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
 export async function sayEnd({ names = {}, began, many, isWanted = () => true, done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
+  const tell = (text, kind) => {
+    lastRetry.value = { at: began, text, kind }
+    say(text, kind)
+  }
+  lastRetry.value = {
+    at: began,
+    text: `${count(many, 'dead letter')} ${many === 1 ? 'is' : 'are'} being retried …`,
+  }
   const failedAgain = async () =>
     (await invoke('dead-letter-list', filter).catch(() => [])).filter(isWanted).length
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
@@ -48,11 +67,11 @@ export async function sayEnd({ names = {}, began, many, isWanted = () => true, d
     if (again < many) continue
     changes.dead.value++
     setTimeout(() => done?.(), SHOWN_AFTER)
-    return say(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+    return tell(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
   }
   const left = await failedAgain()
   changes.dead.value++
   setTimeout(() => done?.(), SHOWN_AFTER)
-  if (left > 0) say(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
-  else say(`${count(many, 'message')} retried; none has failed again so far.`)
+  if (left > 0) tell(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  else tell(`${count(many, 'message')} retried; none has failed again so far.`)
 }

@@ -23,7 +23,7 @@ import {
   Wait,
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
-import { retryLetters, sayEnd } from '../lib/retry.js'
+import { LastRetry, retryLetters, sayEnd } from '../lib/retry.js'
 import { go, goBack, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
@@ -86,6 +86,7 @@ function Groups({ filter }) {
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
+    <${LastRetry} />
     <${Jobs} isSelected=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
@@ -229,8 +230,13 @@ function Letters({ filter }) {
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
+    <${LastRetry} />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
-    ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
+    ${
+      letters.length > 0 &&
+      html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MOST ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${letters.length > 1 && html`, first <${Age} at=${letters.at(-1).at} /> ago`}</p>`
+    }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
     </div>
@@ -271,7 +277,7 @@ function commonOf(texts) {
 
 function LetterRow({ letter, common, selection, retry, hasAgain }) {
   const { at, message, summary, retriedAt } = letter
-  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''}`} href=${hrefOf(letter)}>
+  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''} ${common ? '' : 'same-reason'}`} href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
     <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
@@ -279,11 +285,9 @@ function LetterRow({ letter, common, selection, retry, hasAgain }) {
   </a><button changes type="button" class="small take" tabindex="-1" onClick=${() => retry([letter])} aria-label=${`Retry ${letter.id}`}>Retry</button>`
 }
 
-/** An error, in which the part that differs between the letters is marked. */
+/** The part of an error that differs between the letters. The heading has the rest. */
 function Reason({ error, common }) {
-  if (!common) return causeOf(error)
-  const own = common.of(error).trimEnd()
-  return html`${causeOf(common.start)}<mark>${own}</mark>${common.end && html` ${common.end}`}`
+  return common && html`<mark title=${error}>${common.of(error).trimEnd()}</mark>`
 }
 
 const REASONS_OF = {

@@ -45,12 +45,13 @@ export function GatewaysPage() {
   const gateways = now.value?.gateways ?? []
   const status = useLoaded((signal) => call('GET', '/v1/status', undefined, signal), [gateways.length])
   const { loaded, traffic } = useTraffic()
+  const pauses = pausedGateways(now.value?.troubles)
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Gateways</h1><${CheckAll} names=${gateways.map(({ name }) => name)} /></header>
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : loaded.error && html`<${Wait} of=${loaded} what="the traffic" />`}
     ${status.error && html`<${Wait} of=${status} what="the gateways that are off" />`}
-    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} isUnknown=${loaded.error !== undefined} />`)}
+    <div class="cards">${worstFirst(gateways, traffic, pauses).map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} isUnknown=${loaded.error !== undefined} />`)}
       ${(status.value?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
         <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
@@ -63,6 +64,20 @@ export function GatewaysPage() {
 
 /** Share of refused deliveries at which a gateway does not count as well. */
 const MANY_REFUSED = 0.2
+
+function pausedGateways(troubles = []) {
+  return new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
+}
+
+/** Gateways that do not work come first, then those that refuse, those that are paused, and the others as configured. */
+function worstFirst(gateways, traffic, paused) {
+  const rank = ({ name, ok }) => {
+    if (!ok) return 0
+    if (isRefusing(traffic[name])) return traffic[name].errorShare === 1 ? 1 : 2
+    return paused.has(name) ? 3 : 4
+  }
+  return gateways.toSorted((one, other) => rank(one) - rank(other))
+}
 
 function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })

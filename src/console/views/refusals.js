@@ -98,7 +98,7 @@ function RefusalGroup({ of: group, isOne, refusals }) {
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
   const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${hasGateway ? `; ${percent(share)} of the deliveries since then` : ''}</span></p>
+  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago; refused for <${Age} at=${since} /></span></p>
     <p>${explanations[0]?.name}</p>
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
     <p class="dim">${hasGateway && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${senders

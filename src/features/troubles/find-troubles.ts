@@ -22,7 +22,7 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const found = [
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
-    ...refusalTroubles(readings.refusals),
+    ...refusalTroubles(readings.refusals, at),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...(stored ? peopleTroubles(stored) : []),

@@ -5,6 +5,9 @@ import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
 import { capitalised, info } from './trouble-parts.ts'
 
+/** Maximum number of conversations in a text. */
+const MOST_NAMED = 3
+
 /**
  * One entry per paused gateway, route and skill, and one for all conversations that people have
  * taken over.
@@ -28,13 +31,24 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     { reason: 'conversations' },
     {
       title: `People have taken over ${counted(conversations.length, 'conversation')}`,
-      text: 'Skills do not run in them.',
+      text: `Skills do not run in them: ${namesOf(conversations)}.`,
       todo: '`trivium pause list` lists them; `trivium conversation resume` hands one back.',
       count: conversations.length,
       since: Math.min(...conversations.map(({ since }) => since)),
     },
   )
   return [...found, takenOver]
+}
+
+/** The conversations, oldest pause first, with who paused them. */
+function namesOf(conversations: readonly PauseReading[]): string {
+  const named = conversations.toSorted((a, b) => a.since - b.since).slice(0, MOST_NAMED)
+  const names = named.map(({ name, gateway, by, waiting = 0 }) => {
+    const waits = waiting > 0 ? `, ${counted(waiting, 'message waits', 'messages wait')}` : ''
+    return `${[gateway, name].filter(Boolean).join(' ')} (${shownAuthor(by)}${waits})`
+  })
+  const more = conversations.length - named.length
+  return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }
 
 /** Adds `paused: true` to paused gateways. `troubles`: may contain others. */

@@ -1,4 +1,5 @@
 import type { Trouble } from '../../core/trouble.ts'
+import { HOUR } from '../../core/units.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
@@ -13,13 +14,13 @@ const FEW = 3
  */
 const IGNORED = /^(sender|authentication|method_not_allowed|stopping|store_unavailable)$/
 
-/** Refusals that need attention, grouped by gateway and reason. */
-export function refusalTroubles(counts: readonly RefusalCount[]): Trouble[] {
+/** Refusals that need attention, grouped by gateway and reason. `at`: Unix ms. */
+export function refusalTroubles(counts: readonly RefusalCount[], at: number): Trouble[] {
   return counts
     .filter(({ reason }) => !IGNORED.test(reason))
     .map(verdictOf)
     .filter(({ count, share }) => count >= MANY || (count >= FEW && share === 1))
-    .map(refusalTrouble)
+    .map((verdict) => refusalTrouble(verdict, at))
 }
 
 /**
@@ -43,7 +44,7 @@ function titleOf(gateway: string, deliveries: string): string {
   return `Gateway ${gateway} refuses ${deliveries}`
 }
 
-function refusalTrouble(verdict: RefusalVerdict): Trouble {
+function refusalTrouble(verdict: RefusalVerdict, at: number): Trouble {
   const { gateway, reason, count, accepted, share, since, lastGoodAt, likely, todo, why, cause } = verdict
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
@@ -52,9 +53,13 @@ function refusalTrouble(verdict: RefusalVerdict): Trouble {
   const all = counted(count + accepted, 'delivery', 'deliveries')
   const refused = isForNoGateway ? counted(count, 'request') : `${count} of ${all}`
   const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)
-  const seen = withPeriod(`${refused} since ${timeOfDay(since)} refused (${reason}): ${details}`)
+  // The counts cover at most the last hour.
+  const isLonger = at - since > HOUR
+  const period = isLonger ? 'in the last hour' : `since ${timeOfDay(since)}`
+  const began = isLonger ? [`The refusals began on ${dayAndTime(since)}.`] : []
+  const seen = withPeriod(`${refused} ${period} refused (${reason}): ${details}`)
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
-  const text = [seen, ...lastGood, likely].join(' ')
+  const text = [seen, ...began, ...lastGood, likely].join(' ')
   const needsAction = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'clock-skew'
   const make = needsAction && share === 1 ? error : warning
   return make('refusals', { gateway, reason }, { title, text, todo, count, since })

@@ -31,8 +31,7 @@ export function subscriptionTroubles(subscription: SubscriptionInfo, at: number)
 function errorTroubles({ name, errors }: SubscriptionInfo, at: number): Trouble[] {
   if (!errors || at - errors.lastAt > HOUR) return []
   const { failed, of, since, reason } = errors
-  const share = failed / of >= 0.5 ? 'most' : 'some'
-  const title = `Push ${name} fails on ${share} attempts`
+  const title = `Push ${name} fails on many attempts`
   const text = `${failed} of the last ${of} attempts failed, the last one because ${reason}. Failed events are tried again, and become dead letters after all their attempts.`
   const todo = `Fix its receiver; ${commandText('subscription show', name)} has the attempts.`
   return [warning('subscription-errors', { subscription: name }, { title, text, todo, count: failed, since })]
