@@ -73,7 +73,7 @@ const LATE = 30_000
 
 /** The planned time of the last run, its outcome, delay and duration. */
 function LastRun({ of: run }) {
-  if (!run) return html`<span class="dim">none yet</span>`
+  if (!run) return html`<span class="dim">none known</span>`
   const { planned, startedAt, endedAt, outcome } = run
   const delay = startedAt - planned
   const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
