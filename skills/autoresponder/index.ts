@@ -68,9 +68,12 @@ export default defineSkill({
     const address = from.replace(/\+[^@]*(?=@)/, '')
     const limits = [{ key: address, name: address }]
     if (message) limits.push({ key: `in/${message.conversation}`, name: 'the conversation' })
-    for (const { key, name } of limits) {
-      if (await isFirst(ctx, `autoresponder/${args.route}/${key}`)) continue
-      return { noReply: `${name} got an answer within the last ${inWords(args.period)}` }
+    // Nothing is recorded before all are checked: without an answer, nobody has to wait for the next one.
+    for (const check of [isUnanswered, isFirst]) {
+      for (const { key, name } of limits) {
+        if (await check(ctx, `autoresponder/${args.route}/${key}`)) continue
+        return { noReply: `${name} got an answer less than ${inWords(args.period)} ago` }
+      }
     }
     const template = isOpen
       ? (args.received ?? (await readTemplate('received')))
@@ -101,9 +104,14 @@ async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
   const id = ctx.message?.id ?? null
   const entry = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
   const result = await ctx.manager.invoke('state-set', entry)
-  if (isJsonObject(result) && result.ok === true) return true
+  return (isJsonObject(result) && result.ok === true) || (await isUnanswered(ctx, key))
+}
+
+/** Whether nothing is recorded for this key, except by an earlier attempt of the same message. */
+async function isUnanswered(ctx: SkillContext<Args>, key: string): Promise<boolean> {
   const recorded = await ctx.manager.invoke('state-get', { key, store: 'shared' })
-  return id !== null && isJsonObject(recorded) && recorded.messageId === id
+  if (!isJsonObject(recorded)) return true
+  return ctx.message !== undefined && recorded.messageId === ctx.message.id
 }
 
 function readTemplate(name: 'away' | 'received'): Promise<string> {
@@ -128,9 +136,10 @@ function escapeMarkdown(text: string): string {
 }
 
 function inWords(ms: number): string {
-  const hours = Math.round(ms / HOUR)
-  if (hours === 1) return 'an hour'
-  return hours > 1 ? `${hours} hours` : `${Math.ceil(ms / MINUTE)} minutes`
+  const minutes = Math.ceil(ms / MINUTE)
+  if (minutes === 1) return 'a minute'
+  if (minutes === 60) return 'an hour'
+  return minutes < 120 ? `${minutes} minutes` : `${Math.round(ms / HOUR)} hours`
 }
 
 /** Only called at run time, because the time zone data takes 6 MB. */

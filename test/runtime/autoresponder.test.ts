@@ -47,14 +47,26 @@ describe('the autoresponder', () => {
     const carl = { id: 'bob@example.org', address: 'carl@example.org' }
     const annaWithTag = { id: 'Anna+2@example.net', address: 'Anna+2@example.net' }
     assert.ok(await run(message('m1', SUNDAY)))
-    const answered = { noReply: 'anna@example.net got an answer within the last 24 hours' }
+    const answered = { noReply: 'anna@example.net got an answer less than 24 hours ago' }
     assert.deepEqual(await run(message('m2', SUNDAY)), answered)
     assert.deepEqual(await run(message('m3', SUNDAY, { from: annaWithTag, conversation: 'c3' })), answered)
     assert.deepEqual(await run(message('m4', SUNDAY, { from: bob })), {
-      noReply: 'the conversation got an answer within the last 24 hours',
+      noReply: 'the conversation got an answer less than 24 hours ago',
     })
+    // Bob got no answer, so he gets one in a conversation of his own, and it was free for others.
+    assert.equal(typeof (await run(message('m7', SUNDAY, { from: bob, conversation: 'c7' }))), 'string')
     assert.ok(await run(message('m5', SUNDAY, { from: carl, conversation: 'c2' })))
     assert.ok(await run(message('m6', SUNDAY), { route: 'another' }))
+  })
+
+  test('names the period as people do', async (t) => {
+    const run = await startSkill(t)
+    const periods = { '1m': 'a minute', '60m': 'an hour', '80m': '80 minutes', '2h': '2 hours' }
+    for (const [period, words] of Object.entries(periods)) {
+      const from = { id: `${period}@example.org`, address: `${period}@example.org` }
+      const answer = await run(message(period, SUNDAY, { from, conversation: period }), { period })
+      assert.match(String(answer), new RegExp(`once in ${words},`))
+    }
   })
 
   test('gives a repeated attempt for one message the same answer', async (t) => {
