@@ -12,7 +12,7 @@ import { COMMANDS } from './result.ts'
 // Blocking, because a killed process loses output that it has not written yet.
 for (const { _handle } of [Object(process.stdout), Object(process.stderr)]) _handle?.setBlocking?.(true)
 
-// Without its parent, nobody reads the output. Reporting the failed write as an error would fail again, endlessly.
+// Once the parent is gone, writing fails. Reporting that would fail too, in an endless loop.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(1))
 
 const [onlyFile] = process.argv.slice(2)

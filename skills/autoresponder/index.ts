@@ -68,7 +68,7 @@ export default defineSkill({
     const address = from.replace(/\+[^@]*(?=@)/, '')
     const limits = [{ key: address, name: address }]
     if (message) limits.push({ key: `in/${message.conversation}`, name: 'the conversation' })
-    // Nothing is recorded before all are checked: without an answer, nobody has to wait for the next one.
+    // Check all limits before recording any: a mail without an answer must not use up a period.
     for (const check of [isUnanswered, isFirst]) {
       for (const { key, name } of limits) {
         if (await check(ctx, `autoresponder/${args.route}/${key}`)) continue

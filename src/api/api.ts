@@ -76,7 +76,7 @@ function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
 }
 
 /**
- * Rotates the control token. All sessions end; that of the caller begins anew (`signIn.keep`). Open
+ * Rotates the control token. All sessions end; the caller gets a new one (`signIn.keep`). Open
  * connections are closed after the response.
  */
 function addTokenCall({ serveResult }: Calls, deps: ControlDeps, signIn: SignIn): void {

@@ -1,27 +1,8 @@
+import { OUTCOMES } from '../lib/outcomes.ts'
 import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
 
-/**
- * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`:
- * waits for a decision. `dropped`: was a dead letter and was dropped. `unrouted`: no route matched.
- * `merged`: handled in the call of another message, or superseded. `replying`: dispatch is done,
- * but a reply could not be sent yet and is tried again. `bounced`: the reply bounced. `suppressed`:
- * the reply was not sent (automatic mail, too old, …).
- */
-export const OUTCOMES = [
-  'waiting',
-  'running',
-  'retrying',
-  'approval',
-  'replying',
-  'done',
-  'dead',
-  'dropped',
-  'merged',
-  'unrouted',
-  'bounced',
-  'suppressed',
-] as const
+export { OUTCOMES }
 
 export type Outcome = (typeof OUTCOMES)[number]
 

@@ -93,7 +93,11 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.goto(`${daemon.control}/#/dead-letters`)
     const letters = page.getByLabel('Search in the errors')
     await letters.fill('route:')
-    assert.deepEqual(await options.allTextContents(), ['lost'])
+    // The routes are read when the field gets the focus.
+    await until(
+      async () => (await options.allTextContents()).join() === 'lost',
+      'the routes of the dead letters',
+    )
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/dead-letters\?group=lost/)

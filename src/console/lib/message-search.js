@@ -1,24 +1,9 @@
 import { signal } from '@preact/signals'
+import { OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
 import { SearchBox } from './search-box.js'
-
-/** As OUTCOMES of src/core/message-query.ts. */
-export const OUTCOMES = [
-  'waiting',
-  'running',
-  'retrying',
-  'approval',
-  'replying',
-  'done',
-  'dead',
-  'dropped',
-  'merged',
-  'unrouted',
-  'bounced',
-  'suppressed',
-]
 
 /** Ages and times that `after:` and `before:` suggest. */
 const TIMES = ['15m', '1h', '24h', '7d', 'today', 'yesterday']

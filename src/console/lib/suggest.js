@@ -44,7 +44,7 @@ function wordAt(text, caret) {
   return { start: caret, end: caret }
 }
 
-/** Whether the word at the end of a text is a key without a value, which is no search yet. */
+/** Whether the word at the end of a text is a key that still needs a value. */
 export function isUnfinished(text) {
   return /(?:^|\s)[a-z-]*:$/i.test(text)
 }

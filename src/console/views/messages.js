@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
@@ -6,7 +7,7 @@ import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, clock, rowHeight } from '../lib/live.js'
-import { gatewayNames, MessageSearch, OUTCOMES } from '../lib/message-search.js'
+import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import {
   Age,
   Copy,
