@@ -11,6 +11,30 @@ import { temporaryDir } from '../../fixtures/folder.ts'
 const INNER =
   'Content-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nH=C3=A9llo\r\n--q\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\n%PDF\r\n--q--\r\n'
 
+/** An element in BER: of indefinite length, or with a length in four bytes. */
+const indefinite = (tag: number, ...contents: Buffer[]) =>
+  Buffer.concat([Buffer.from([tag, 0x80]), ...contents, Buffer.from([0, 0])])
+const definite = (tag: number, content: Buffer) => {
+  const head = Buffer.from([tag, 0x84, 0, 0, 0, 0])
+  head.writeUInt32BE(content.length, 2)
+  return Buffer.concat([head, content])
+}
+const oid = (hex: string) => definite(0x06, Buffer.from(hex, 'hex'))
+
+/** Signed-data around this content as Bouncy Castle writes it: every level indefinite, pieces of 1,000 bytes. */
+function inPieces(content: Buffer): Buffer {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < content.length; at += 1_000)
+    pieces.push(definite(0x04, content.subarray(at, at + 1_000)))
+  const wrapped = indefinite(0xa0, indefinite(0x24, ...pieces))
+  const signedData = [
+    definite(0x02, Buffer.from([1])),
+    definite(0x31, Buffer.alloc(0)),
+    indefinite(0x30, oid('2a864886f70d010701'), wrapped),
+  ]
+  return indefinite(0x30, oid('2a864886f70d010702'), indefinite(0xa0, indefinite(0x30, ...signedData)))
+}
+
 /** Runs openssl in a folder with a key and a certificate. */
 function opensslIn(t: TestContext) {
   const folder = temporaryDir(t)
@@ -83,6 +107,11 @@ describe('a mail inside an opaque signature', () => {
     assert.equal((await parseMail(sealed)).unreadable, 'encrypted')
     const outer = openssl.sign(sealed.toString('latin1'), '-nodetach')
     assert.equal((await parseMail(outer)).unreadable, 'encrypted')
+  })
+
+  test('is read from many small pieces, as large as a mail may be', () => {
+    const content = Buffer.alloc(25 * 1024 * 1024, 'content ')
+    assert.ok(signedContent(inPieces(content))?.equals(content))
   })
 
   test('stays a file if it is cut off, or made to be read for a long time', async (t) => {

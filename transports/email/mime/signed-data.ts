@@ -1,30 +1,32 @@
 /** Object identifiers: signed-data and data (RFC 5652, sections 5.1 and 4). */
 const SIGNED_DATA = '2a864886f70d010702'
 const DATA = '2a864886f70d010701'
-/** ASN.1 tags. */
-const TAG = { octets: 0x04, oid: 0x06, set: 0x31, explicit: 0xa0 }
+/** ASN.1 tags. `content` is the field [0] EXPLICIT of ContentInfo and EncapsulatedContentInfo. */
+const TAG = { octets: 0x04, oid: 0x06, set: 0x31, content: 0xa0 }
 const CONSTRUCTED = 0x20
 const MAX_DEPTH = 16
-/** Programs write pieces of a thousand bytes or more. */
+/** Enough for 100 MB: programs write the content in pieces of 1,000 bytes or more. */
 const MAX_ELEMENTS = 100_000
 
+/** The positions where the content of an element starts and ends, and where the next element is. */
 type Element = { tag: number; start: number; end: number; next: number }
-type Reader = { bytes: Buffer; elements: number }
+/** `measured` has the elements by position, so that each is read once, however deep it is. */
+type Reader = { bytes: Buffer; measured: Map<number, Element> }
 
 /**
  * The mail inside an opaque S/MIME signature (CMS signed-data, in DER or BER); undefined if there is none.
  * Nothing is verified.
  */
 export function signedContent(bytes: Buffer): Buffer | undefined {
-  const reader = { bytes, elements: 0 }
+  const reader: Reader = { bytes, measured: new Map() }
   try {
     const [type, outer] = childrenOf(reader, elementAt(reader, 0, 0))
-    if (textOf(reader, type) !== SIGNED_DATA || outer?.tag !== TAG.explicit) return undefined
+    if (textOf(reader, type) !== SIGNED_DATA || outer?.tag !== TAG.content) return undefined
     const [signedData] = childrenOf(reader, outer)
     const [, algorithms, content] = childrenOf(reader, signedData)
     if (algorithms?.tag !== TAG.set) return undefined
     const [contentType, wrapped] = childrenOf(reader, content)
-    if (textOf(reader, contentType) !== DATA || wrapped?.tag !== TAG.explicit) return undefined
+    if (textOf(reader, contentType) !== DATA || wrapped?.tag !== TAG.content) return undefined
     const pieces = childrenOf(reader, wrapped).flatMap((octets) => piecesOf(reader, octets, 0))
     return pieces.length === 0 ? undefined : Buffer.concat(pieces)
   } catch (error) {
@@ -35,8 +37,17 @@ export function signedContent(bytes: Buffer): Buffer | undefined {
 
 /** The element at a position. Throws RangeError for one that is cut off, or that is too complex. */
 function elementAt(reader: Reader, at: number, depth: number): Element {
+  const { measured } = reader
+  const known = measured.get(at)
+  if (known) return known
+  if (measured.size >= MAX_ELEMENTS || depth > MAX_DEPTH) throw new RangeError('too complex')
+  const element = measure(reader, at, depth)
+  measured.set(at, element)
+  return element
+}
+
+function measure(reader: Reader, at: number, depth: number): Element {
   const { bytes } = reader
-  if (++reader.elements > MAX_ELEMENTS || depth > MAX_DEPTH) throw new RangeError('too complex')
   const tag = bytes.readUInt8(at)
   const first = bytes.readUInt8(at + 1)
   let start = at + 2
