@@ -58,7 +58,9 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_INTERVAL, 'artifacts', log)
   const firing = repeat(schedules.tick, RETRY_PAUSE, 'schedules', log)
   let isRunning = false
-  let isMigrated = false
+  /** A failed preparation is logged, and does not block messages. */
+  const tryTo = (prepare: () => Promise<unknown>, failure: string) =>
+    prepare().catch((err: unknown) => log.error({ err }, failure))
 
   return {
     services: {
@@ -70,7 +72,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
     /** The stored data about people, and the search index of the transcript. */
     personalData: {
       memory: createForgetting(documents, state),
-      copy: copy && createForgetting(copy.files, copy.files.document(assistantDocument), copy.betweenUpdates),
+      copy: copy && forgettingInCopy(copy),
       index,
     },
     /** Counts for `trivium status`, or why the state cannot be read. */
@@ -81,29 +83,23 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
         state: () => state.load(),
         ...(existsSync(workbenchDir) && { workbench: workbench.get }),
       }),
-    /**
-     * Creates missing files and migrates old ones. Unreadable files are reported and do not block
-     * messages.
-     */
+    /** Restores lost records of calls, and creates or migrates the documents. Failures are logged. */
     async prepare() {
-      try {
-        await ledger.restore(logs.newestCalls())
-        await documents.migrate()
-        isMigrated = true
-      } catch (err) {
-        log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
-      }
+      await tryTo(
+        () => ledger.restore(logs.newestCalls()),
+        'the records of calls could not be restored from pending_calls.jsonl',
+      )
+      await tryTo(documents.migrate, 'the state of the assistant cannot be used; its skills will say so')
     },
-    /** Starts schedules and their runs. */
+    /** Starts the schedules, their runs, the sweep of artifacts and, with Redis, the copy of the state. */
     start() {
       isRunning = true
-      // A file that could not be migrated is not overwritten.
-      if (isMigrated) copy?.start()
+      copy?.start()
       runs.worker.start()
       firing.start()
       sweep.start()
     },
-    /** Stops schedules, and finishes or releases running jobs within `grace` ms. */
+    /** Stops what `start` started, except the copy. Running jobs get `grace` ms, and are then released. */
     async drain(grace: number) {
       if (!isRunning) return
       isRunning = false
@@ -129,6 +125,10 @@ function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillMana
     fire: addScheduleRun(store),
     record: logs.event,
   })
+}
+
+function forgettingInCopy({ documents, betweenUpdates }: ReturnType<typeof createStateCopy>) {
+  return createForgetting(documents, documents.document(assistantDocument), betweenUpdates)
 }
 
 type AssistantParts = Pick<Parameters<typeof createAssistant>[0], 'context' | 'state' | 'index' | 'schedules'>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openSite, type Site } from '../fixtures/daemon.ts'
@@ -394,4 +394,31 @@ test('daemons on one Redis share the notes, which begin with those of the first 
     'Stored note memory-3.',
     'without Redis, the notes are in the files again',
   )
+})
+
+test('a log of calls that cannot be read does not stop the copy of the state', async (t) => {
+  const redis = await startRedisServer()
+  t.after(() => redis.stop())
+  const site = openSite({ routes: ROUTES })
+  mkdirSync(fileOf(site, 'pending_calls.jsonl'), { recursive: true })
+  const daemon = await site.start({ REDIS_URL: redis.url })
+  t.after(() => daemon.end())
+  assert.match(daemon.output(), /the records of calls could not be restored/)
+  assert.doesNotMatch(daemon.output(), /the state of the assistant cannot be used/)
+  await daemon.invoke('remember', { text: 'the milk' })
+  const copied = () => existsSync(fileOf(site, 'state.json')) && json(site, 'state.json').memory.length === 1
+  await until(copied, 'the copy of the state')
+})
+
+test('a state.json that cannot be read is reported, and not overwritten by the copy of the state', async (t) => {
+  const redis = await startRedisServer()
+  t.after(() => redis.stop())
+  const site = openSite({ routes: ROUTES })
+  mkdirSync(join(site.dir, '.trivium'))
+  writeFileSync(fileOf(site, 'state.json'), '{ "memory": ')
+  const daemon = await site.start({ REDIS_URL: redis.url })
+  assert.match(daemon.output(), /the state of the assistant cannot be used/)
+  // It copies once more at the end.
+  await daemon.end()
+  assert.equal(readFileSync(fileOf(site, 'state.json'), 'utf8'), '{ "memory": ')
 })

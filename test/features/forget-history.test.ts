@@ -168,7 +168,11 @@ async function startCopy(t: TestContext) {
     },
   }
   const copy = createStateCopy(assistantDocument, slow, dir, log)
-  const memory = createForgetting(copy.files, copy.files.document(assistantDocument), copy.betweenUpdates)
+  const memory = createForgetting(
+    copy.documents,
+    copy.documents.document(assistantDocument),
+    copy.betweenUpdates,
+  )
   const original = createForgetting(documents, state)
   return { dir, copy, memory, original, hasRead, letWrite }
 }

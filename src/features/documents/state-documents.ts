@@ -53,20 +53,23 @@ function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string)
 /** How often (ms) the copy is updated. */
 const COPY_INTERVAL = 2_000
 
-/** Keeps `<name>.json` as a copy of a document in Redis, from `start` on. */
+/**
+ * Keeps `<name>.json` as a copy of a document in Redis, from `start` on. A document that cannot be read
+ * or migrated leaves the file as it is.
+ */
 export function createStateCopy<T extends JsonObject>(
   spec: DocumentSpec<T>,
   state: Pick<StateDocument<T>, 'load'>,
   dataDir: string,
   log: Log,
 ) {
-  const files = createStateManager({ dir: dataDir, documents: [spec], log })
+  const documents = createStateManager({ dir: dataDir, documents: [spec], log })
   const inTurn = createTurns()
   let copiedRevision = 0
   const update = async () => {
     const { document, revision } = await state.load()
     if (revision === copiedRevision) return
-    await files.update(spec.name, (draft) => {
+    await documents.update(spec.name, (draft) => {
       for (const key of Object.keys(draft)) delete draft[key]
       Object.assign(draft, document)
     })
@@ -76,7 +79,8 @@ export function createStateCopy<T extends JsonObject>(
   const loop = repeat(copy, COPY_INTERVAL, 'copy of the state', log)
   let isStarted = false
   return {
-    files,
+    /** The manager of the copy. */
+    documents,
     /**
      * Runs work on the copy between two of its updates. Otherwise an update in progress could have loaded the document
      * before an erasure, and write the erased content back.
@@ -94,7 +98,7 @@ export function createStateCopy<T extends JsonObject>(
           log.warn({ err }, `${spec.name}.json is not up to date; the document itself is on Redis`),
         )
       }
-      await files.close()
+      await documents.close()
     },
   }
 }
