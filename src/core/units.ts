@@ -83,22 +83,10 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-const AGE_UNITS: readonly (readonly [string, number])[] = [
-  ['d', DAY],
-  ['h', HOUR],
-  ['min', MINUTE],
-]
-
 /** Formats milliseconds: `1500` is `1.5s`, `60000` is `1m`. */
 export function formatDuration(ms: number): string {
   const [unit, size] = Object.entries(DURATION_UNITS).findLast(([, each]) => ms >= each) ?? ['ms', 1]
   return `${Number((ms / size).toFixed(2))}${unit}`
-}
-
-/** Formats an age in its largest whole unit, for people: `117600` is `1 min`. */
-export function formatAge(ms: number): string {
-  const [unit = 's', size = 1_000] = AGE_UNITS.find(([, each]) => ms >= each) ?? []
-  return `${Math.floor(ms / size)} ${unit}`
 }
 
 /** Formats bytes: `1048576` is `1mb`. */

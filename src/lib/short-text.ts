@@ -1,11 +1,8 @@
+import { ageText } from './age-text.ts'
+
 /** The age of a time: `3 s`, `12 min`, `4 h`, `2 d`; `-` without a time. */
 export function age(at: unknown, now = Date.now()): string {
-  if (typeof at !== 'number') return '-'
-  const seconds = Math.max(0, Math.round((now - at) / 1000))
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`
-  return `${Math.round(seconds / 86_400)} d`
+  return typeof at === 'number' ? ageText(now - at) : '-'
 }
 
 /** `0.4 MB`, `1200.0 MB`. */

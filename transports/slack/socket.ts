@@ -1,5 +1,5 @@
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { formatAge } from '../../src/core/units.ts'
+import { ageText } from '../../src/lib/age-text.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
@@ -67,7 +67,7 @@ export function createSocketMode(
       const silence = now() - state.lastEvent
       const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
       if (ready && failures <= MAX_FAILURES) {
-        const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatAge(silence)} ago`
+        const detail = `connected (${connections} of at most 10 sockets of this app), last event ${ageText(silence)} ago`
         return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the short gap is not a failure.

@@ -1,21 +1,12 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { ageText as span } from '../../lib/age-text.ts'
 import { html } from './html.js'
 import { clock, now, state } from './live.js'
 import { Modal } from './modal.js'
 
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-]
-
-/** A duration in its largest unit: `12 s`, `3 min`, `2 d`. */
-export function span(ms) {
-  const [unit, size] = UNITS.find(([, size]) => ms >= size) ?? ['s', 1_000]
-  return `${Math.max(0, Math.floor(ms / size))} ${unit}`
-}
+/** A duration or age: `90 s`, `90 min`, `42 h`, `3 d`. */
+export { span }
 
 /** A duration as measured: `8 ms`, `1.25 s`, `3 min`. */
 export function took(ms) {

@@ -1,0 +1,22 @@
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Each unit, and from how many ms on it is used: a number below two would hide too much. */
+const UNITS = [
+  { unit: 'd', size: DAY, from: 2 * DAY },
+  { unit: 'h', size: HOUR, from: 2 * HOUR },
+  { unit: 'min', size: MINUTE, from: 2 * MINUTE },
+] as const
+
+/**
+ * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `3 d`. Rounded, so at most a quarter off.
+ * Whole units stay: an hour is `1 h`. The CLI and the console share this rule.
+ */
+export function ageText(ms: number): string {
+  const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }
+  const whole = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)
+  const { unit, size } = whole ?? usual
+  return `${Math.max(0, Math.round(ms / size))} ${unit}`
+}

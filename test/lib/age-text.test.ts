@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ageText } from '../../src/lib/age-text.ts'
+
+test('an age keeps a unit until two of the next are over, and is rounded', () => {
+  const ages = [
+    ...[0, 999, 1_000, 59_400, 89_900, 119_400, 120_100, 150_000, 151_000],
+    ...[3_601_000, 5_400_000, 7_140_000, 7_201_000, 42.4 * 3_600_000, 2.7 * 86_400_000],
+  ]
+  assert.deepEqual(ages.map(ageText), [
+    ...['0 s', '1 s', '1 s', '59 s', '90 s', '119 s', '2 min', '3 min', '3 min'],
+    ...['60 min', '90 min', '119 min', '2 h', '42 h', '3 d'],
+  ])
+})
+
+test('whole units are said as such, and a time ahead is no age', () => {
+  assert.deepEqual([60_000, 3_600_000, 86_400_000, 5_400_000].map(ageText), ['1 min', '1 h', '1 d', '90 min'])
+  assert.equal(ageText(-5_000), '0 s')
+})
