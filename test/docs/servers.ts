@@ -30,7 +30,18 @@ export async function redisWithWorker(): Promise<Servers> {
 
 /** A model that always answers with this text. */
 export async function model(text: string): Promise<Servers> {
-  const answers = Array.from({ length: 10 }, () => ({ text }))
+  return scriptedModel(Array.from({ length: 10 }, () => ({ text })))
+}
+
+/** A model that uses its first tool with these arguments, and then says the result: `We have 7 lamps.` */
+export async function modelWithTool(args: object, say: (result: string) => string): Promise<Servers> {
+  return scriptedModel([
+    ({ tools: [name = ''] }) => ({ calls: [{ name, args }] }),
+    ({ messages }) => ({ text: say(String(messages.at(-1)?.content)) }),
+  ])
+}
+
+async function scriptedModel(answers: Parameters<typeof startOpenAiServer>[0]): Promise<Servers> {
   const { url, close } = await startOpenAiServer(answers)
   return { places: { 'http://127.0.0.1:11434/v1': url, 'anthropic:claude-sonnet-5': 'local:tiny' }, close }
 }

@@ -1,6 +1,6 @@
 import { blocksOf } from './blocks.ts'
 import { MERGE, quote, TYPED } from './commands.ts'
-import { mail, model, program, redis, redisWithWorker, type Servers } from './servers.ts'
+import { mail, model, modelWithTool, program, redis, redisWithWorker, type Servers } from './servers.ts'
 
 /** What the blocks of a page need, beside what the page itself contains. */
 export type World = {
@@ -100,6 +100,9 @@ sudo() {
 const LOG = `Started trivium.service
 ${blocksOf('docs/monitoring.md').find(({ language }) => language === 'json')?.code ?? ''}
 `
+
+/** The model that pages configure. */
+const MODEL = 'model: { name: "local:tiny", base-url: "http://127.0.0.1:11434/v1", api-key: sk-1234567890 }'
 
 /** A gateway for workers. */
 const JOBS = 'gateways: { jobs: { transport: webhook, path: /hooks/jobs, respond: result } }'
@@ -252,7 +255,7 @@ trivium message support "an order" --wait 0
   },
   'docs/models.md': {
     servers: () => model('What is the order number of your parcel?'),
-    routes: 'model: { name: "local:tiny", base-url: "http://127.0.0.1:11434/v1", api-key: sk-1234567890 }',
+    routes: MODEL,
   },
   'docs/queues.md': {
     servers: redisWithWorker,
@@ -283,7 +286,11 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
     },
     placeholders: { ' ID': ' $id' },
   },
-  'docs/callbacks.md': { configure: /hooks.shop/ },
+  'docs/callbacks.md': {
+    servers: () => modelWithTool({ item: 'lamp' }, (stock) => `We have ${stock} lamps.`),
+    configure: /skill: order \}|tokens:/,
+    routes: `{ ${MODEL}, gateways: { shop: { transport: webhook, path: /hooks/shop, respond: result } } }`,
+  },
   'docs/bolt.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/start.md': { configure: /hooks.jobs/ },
