@@ -40,4 +40,42 @@ describe('Now', { timeout: 60_000 }, async () => {
     await page.getByRole('link', { name: 'See the push' }).first().click()
     await page.waitForURL(/queues\/orders\/customer-relations-\d$/)
   })
+  test('moves nothing below a pressed mouse button, although a text is cut off', async () => {
+    await daemon.invoke('gateway-pause', {
+      gateway: 'shop',
+      reason: 'stocktaking in all four shops '.repeat(12),
+    })
+    await page.setViewportSize({ width: 1300, height: 900 })
+    await show('now')
+    const trouble = page.getByRole('listitem').filter({ hasText: 'Gateway shop is paused' })
+    const text = trouble.locator('.trouble-text')
+    const isCut = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1)
+    await trouble.waitFor()
+    assert.equal(await isCut(), true)
+    const button = page.getByRole('button', { name: 'Resume shop' })
+    await button.hover()
+    const before = await button.boundingBox()
+    await page.mouse.down()
+    assert.deepEqual(await button.boundingBox(), before)
+    await page.mouse.up()
+    await page.getByText('shop goes on.').waitFor()
+    await trouble.waitFor({ state: 'detached' })
+  })
+
+  test('shows a cut text whole while the keyboard is at it', async () => {
+    await daemon.invoke('gateway-pause', {
+      gateway: 'shop',
+      reason: 'stocktaking in all four shops '.repeat(12),
+    })
+    const text = page
+      .getByRole('listitem')
+      .filter({ hasText: 'Gateway shop is paused' })
+      .locator('.trouble-text')
+    await text.waitFor()
+    const cut = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+    assert.ok((await cut()) > 1)
+    await page.getByRole('region', { name: 'What is wrong' }).focus()
+    for (let n = 0; n < 60 && (await cut()) > 1; n++) await page.keyboard.press('Tab')
+    assert.ok((await cut()) <= 1)
+  })
 })
