@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { megabytes } from '../lib/short-text.ts'
 import { STORE_FILES } from '../stores/embedded/copy.ts'
@@ -20,6 +21,14 @@ export const manifestSchema = z.object({
 /** The last entry of an archive. Without it, the archive is incomplete. */
 export const MANIFEST = 'manifest.json'
 export const DATA = 'data'
+
+/** The file of stdin or stdout on a command line. */
+export const STDIO = '-'
+
+/** The absolute path of an archive on the command line, or `STDIO`. */
+export function archivePath(given: string, cwd: string): string {
+  return given === STDIO ? STDIO : resolve(cwd, given)
+}
 
 export type Daemon = Awaited<ReturnType<typeof loadWithDataDir>>['daemon']
 

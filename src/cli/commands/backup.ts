@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { create } from 'tar'
@@ -11,17 +11,31 @@ import { disk, isMissing, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { megabytes } from '../../lib/short-text.ts'
 import { copyDatabase } from '../../stores/embedded/copy.ts'
-import { DATA, type Daemon, EXCLUDED, FORMAT, isLocal, MANIFEST, progressOf } from '../backup-archive.ts'
-import type { AddCommand, CommandContext } from '../command.ts'
+import {
+  archivePath,
+  DATA,
+  type Daemon,
+  EXCLUDED,
+  FORMAT,
+  isLocal,
+  MANIFEST,
+  progressOf,
+  STDIO,
+} from '../backup-archive.ts'
+import { type AddCommand, type CommandContext, usage } from '../command.ts'
 import { loadWithDataDir } from '../data-dir.ts'
 import { show } from '../terminal.ts'
 
 export const addBackup: AddCommand = (program, context) => {
   program
-    .command('backup <file>')
+    .command('backup')
+    .argument('<file>', 'the new archive; - is stdout')
     .description('copy the store and the data directory into one archive, even while the daemon runs')
     .action(async (given: string) => {
-      const file = resolve(context.environs().cwd, given)
+      const terminal = context.terminal()
+      const file = archivePath(given, context.environs().cwd)
+      if (file === STDIO && terminal.isTerminal)
+        throw usage('an archive is not text: redirect stdout to a file, or name one')
       const { daemon } = await loadWithDataDir(context.environs())
       const dir = daemon.dataDir
       disk.makeDir(dir)
@@ -29,11 +43,9 @@ export const addBackup: AddCommand = (program, context) => {
       // A concurrent backup would overwrite this copy.
       const result = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
       const { files, bytes, at } = result
-      show(
-        context.terminal(),
-        result,
-        () => `${file}: ${counted(files, 'file')}, ${megabytes(bytes)}, as of ${at}`,
-      )
+      const details = `${counted(files, 'file')}, ${megabytes(bytes)}, as of ${at}`
+      if (file === STDIO) terminal.err(`${details}\n`)
+      else show(terminal, result, () => `${file}: ${details}`)
     })
 }
 
@@ -41,7 +53,6 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
   const { dataDir: dir } = daemon
   const folder = join(dir, 'backup.tmp')
   const data = join(folder, DATA)
-  const temporary = temporaryName(file)
   using progress = progressOf(context)
   try {
     // Left behind by a backup that was killed.
@@ -55,17 +66,36 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
       join(folder, MANIFEST),
       JSON.stringify({ format: FORMAT, at, files, ...defined({ redis }) }),
     )
-    const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
-    // Level 1: a much faster backup is worth a slightly larger archive.
-    const zip = createGzip({ level: 1 }).on('data', progress.add)
-    await pipeline(create({ cwd: folder, portable: true }, [DATA, MANIFEST]), zip, out)
-    disk.rename(temporary, file)
-    return { file, at, files, bytes: fs.statSync(file).size }
+    const bytes = await writeArchive(folder, file, progress.add)
+    return { file, at, files, bytes }
   } catch (error) {
-    throw unwritable(file, error)
+    throw unwritable(file === STDIO ? 'stdout' : file, error)
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Packs a folder into an archive. Returns its size. A failure leaves an existing file unchanged. */
+async function writeArchive(folder: string, file: string, progress: (part: Buffer) => void): Promise<number> {
+  let bytes = 0
+  // Level 1: a much faster backup is worth a slightly larger archive.
+  const zip = createGzip({ level: 1 }).on('data', (part) => {
+    bytes += part.length
+    progress(part)
+  })
+  const archive = () => create({ cwd: folder, portable: true }, [DATA, MANIFEST])
+  if (file === STDIO) {
+    await pipeline(archive(), zip, process.stdout, { end: false })
+    return bytes
+  }
+  const temporary = temporaryName(file)
+  try {
+    const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
+    await pipeline(archive(), zip, out)
+    disk.rename(temporary, file)
+    return bytes
   } finally {
     disk.remove(temporary)
-    fs.rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { TriviumError } from '../../core/errors.ts'
+import { timeOf } from '../../core/message-id.ts'
 import { openDatabase } from './database.ts'
 import { toStoreError } from './store-error.ts'
 
@@ -26,6 +27,16 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   } catch (error) {
     throw toStoreError(path, error)
   }
+}
+
+/** Reads the whole database and counts its messages. Throws if it is damaged, and `store_version`. */
+export function readDatabase(dir: string): { messages: number; newestAt?: number } {
+  using db = openDatabase(dir)
+  const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check)
+  if (problem !== 'ok') throw new Error(`its database is damaged: ${problem}`)
+  const messages = Number(db.prepare('SELECT count(*) AS messages FROM journal').get()?.messages)
+  const newest = db.prepare('SELECT id FROM journal ORDER BY seq DESC LIMIT 1').get()
+  return { messages, ...(newest && { newestAt: timeOf(String(newest.id)) }) }
 }
 
 /** Rewrites the database without free pages; returns sizes in bytes. The caller holds the directory's lock. */

@@ -4,7 +4,9 @@ import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Cluster, Redis } from 'ioredis'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { parseHead } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
+import { FORMAT } from './index.ts'
 
 /** Longer streams are copied in parts, as a Redis value is limited to 512 MB. */
 const LONG = 10_000
@@ -100,6 +102,37 @@ export async function restoreServers(
   }
 }
 
+/**
+ * Reads the snapshots of `dumpServers` as `restoreServers` does, one after the other, and counts their messages. Throws
+ * `backup_refused`, and `store_version` for those of a newer Trivium.
+ */
+export async function readServers(
+  { prefix, db }: { prefix: string; db: number },
+  files: readonly string[],
+): Promise<{ messages: number; newestAt?: number }> {
+  let messages = 0
+  let newestAt = 0
+  for (const path of files) {
+    await using source = await serve(path, db)
+    const found = Number(await source.client.get(`{${prefix}}:format`))
+    if (found > FORMAT) throw new TriviumError('store_version', { path, found, known: FORMAT })
+    for (const journal of await journalsOf(source.client, prefix)) {
+      messages += await source.client.xlen(journal)
+      const [entry] = await source.client.xrevrange(journal, '+', '-', 'COUNT', 1)
+      newestAt = Math.max(newestAt, parseHead(entry?.[1][1] ?? '').time)
+    }
+  }
+  return { messages, ...(newestAt > 0 && { newestAt }) }
+}
+
+/** The journals of messages, one for each shard. */
+async function journalsOf(client: Redis, prefix: string): Promise<string[]> {
+  const found = new Set<string>()
+  for await (const keys of client.scanStream({ match: `{${escaped(prefix)}*}:journal`, count: LONG }))
+    for (const key of keys as string[]) found.add(key)
+  return [...found].filter((key) => /^(:\d+(\.\d+)?)?\}/.test(key.slice(1 + prefix.length)))
+}
+
 /** Starts a temporary server, on a socket beside the file. */
 async function serve(file: string, db: number) {
   const path = `${file}.sock`
@@ -146,8 +179,11 @@ async function serve(file: string, db: number) {
   }
 }
 
+/** A prefix in a pattern of SCAN. */
+const escaped = (prefix: string) => prefix.replaceAll(/[\\*?[\]]/g, '\\$&')
+
 async function copyKeys(from: Redis, to: Redis | Cluster, prefix: string, progress: Progress) {
-  const match = `{${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+  const match = `{${escaped(prefix)}*`
   let count = 0
   /** SCAN may return a key twice. */
   const copied = new Set<string>()
