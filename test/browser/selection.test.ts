@@ -69,8 +69,10 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     const fresh = rows.filter({ hasNotText: 'failed again' })
     await until(async () => (await fresh.count()) === 1, 'the letter that nobody has retried')
     const number = /\d/.exec((await fresh.locator('.text').textContent()) ?? '')?.[0]
+    // The heading has the rest of the error, which all have in common.
     assert.equal(await fresh.locator('.reason').textContent(), number)
-    assert.equal(await fresh.locator('.reason mark').getAttribute('title'), `no money for ${number} today`)
+    const title = await fresh.locator('.reason mark').getAttribute('title')
+    assert.equal(title, `Skill charge failed: no money for ${number} today`)
     await fresh.hover()
     await fresh.getByRole('button', { name: /^Retry/ }).click()
     await until(async () => (await retriedTimes()) === 3, 'the retry')
