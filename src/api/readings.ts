@@ -9,7 +9,7 @@ type ReadingDeps = Pick<
   'store' | 'gateways' | 'subscriptions' | 'budgets' | 'lastReload' | 'running'
 >
 
-/** Reads the state of the daemon and its store. Throws `store_unavailable`. */
+/** Reads the state of the daemon and its store, without groups of single invocations. Throws `store_unavailable`. */
 export async function readState(deps: Omit<ReadingDeps, 'running'>) {
   const { store, gateways } = deps
   const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
@@ -20,7 +20,8 @@ export async function readState(deps: Omit<ReadingDeps, 'running'>) {
     store.oldestWaiting(),
   ])
   const reload = deps.lastReload()
-  return { stats, groups, subscriptions, budgets, waiting, reload, gateways: gateways.list() }
+  const lasting = groups.filter(({ group }) => isLasting(group))
+  return { stats, groups: lasting, subscriptions, budgets, waiting, reload, gateways: gateways.list() }
 }
 
 /**
@@ -37,13 +38,9 @@ export async function readMetrics(
   deps: ReadingDeps,
   troubles: () => Promise<Readings['troubles']>,
 ): Promise<Readings> {
-  const readStored = async () => {
-    const { groups, ...others } = await readState(deps)
-    return { ...others, groups: groups.filter(({ group }) => isLasting(group)) }
-  }
   const [ping, stored, current] = await Promise.all([
     pingStore(deps.store),
-    readStored().catch(() => undefined),
+    readState(deps).catch(() => undefined),
     troubles(),
   ])
   return {

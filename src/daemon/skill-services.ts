@@ -1,4 +1,5 @@
 import type { Services } from '../core/services.ts'
+import { withoutFilteredGroups } from '../engine/message-groups.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
@@ -26,9 +27,15 @@ export function skillServices(
 ): Services {
   const { roads, skills, durable, approvals, people, push } = parts
   const { gateways, ...roadServices } = roads.services
+  const matchOf = async (topic: string, group: string) =>
+    push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
   const operations: OperationServices = {
     ...roadServices,
     ...durable.services,
+    messages: {
+      ...roadServices.messages,
+      show: withoutFilteredGroups(roadServices.messages.show, matchOf),
+    },
     gateways,
     installs: gateways,
     refusals: gateways,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Call, callerLabel } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
+import type { Log } from '../core/log.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { waitFor } from '../lib/wait-for.ts'
@@ -9,6 +10,7 @@ import { groupOf, isLasting, refuseForeign } from './event-access.ts'
 import { createGroupActivity } from './group-activity.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
 import { createGroupHistory, type GroupHistory } from './group-history.ts'
+import { createGroupLastReads } from './group-last-reads.ts'
 import { listGroups } from './group-list.ts'
 import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
@@ -28,12 +30,14 @@ export function createEvents(deps: {
   bury: GroupDeliveries['bury']
   permit(skill: string, call: Call): Promise<void>
   replay: ReplayEvents
+  log: Log
   now(): number
 }) {
   const { store, settings, permit, now } = deps
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
-  const activity = createGroupActivity(now)
+  const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
+  const activity = createGroupActivity(now, lastReads.note)
   const past = createGroupHistory({ topics, isLasting, now })
   const reader = createGroupReader(deps)
   const groups = createSubscribing({ topics, settings, subscriptions, permit })
@@ -52,7 +56,8 @@ export function createEvents(deps: {
     ...createGroupMoves(topics, deps.replay, settings),
     past,
     ...createShowEvent(topics),
-    groups: (args) => listGroups({ topics, activity, past, skills: subscriptions.list, isLasting }, args),
+    groups: (args) =>
+      listGroups({ topics, activity, lastReads, past, skills: subscriptions.list, isLasting }, args),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))

@@ -18,8 +18,14 @@ type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease
 
 export type GroupActivity = ReturnType<typeof createGroupActivity>
 
-/** Readers of consumer groups on this daemon, with start and number of events, in memory. */
-export function createGroupActivity(now: () => number) {
+/**
+ * Readers of consumer groups on this daemon, with start and number of events, in memory. `read` is called for each read that took
+ * events.
+ */
+export function createGroupActivity(
+  now: () => number,
+  read: (topic: string, group: string, by: string) => void = () => {},
+) {
   const groups = new Map<string, Activity>()
   const keyOf = (topic: string, group: string) => `${topic}\n${group}`
   const of = (topic: string, group: string): Activity => {
@@ -69,6 +75,7 @@ export function createGroupActivity(now: () => number) {
       } finally {
         activity.waiting--
         took(activity, by, taken)
+        if (taken > 0) read(topic, group, by)
       }
     },
     /** Data about a group: events per minute over the last minutes, and its readers, latest first. */

@@ -3,6 +3,7 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { GroupActivity } from './group-activity.ts'
 import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts'
+import type { GroupLastReads, LastRead } from './group-last-reads.ts'
 
 /** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
@@ -18,6 +19,8 @@ type ListedGroup = GroupInfo &
     /** The oldest unread event. */
     oldestId?: string
     skill?: { name: string; since?: number }
+    /** Who read last, if nobody has read on this daemon. */
+    lastRead?: LastRead
     history?: GroupPoint[]
   }
 
@@ -27,13 +30,14 @@ export async function listGroups(
     topics: Pick<Store['topics'], 'groups' | 'read'>
     activity: GroupActivity
     past: Pick<GroupHistory, 'of'>
+    lastReads: Pick<GroupLastReads, 'of'>
     /** The groups whose events run a skill. */
     skills(): Promise<readonly { topic: string; group: string; ref: string; since?: number | undefined }[]>
     isLasting(group: string): boolean
   },
   { topic, queue, history }: { topic?: string; queue?: string; history: boolean },
 ): Promise<ListedGroup[]> {
-  const { topics, activity, past } = deps
+  const { topics, activity, past, lastReads } = deps
   const [all, skills] = await Promise.all([topics.groups(topic), deps.skills()])
   const groups = all
     .filter(({ group }) => deps.isLasting(group) && (queue === undefined || group === queue))
@@ -46,11 +50,13 @@ export async function listGroups(
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
       const points = history ? past.of(info.topic, info.group) : undefined
       const current = activity.info(info.topic, info.group)
+      const isUnknown = current.readers.length === 0 && at < MOST_LOOKS
+      const lastRead = isUnknown ? await lastReads.of(info.topic, info.group) : undefined
       return {
         ...info,
         state: stateOf(info, current, skill !== undefined),
         ...current,
-        ...defined({ oldestAt, oldestId, skill, history: points }),
+        ...defined({ oldestAt, oldestId, skill, lastRead, history: points }),
       }
     }),
   )

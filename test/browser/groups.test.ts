@@ -22,7 +22,7 @@ routes: [{ name: all, skill: echo }]
     await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
     await show('queues')
     const row = page.getByRole('row', { name: 'Group audit of orders' })
-    await row.getByText('behind', { exact: true }).waitFor()
+    await row.getByText('keeping up', { exact: true }).waitFor()
     await row.getByRole('cell', { name: '0.4', exact: true }).waitFor()
     await row
       .getByText(/^\d+ s$/)

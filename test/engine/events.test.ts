@@ -32,6 +32,7 @@ function eventsOn(store: Store) {
       work: createLongWork({ ...partsOf(store), store, owner: 'a' }),
       now: Date.now,
     }),
+    log: partsOf(store).log,
     now: Date.now,
   })
   const wait = (args: object = {}, call: Call = callOf()) =>

@@ -15,13 +15,25 @@ import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import { matchInWords } from '../lib/match-words.js'
-import { Age, act, Empty, fullTime, Json, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  Empty,
+  fullTime,
+  Json,
+  Loading,
+  Moment,
+  StoreAway,
+  span,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Attempts, EventLink, NewestEvents } from './group-events.js'
-import { FailedShare, GroupState, PushState } from './queues.js'
+import { FailedShare, GroupState, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -58,7 +70,7 @@ function GroupHead({ topic, name, group, reload }) {
       <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
         <button changes type="button" class="danger" disabled=${lag === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
-    <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0} />
+    <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0 && !isPrompt(group)} />
       <${Figure} name="Oldest unread" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
       <${Figure} name="Unacknowledged" value=${pending.toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
@@ -146,10 +158,10 @@ function Backlog({ of }) {
     <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} /></div>`
 }
 
-function Readers({ of: { readers } }) {
+function Readers({ of: { readers, lastRead, oldestAt } }) {
   return html`<h2>Readers</h2>${
     readers.length === 0
-      ? html`<p class="dim">Nobody has read here since this daemon started.</p>`
+      ? html`<p class="dim">Nobody has read here since this daemon started.${lastRead && html` Last reader: <b>${authorOf(lastRead.by)}</b>, <${Moment} at=${lastRead.at} /> (<${Age} at=${lastRead.at} /> ago).`}${oldestAt !== undefined && html` All events before <${Moment} at=${oldestAt} /> have been read.`}</p>`
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
     <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${authorOf(name)}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
   }`

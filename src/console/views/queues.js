@@ -41,7 +41,7 @@ function AllOf({ own, known, subscriptions, queues, loaded }) {
   return html`
     <h2>Consumer groups</h2>
     ${loaded.error && html`<${Wait} of=${loaded} what="how the groups read" />`}
-    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${own} known=${known} />`}
+    ${own.length === 0 ? html`<p class="dim">Nobody reads events as a group. <code>npx trivium event wait --topic gateway-message --queue mine</code> makes one.</p>` : html`<${Groups} groups=${worstFirst(own, known)} known=${known} />`}
     <h2>Push subscriptions</h2>
     ${subscriptions.length === 0 ? html`<p class="dim">None yet. A push subscription sends events to another program by HTTP.</p>` : html`<${Pushes} of=${subscriptions} known=${known} />`}
     <h2>BullMQ queues</h2>
@@ -78,6 +78,16 @@ const GROUP_COLUMNS = [
   [''],
 ]
 
+/** Stalled groups first, then those that are behind. */
+function worstFirst(groups, known) {
+  const rank = ({ topic, group, lag }) => {
+    const of = known.get(`${topic}/${group}`)
+    if (of?.state === 'stalled') return 0
+    return of && lag > 0 && !isPrompt(of) ? 1 : 2
+  }
+  return groups.toSorted((a, b) => rank(a) - rank(b))
+}
+
 function Groups({ groups, known }) {
   return html`<${Table} name="Consumer groups" columns=${GROUP_COLUMNS}>${groups.map((each) => {
     const { topic, group, lag, pending } = each
@@ -95,10 +105,21 @@ function Groups({ groups, known }) {
   })}<//>`
 }
 
-/** Where a group stands: up to date, on its way, or with nobody who reads. */
+/** Unread events that are younger (ms) are normal while a group reads. */
+const PROMPT = 60_000
+
+/** Whether a group reads events soon after they arrive. */
+export function isPrompt({ state, oldestAt } = {}) {
+  return state === 'reading' && (oldestAt === undefined || clock.value - oldestAt < PROMPT)
+}
+
+/** The state of a group: up to date, keeping up, behind, or with nobody who reads. */
 export function GroupState({ lag, of }) {
   const { state, perMinute = 0 } = of ?? {}
   if (lag === 0 && state !== 'stalled') return html`<${Badge} kind="good">up to date<//>`
+  if (!of) return html`<span class="dim">…</span>`
+  if (isPrompt(of))
+    return html`<${Badge} kind="good" title="Events are read within a minute of their arrival">keeping up<//>`
   if (state === 'stalled')
     return html`<${Badge} kind="bad" title="Events are unread, and nobody has read any in the last five minutes">stalled<//>`
   const left = perMinute > 0 && lag > 0 ? `, ${span((lag / perMinute) * 60_000)} at this rate` : ''
@@ -110,6 +131,8 @@ function ReadersInShort({ of }) {
   const { readers, waiting, skill } = of
   if (skill) return html`skill <a href=${link(['skills', skill.name])}>${skill.name}</a>`
   const [latest, ...others] = readers
+  if (!latest && of.lastRead)
+    return html`<span class="dim">none; last was ${authorOf(of.lastRead.by)} <${Age} at=${of.lastRead.at} /> ago</span>`
   if (!latest) return html`<span class="dim">none since the daemon started</span>`
   return html`${authorOf(latest.name)}${others.length > 0 && html` <span class="dim">and ${others.length} more</span>`} <span class="dim">${waiting > 0 ? 'waiting now' : html`<${Age} at=${latest.lastAt} /> ago`}</span>`
 }

@@ -43,7 +43,7 @@ function humanGroups(groups: readonly JsonObject[]): string {
     'No consumer group reads events.',
     ['topic', 'group', 'state', 'behind', 'for', 'being read', 'a minute', 'readers'],
     groups,
-    ({ topic, group, state, lag, oldestAt, pending, perMinute, skill, readers, push }) => [
+    ({ topic, group, state, lag, oldestAt, pending, perMinute, skill, readers, lastRead, push }) => [
       topic,
       group,
       push === undefined ? groupState(String(state)) : pushState(Object(push)),
@@ -55,9 +55,15 @@ function humanGroups(groups: readonly JsonObject[]): string {
         ...(push === undefined ? [] : [`push to ${Object(push).url}`]),
         ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
         ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
+        ...(lastRead === undefined ? [] : [lastReader(Object(lastRead))]),
       ].join(', '),
     ],
   )
+}
+
+/** Who read before this daemon started. */
+function lastReader({ by, at }: JsonObject): string {
+  return `none; last ${by} ${age(at)} ago`
 }
 
 function groupState(state: string): string {

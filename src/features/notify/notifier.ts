@@ -6,6 +6,7 @@ import type { DeadLetter, Store } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createDeadLetterScan } from './dead-letter-scan.ts'
+import { createLeftovers } from './leftovers.ts'
 import type { Notify } from './notify.ts'
 import { approvalEvent, deadLetterEvent, isLocal, type NotifyEvent } from './notify-events.ts'
 import type { NotifyRule } from './schema.ts'
@@ -42,6 +43,7 @@ export function createNotifier(deps: NotifierDeps) {
   const { store, notify, log } = deps
   const hasLease = createLeaseCheck(deps)
   const publishNew = createPublisher(deps)
+  const leftovers = createLeftovers(store, deps.now)
   let isRunning = false
 
   /** Sends what is due by the rules. Resolves with the ms until the next check. */
@@ -58,7 +60,9 @@ export function createNotifier(deps: NotifierDeps) {
     async step() {
       const isOurs = await hasLease()
       await publishNew(isOurs)
-      return isOurs ? send() : CHECK_INTERVAL
+      if (!isOurs) return CHECK_INTERVAL
+      await leftovers.check(new Set(notify.rules().map(({ rule }) => rule.id)))
+      return send()
     },
     failed: (err) => log.warn({ err }, 'notifications could not be processed; trying again'),
     pause: CHECK_INTERVAL,

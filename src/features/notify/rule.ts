@@ -10,6 +10,10 @@ import type { NotifyRule } from './schema.ts'
 /** Maximum number of events per notification. */
 const MAX_EVENTS = 1_000
 
+/** The key of a rule's state, and its consumer group on the operations topic, by the id of the rule. */
+export const ruleState = (id: string) => `notify:${id}`
+export const ruleGroup = (id: string) => `~${ruleState(id)}`
+
 /** A notification. `body`: what a subscription gets. `ids`: the events that it reports. */
 const notificationSchema = z.object({
   key: z.string(),
@@ -43,8 +47,8 @@ type RuleDeps = {
  */
 export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   const { kv, topics } = store
-  const stateKey = `notify:${rule.id}`
-  const group = `~${stateKey}`
+  const stateKey = ruleState(rule.id)
+  const group = ruleGroup(rule.id)
   const isWanted = createFilter(rule)
 
   const read = async (): Promise<State> => stateSchema.parse((await kv.get(stateKey))?.value ?? {})

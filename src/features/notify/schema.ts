@@ -88,13 +88,16 @@ export type NotifyRule = {
   atMost: { count: number; per: number } | 'off'
 } & ({ to: { gateway: string; to: string } } | { subscription: PushSubscription })
 
+/** The name of a rule's push subscription, and of its group. */
+export const rulePush = (id: string) => `notify-${id}`
+
 /**
  * The push subscription of a rule. Its format puts `text` at the top level of the body, as Slack
  * and Mattermost expect.
  */
 function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...to }: z.output<typeof toUrl>) {
   return pushSchema.safeParse({
-    name: `notify-${id}`,
+    name: rulePush(id),
     topic: NOTIFY_TOPICS + id,
     format: 'cloudevents-binary',
     ...to,
