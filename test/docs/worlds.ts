@@ -96,6 +96,18 @@ sudo() {
 }
 `
 
+/** The reader has Docker and Kubernetes: commands for containers are run as the reader. */
+const CLUSTER = `
+mkdir copy && export TMPDIR="$PWD/copy"
+inside() { until [ $# = 0 ] || [ "$1" = "$BEFORE" ]; do shift; done; "$\{@:2}"; }
+docker() { BEFORE=trivium inside "$@"; }
+kubectl() { BEFORE=-- inside "$@"; }
+helm() { :; }
+git() { :; }
+sleep() { :; }
+sh() { (eval "$2"); }
+`
+
 /** A log among the lines of systemd. */
 const LOG = `Started trivium.service
 ${blocksOf('docs/monitoring.md').find(({ language }) => language === 'json')?.code ?? ''}
@@ -162,6 +174,10 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     routes: `gateways: ${GATEWAYS}`,
     prepare: `${SENT}trivium message show $id --json | jq .message > message.json\n`,
     placeholders: { ' ID ': ' $id ' },
+  },
+  'docs/new-versions.md': {
+    prepare: CLUSTER,
+    placeholders: { '/etc/trivium/skills': '"$OLDPWD/skills"' },
   },
   'docs/notifications.md': {
     ...FAILING,

@@ -132,7 +132,8 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
     const dir = temporaryDir(t)
     for (const [name, path] of Object.entries(tools ?? {}))
       writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
-    writeFileSync(join(dir, 'trivium.tgz'), '')
+    // The files of the reader.
+    for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(dir, name), '')
     const run = (script: string, place: string) => {
       const env = { PATH: dir, HOME: dir }
       // Other programs do nothing.
