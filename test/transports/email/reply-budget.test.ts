@@ -41,6 +41,14 @@ function startBudget(budget?: unknown, store: MemoryStore = createMemoryStore())
   return { limits, clock, send, warnings, store }
 }
 
+const someAnswer = {
+  to: 'a@x.example',
+  subject: '',
+  conversation: 'c',
+  thread: 'c',
+  quick: false,
+}
+
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 function parsed(budget?: unknown) {
@@ -122,19 +130,50 @@ describe('the budget of automatic replies', () => {
 
   test('counts a retried reply once, and allows one that an operator retries', async () => {
     const { limits, clock } = startBudget('2/h')
-    const answer = (key: string) =>
-      limits.take({
-        key,
-        to: 'a@x.example',
-        subject: '',
-        conversation: 'c',
-        thread: 'c',
-        at: clock.now,
-        quick: false,
-      })
+    const answer = (key: string) => limits.take({ ...someAnswer, key, at: clock.now })
     for (const key of ['1', '1', '1', '2']) assert.equal(await answer(key), undefined)
     assert.equal((await answer('3'))?.option, 'reply-budget.address')
     assert.equal(await answer('3'), undefined)
+  })
+
+  test('counts a retried reply once, whichever budgets are off', async () => {
+    for (const [budget, to] of [
+      [{ address: 'off', conversation: 'off', thread: 'off', domain: 'off', gateway: '2/h' }, 'a@x.example'],
+      [{ address: 'off', conversation: 'off', thread: 'off', domain: '2/h', gateway: '2/h' }, 'a@gmail.com'],
+    ] as const) {
+      const { limits, clock } = startBudget(budget)
+      const answer = (key: string) => {
+        clock.now += 1000
+        return limits.take({ ...someAnswer, key, to, at: clock.now })
+      }
+      for (const key of ['1', '2', '1', '1', '2']) assert.equal(await answer(key), undefined, to)
+      assert.equal((await answer('3'))?.option, 'reply-budget.gateway')
+    }
+  })
+
+  test('tells when there is room again, also if several answers have to leave the window', async () => {
+    const { limits, clock } = startBudget('10/h')
+    const answer = (quick: boolean) =>
+      limits.take({ ...someAnswer, key: crypto.randomUUID(), at: clock.now, quick })
+    for (let sent = 0; sent < 8; sent++) {
+      assert.equal(await answer(false), undefined)
+      clock.now += 60_000
+    }
+    // The quick one halves the limit to 5: room for it is there when 4 of the 8 have left.
+    const refused = await answer(true)
+    assert.equal(refused?.wait, HOUR - 5 * 60_000)
+    clock.now += refused.wait - 1
+    assert.equal((await answer(true))?.wait, 1)
+    clock.now += 1
+    assert.equal(await answer(true), undefined)
+  })
+
+  test('shows the time that is left', async () => {
+    const { limits, clock, send } = startBudget({ domain: '1/h' })
+    await send(2, () => 'a@robot.example', 700)
+    assert.match(limits.exhausted().join(), / for 60 min /)
+    clock.now += 50 * 60_000
+    assert.match(limits.exhausted().join(), / for 10 min /)
   })
 
   test('is configurable', async () => {

@@ -10,6 +10,7 @@ import { isPublicDomain } from './public-domains.ts'
 import {
   type Answer,
   type Counting,
+  type Entry,
   EVERY_ANSWER,
   entriesSchema,
   HALVED_BY_QUICK,
@@ -34,7 +35,7 @@ const REFUSED_TTL_MS = 30 * DAY
 /** Maximum characters of a subject in a description. */
 const MAX_SUBJECT = 60
 
-/** An exhausted budget. `wait`: ms until it has room again. */
+/** An exhausted budget. `wait`: ms until it has room for the refused answer. */
 export type Exhausted = { wait: number; what: string; option: string }
 
 /**
@@ -47,42 +48,28 @@ export function createReplyBudget(
 ) {
   const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
   const ownDomains = new Set([options.address, ...options.aliases].map(domainOf))
-  const exhausted = new Map<string, { until: number; text: string }>()
+  const exhausted = new Map<string, { until: number; option: string }>()
 
   const report = ({ what, option, rate }: Counter, wait: number) => {
-    const until = now() + wait
     const isNew = (exhausted.get(what)?.until ?? 0) <= now()
-    exhausted.set(what, {
-      until,
-      text: `no automatic replies ${what} for ${minutes(wait)} (reply-budget.${option})`,
-    })
+    exhausted.set(what, { until: now() + wait, option: `reply-budget.${option}` })
     const limit = `${rate.count}/${formatDuration(rate.per)}`
     if (isNew)
       log.warn({ option: `reply-budget.${option}`, limit, wait }, `automatic replies ${what} are stopped`)
   }
 
-  /** Counts an answer, unless the counter is at its limit (`wait` > 0, in ms) or has already counted it. */
-  const count = async (
-    counter: Counter,
-    answer: Answer,
-  ): Promise<{ wait: number; isAlreadyCounted: boolean }> => {
-    const { name, rate, counting } = counter
-    const key = digest(answer.key)
+  /** Counts an answer and returns 0. At the limit, does not count it and returns the ms until it has room. */
+  const count = async ({ name, rate, counting }: Counter, answer: Answer): Promise<number> => {
     let wait = 0
-    let isAlreadyCounted = false
     await updateKv(kv, `email/${gateway}/budget/${digest(name)}`, (stored) => {
       const entries = entriesSchema.parse(stored).filter(({ at }) => at > now() - rate.per)
-      isAlreadyCounted = entries.some((entry) => entry.key === key)
-      wait = 0
-      if (isAlreadyCounted) return undefined
-      const { used, limit, value } = counting.weigh(entries, answer, rate)
-      const [oldest] = entries
-      if (used > limit && oldest) wait = Math.max(1, oldest.at + rate.per - now())
+      wait = waitFor(answer, entries, { rate, counting, now: now() })
       if (wait > 0) return undefined
-      const counted = counting.add(entries, { at: now(), key, value }, rate)
+      const { value } = counting.weigh(entries, answer, rate)
+      const counted = counting.add(entries, { at: now(), value }, rate)
       return { value: storedForm(counted), ttl: rate.per }
     })
-    return { wait, isAlreadyCounted }
+    return wait
   }
 
   return {
@@ -92,26 +79,49 @@ export function createReplyBudget(
      * person has retried.
      */
     async take(answer: Answer): Promise<Exhausted | undefined> {
-      const refusedKey = `email/${gateway}/over-budget/${digest(answer.key)}`
       const counters = countersFor(answer, options['reply-budget'], ownDomains)
-      if (counters.length === 0 || (await kv.get(refusedKey))) return undefined
+      if (counters.length === 0) return undefined
+      const countedKey = `email/${gateway}/counted/${digest(answer.key)}`
+      const refusedKey = `email/${gateway}/over-budget/${digest(answer.key)}`
+      const earlier = await Promise.all([kv.get(countedKey), kv.get(refusedKey)])
+      if (earlier.some((record) => record !== undefined)) return undefined
       // Narrowest first, so that one robot does not use up shared budgets.
       for (const counter of counters) {
-        const { wait, isAlreadyCounted } = await count(counter, answer)
-        if (isAlreadyCounted) return undefined
+        const wait = await count(counter, answer)
         if (wait === 0) continue
         await kv.set(refusedKey, true, { ttl: REFUSED_TTL_MS })
         report(counter, wait)
         return { wait, what: counter.what, option: `reply-budget.${counter.option}` }
       }
+      // The longest period of a counter: after it, none has this answer any more.
+      await kv.set(countedKey, true, { ttl: Math.max(...counters.map(({ rate }) => rate.per)) })
       return undefined
     },
     /** Descriptions of exhausted budgets known to this daemon. */
     exhausted(): string[] {
       for (const [what, { until }] of exhausted) if (until <= now()) exhausted.delete(what)
-      return [...exhausted.values()].map(({ text }) => text)
+      return Array.from(
+        exhausted,
+        ([what, { until, option }]) =>
+          `no automatic replies ${what} for ${minutes(until - now())} (${option})`,
+      )
     },
   }
+}
+
+/** Ms until the oldest entries have left the window that leave no room for an answer. 0: it has room now. */
+function waitFor(
+  answer: Answer,
+  entries: readonly Entry[],
+  { rate, counting, now }: Pick<Counter, 'rate' | 'counting'> & { now: number },
+): number {
+  const hasRoomAfter = (leaving: number) => {
+    const { used, limit } = counting.weigh(entries.slice(leaving), answer, rate)
+    return used <= limit
+  }
+  if (hasRoomAfter(0)) return 0
+  const lastToLeave = entries.find((_entry, index) => hasRoomAfter(index + 1))
+  return lastToLeave ? Math.max(1, lastToLeave.at + rate.per - now) : rate.per
 }
 
 export function minutes(ms: number): string {
@@ -154,7 +164,8 @@ function countersFor(
       counting: HALVED_BY_QUICK,
     },
     isShared
-      ? // Public domains have thousands of users, so only robot-like answers count.
+      ? // Thousands of users share a public domain, and colleagues share ours: only answers that follow
+        // each other as those of a robot count.
         {
           option: 'domain',
           rate: rates.domain,

@@ -14,8 +14,8 @@ export type Answer = {
   quick: boolean
 }
 
-/** A counted answer. `at`: Unix ms. `key`: the hash of its key. The `value` depends on the counting. */
-type Entry = { at: number; key: string; value: number }
+/** One or more counted answers. `at`: Unix ms. The `value` depends on the counting. */
+export type Entry = { at: number; value: number }
 
 export type Counting = {
   /**
@@ -27,13 +27,13 @@ export type Counting = {
   add(entries: readonly Entry[], next: Entry, rate: Rate): Entry[]
 }
 
-/** Reads the stored entries of a counter. */
+/** Reads the stored entries of a counter. Earlier versions stored the key of the answer in the middle. */
 export const entriesSchema = z
   .array(z.tuple([z.number(), z.string(), z.union([z.number(), z.boolean().transform(Number)])]))
-  .transform((stored) => stored.map(([at, key, value]): Entry => ({ at, key, value })))
+  .transform((stored) => stored.map(([at, _key, value]): Entry => ({ at, value })))
   .catch([])
-/** The entries as they are stored. */
-export const storedForm = (entries: readonly Entry[]) => entries.map(({ at, key, value }) => [at, key, value])
+/** The entries as they are stored. Earlier versions need a text in the middle. */
+export const storedForm = (entries: readonly Entry[]) => entries.map(({ at, value }) => [at, '', value])
 
 /** The limit that quick answers leave, because people can be quick too. */
 const MIN_LIMIT = 3
@@ -81,8 +81,8 @@ export const EVERY_ANSWER: Counting = {
     const last = entries.at(-1)
     const span = Math.max(1, Math.floor(per / GATEWAY_ENTRIES))
     const start = next.at - (next.at % span)
-    if (last?.at !== start) return [...entries, { at: start, key: '', value: 1 }]
-    return [...entries.slice(0, -1), { at: start, key: '', value: last.value + 1 }]
+    if (last?.at !== start) return [...entries, { at: start, value: 1 }]
+    return [...entries.slice(0, -1), { at: start, value: last.value + 1 }]
   },
 }
 
