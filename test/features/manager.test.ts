@@ -237,8 +237,19 @@ for (const [kind, start] of Object.entries(KINDS)) {
         assert.ok(JSON.stringify(found?.document).includes('"__proto__":{"a":1}'))
     })
 
-    test('the error about an unknown document lists the known ones', async (t) => {
-      await assert.rejects((await make(t)).manager().load('nots'), /no document nots.*notes/)
+    test('every method refuses an unknown document, and the error lists the known ones', async (t) => {
+      const manager = (await make(t)).manager()
+      const calls = {
+        load: () => manager.load('nots'),
+        update: () => manager.update('nots', () => {}),
+        replay: () => manager.replay('nots', { revision: 1 }),
+        repair: () => manager.repair('nots'),
+        migrate: () => manager.migrate('nots'),
+        changes: async () => manager.changes('nots'),
+        forgetHistory: () => manager.forgetHistory('nots'),
+      }
+      for (const [method, call] of Object.entries(calls))
+        await assert.rejects(call, /no document nots.*notes/, method)
     })
   })
 }

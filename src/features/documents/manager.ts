@@ -20,7 +20,8 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 /**
  * Makes the manager of named documents in files of `dir`, in the SQLite file `sqlite`, or in another
  * back end. Several processes may use the same documents. Does nothing before the first call. Throws a
- * TypeError for an invalid spec; its methods throw `document_not_found`, `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
+ * TypeError for an invalid spec. Its methods throw `document_not_found`, `state_corrupt`,
+ * `state_version`, `state_locked`, `state_unwritable`.
  */
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
@@ -47,7 +48,10 @@ export function createStateManager(options: Options) {
       await find(name).update(mutate, updateOptions),
     replay: async (name: string, until: Until) => await find(name).replay(until),
     repair: async (name: string) => await find(name).repair(),
-    /** Migrates all documents, or one, to the current version. May run at each start. Returns which it changed. */
+    /**
+     * Migrates all documents, or one, to the current version. Returns which it changed. Safe to call at
+     * each start: documents of the current version stay unchanged.
+     */
     async migrate(only?: string) {
       const changed: { name: string; from: number; to: number }[] = []
       for (const name of only === undefined ? documents.keys() : [only]) {
@@ -62,7 +66,10 @@ export function createStateManager(options: Options) {
       return backend.changes(name)
     },
     /** Removes earlier versions of a document, and the events that lead to them. */
-    forgetHistory: (name: string) => inTurn(() => backend.forgetHistory(name)),
+    async forgetHistory(name: string): Promise<void> {
+      find(name)
+      await inTurn(() => backend.forgetHistory(name))
+    },
     /** A declared document with its type. */
     document<T extends JsonObject>(spec: DocumentSpec<T>): StateDocument<T> {
       find(spec.name)
