@@ -4,6 +4,8 @@ import type { StateStoreName } from './state.ts'
 /** One remembered invocation of a session; `capture` selects its parts. `at` is Unix ms. */
 export const sessionEntrySchema = z.object({
   at: z.number(),
+  /** The message that started the invocation. There is one entry per message. */
+  messageId: z.string().exactOptional(),
   args: z.json().exactOptional(),
   result: z.json().exactOptional(),
   /** The conversation with the model. */

@@ -205,6 +205,40 @@ describe('capture', () => {
     )
   })
 
+  test('keeps one entry per message, whatever is captured and however large it is', async (t) => {
+    const message = messageOf({})
+    const long = Array.from({ length: 30_000 }, (_, item) => item)
+    for (const capture of ['$all', '$args', '$result', '$agent', 'args.text']) {
+      const session = { key: 'args.sessionId', capture: [capture] }
+      const { manager, services } = await startRuntime(t, { skills: [recall(session)] })
+      for (const _ of [1, 2]) await manager.invoke('subject', { sessionId: 's', message, long }, { message })
+      const entries = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+      assert.deepEqual(
+        entries.map(({ messageId }) => messageId),
+        [message.id],
+        capture,
+      )
+    }
+  })
+
+  test('keeps an entry for each call of a skill by another skill for the same message', async (t) => {
+    const caller = skillOf(
+      async ({ manager: skills, args }) => {
+        for (const n of [1, 2]) await skills.invoke('subject', { id: 's', n })
+        return pathGet(args, 'text')
+      },
+      { name: 'caller' },
+    )
+    const { manager, services } = await startRuntime(t, { skills: [recall('args.id'), caller] })
+    const message = messageOf({})
+    await manager.invoke('caller', { message }, { message })
+    const entries = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
+    assert.deepEqual(
+      entries.map((entry) => pathGet(entry, 'args.n')),
+      [1, 2],
+    )
+  })
+
   test('of a result that is not JSON does not make the skill fail', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.id', { run: () => ({ n: 1n }) })] })
     assert.deepEqual(await manager.invoke('subject', { id: 's' }), { n: 1n })

@@ -5,8 +5,9 @@ import { headOf } from '../../lib/head-of.ts'
 /** Arguments that every dispatched skill gets, and that are not part of the conversation. */
 const ROUTING = ['message', 'messages', 'route', 'sessionId', 'from']
 
-/** Maximum characters of one text in a prompt, and of the whole history. */
+/** Maximum characters of one text in a session and in a prompt. */
 export const MAX_TEXT = 16_000
+/** Maximum characters of the whole history in a prompt. */
 const MAX_HISTORY = 64_000
 
 /** Renders entries for a prompt, oldest first. Marks cut texts and omitted older entries. */

@@ -19,11 +19,20 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
   })
   return {
     at,
+    ...defined({ messageId: givenMessageId(ctx) }),
     ...(isWanted('$args') && { args: slimArgs(ctx) }),
     ...(isWanted('$result') && { result: safeJson(result) }),
     ...(trace !== undefined && { agent: safeJson(trace) }),
     ...(values.length > 0 && { values: Object.fromEntries(values) }),
   }
+}
+
+/**
+ * The id of the message that was dispatched to the skill, also if its schema drops the message.
+ * Undefined for skills that this skill invokes with other arguments.
+ */
+function givenMessageId({ call, message }: SkillContext): string | undefined {
+  return message && pathGet(call.given, 'message.id') === message.id ? message.id : undefined
 }
 
 /**
@@ -36,7 +45,7 @@ export function slimArgs({ args, message }: SkillContext): Json {
   return safeJson({ ...args, message: { id: message.id }, ...(args.messages && { messages: all }) })
 }
 
-/** A result that JSON cannot represent (a cycle, a bigint) must not fail the skill. */
+/** A value that JSON cannot represent (a cycle, a bigint) must not fail the skill. */
 function safeJson(value: unknown): Json {
   try {
     return toJson(value)
@@ -48,38 +57,41 @@ function safeJson(value: unknown): Json {
 /** Maximum size of an entry and of a session, in characters of JSON. */
 const MAX_ENTRY = 64_000
 const MAX_SESSION = 256_000
-/** Length to which a part of an oversized entry is cut. */
+/** Length to which a part of an entry over `MAX_ENTRY` is cut. */
 const CUT_LENGTH = 4_000
 
 type Limits = { maxEntries: number; maxTokens?: number }
 
 /**
- * Adds an entry, and drops the oldest ones beyond the limits. `dropped` of the oldest remaining
- * entry counts the dropped ones.
+ * Adds an entry, and drops the oldest ones beyond the limits. The entry of a redelivered message
+ * replaces its previous one. `dropped` of the oldest remaining entry counts the dropped ones.
  */
 export function withEntry(
   entries: readonly SessionEntry[],
   entry: SessionEntry,
   { maxEntries, maxTokens = Number.POSITIVE_INFINITY }: Limits,
-) {
-  const message = pathGet(entry.args, 'message.id')
-  // The entry of a redelivered message replaces its previous one.
-  const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
-  const kept = [...others, withoutExcess(entry)]
-  let { dropped = 0, summary } = entries[0] ?? {}
-  /** The kept entries, with the history before them on the oldest. */
-  const session = () => {
-    const [oldest, ...rest] = kept
-    const history = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
-    return oldest ? [{ ...oldest, ...history }, ...rest] : kept
+): SessionEntry[] {
+  const { dropped: droppedBefore = 0, summary } = entries[0] ?? {}
+  const messageId = messageIdOf(entry)
+  const others = entries.filter((other) => messageId === undefined || messageIdOf(other) !== messageId)
+  const all = [...others, withCutTexts(entry)]
+  const isOverLimit = (kept: readonly SessionEntry[]) =>
+    kept.length > maxEntries || sizeOf(kept) > MAX_SESSION || tokensOf(kept) > maxTokens
+  /** The session without its first entries; the oldest remaining one tells what came before. */
+  const without = (count: number) => {
+    const [oldest = entry, ...rest] = all.slice(count)
+    const dropped = droppedBefore + count
+    return [{ ...oldest, ...(dropped > 0 && { dropped }), ...defined({ summary }) }, ...rest]
   }
-  const isOverLimit = (all: readonly SessionEntry[]) =>
-    all.length > maxEntries || sizeOf(all) > MAX_SESSION || tokensOf(all) > maxTokens
-  while (kept.length > 1 && isOverLimit(session())) {
-    kept.shift()
-    dropped += 1
-  }
-  return session()
+
+  let dropping = 0
+  while (dropping < all.length - 1 && isOverLimit(without(dropping))) dropping += 1
+  return without(dropping)
+}
+
+/** Earlier versions stored the id only in the arguments. */
+function messageIdOf({ messageId, args }: SessionEntry): unknown {
+  return messageId ?? pathGet(args, 'message.id')
 }
 
 function tokensOf(entries: readonly SessionEntry[]): number {
@@ -90,8 +102,8 @@ function tokensOf(entries: readonly SessionEntry[]): number {
 }
 
 /**
- * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up to half of the limits, and
- * at least one.
+ * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up to
+ * half of the limits, and at least one.
  */
 export function entriesToSummarise(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
@@ -105,10 +117,13 @@ export function entriesToSummarise(entries: readonly SessionEntry[], maxEntries:
   return entries.slice(0, -staying)
 }
 
-/** Cuts an oversized entry; the conversation with the model first, the arguments last. */
-function withoutExcess(entry: SessionEntry): SessionEntry {
-  const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, MAX_TEXT) : value)
-  const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
+/**
+ * Cuts long texts. Then cuts whole parts of an entry that is still too large: the conversation with
+ * the model first, the arguments last.
+ */
+function withCutTexts(entry: SessionEntry): SessionEntry {
+  const cutText = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, MAX_TEXT) : value)
+  const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cutText)))
   for (const part of ['agent', 'values', 'result', 'args'] as const) {
     if (sizeOf(small) <= MAX_ENTRY) break
     const value = small[part]
