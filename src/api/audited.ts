@@ -1,5 +1,5 @@
-import type { Request, RequestHandler } from 'express'
-import { type RecordAudit, viaOf } from '../core/audit.ts'
+import type { Request, RequestHandler, Response } from 'express'
+import { type AuditEntry, type RecordAudit, viaOf } from '../core/audit.ts'
 import { authorOf } from '../core/author.ts'
 import { toTriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
@@ -11,6 +11,7 @@ type Deps = { record: RecordAudit }
 
 /** Maximum characters of a path or name in the audit log. */
 const LONGEST_TARGET = 200
+const DISCONNECTED = 'the caller disconnected before the answer; the change may have been made'
 
 /**
  * Wraps the handler of a call that is not a skill: records its caller and outcome in the audit log.
@@ -41,12 +42,17 @@ export function auditBoard(
     const bearer = isChange ? await bearerOf(request) : undefined
     if (!bearer) return next()
     const target = { method, path: path.slice(0, LONGEST_TARGET) }
-    response.once('finish', () => {
-      const outcome = response.statusCode < 400 ? 'ok' : String(response.statusCode)
-      void record({ ...auditFields(request, bearer), action: 'queue-board', target, outcome })
-    })
+    // Now, because a closed socket has no address.
+    const common = { ...auditFields(request, bearer), action: 'queue-board', target }
+    // Not at `finish`, which does not come if the client disconnects before the answer.
+    response.once('close', () => void record({ ...common, ...outcomeOf(response) }))
     next()
   }
+}
+
+function outcomeOf({ writableFinished, statusCode }: Response): Pick<AuditEntry, 'outcome' | 'error'> {
+  if (!writableFinished) return { outcome: 'cancelled', error: DISCONNECTED }
+  return { outcome: statusCode < 400 ? 'ok' : String(statusCode) }
 }
 
 function auditFields(request: Request, bearer: Bearer) {
