@@ -24,7 +24,7 @@ export const SEARCH_KEYS = {
   route: 'the route that took it',
   transport: 'its transport',
   conversation: 'its conversation',
-  event: 'its event name of a webhook or Slack',
+  event: 'the name of its event, for webhooks and Slack',
   after: 'since a time (2026-11-21, 2026-11-21T10:00, yesterday) or an age (2h)',
   before: 'before a time',
 } as const
@@ -84,8 +84,13 @@ function keyOf(name: string, whole: string): Key {
   const near = nearest(key, KEYS)
   const suggestion = near === undefined ? '.' : `; did you mean ${near}:?`
   throw new Error(
-    `${name}: is not a known key${suggestion} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text:  "${whole}"`,
+    `${name}: is not a known key${suggestion} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text: ${quoted(whole)}`,
   )
+}
+
+/** A text in quotation marks, as one search word. */
+function quoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
 function isKey(name: string): name is Key {
@@ -113,6 +118,8 @@ function outcomesOf(value: string): Outcome[] {
   return value.split(',').map((name) => {
     const known = OUTCOMES.find((outcome) => outcome === name.toLowerCase())
     if (known) return known
+    if (name === '')
+      throw new Error(`status:${value} has an empty part; write a list without spaces: status:dead,retrying`)
     const near = nearest(name, OUTCOMES)
     const suggestion = near === undefined ? '.' : `; did you mean ${near}?`
     throw new Error(`status:${name} is unknown${suggestion} Known are ${OUTCOMES.join(', ')}`)

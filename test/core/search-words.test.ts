@@ -47,6 +47,7 @@ describe('search words', () => {
       ['colour:red', /colour: is not a known key\. Known keys are/],
       ['constructor:red', /constructor: is not a known key/],
       ['status:dad', /status:dad is unknown; did you mean dead\?/],
+      ['status:dead, retrying', /status:dead, has an empty part; write .*status:dead,retrying/],
       ['from:', /from: needs a value: part of the id/],
       ['from: status:dead', /from: needs a value/],
       ['after:noon', /after:noon: expected a time/],
@@ -55,5 +56,19 @@ describe('search words', () => {
       ['"no end', /a quotation mark is not closed/],
     ]
     for (const [text, message] of invalid) assert.throws(() => parseSearch(text), { message }, text)
+  })
+
+  test('that look like an unknown key are found as the error says', () => {
+    for (const text of ['re:"out of stock"', 'C:\\x', 'note:"a \\\\ b"', 're:']) {
+      let advice = ''
+      assert.throws(
+        () => parseSearch(text),
+        ({ message }: Error) => {
+          advice = message.split('to search for the text: ')[1] ?? ''
+          return true
+        },
+      )
+      assert.deepEqual(parseSearch(advice), { words: [text] })
+    }
   })
 })

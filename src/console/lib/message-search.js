@@ -31,12 +31,12 @@ export function gatewayNames() {
 /** As SEARCH_KEYS of src/core/search-words.ts. */
 const FIELDS = [
   { key: 'from', example: 'ada', about: 'part of the id, name or address of the sender' },
-  { key: 'status', example: 'dead,retrying', about: 'how it stands', values: () => OUTCOMES },
+  { key: 'status', example: 'dead,retrying', about: 'its outcome', values: () => OUTCOMES },
   { key: 'gateway', example: 'shop', about: 'its gateway', values: gatewayNames },
   { key: 'route', example: 'orders', about: 'the route that took it', values: routeNames },
   { key: 'transport', example: 'webhook', about: 'its transport', values: transports },
   { key: 'conversation', about: 'the id of its conversation' },
-  { key: 'event', example: 'order.paid', about: 'its event name of a webhook or Slack' },
+  { key: 'event', example: 'order.paid', about: 'the name of its event, for webhooks and Slack' },
   {
     key: 'after',
     example: '2h',
