@@ -53,6 +53,23 @@ test('a sender with an exhausted budget waits until enough of its usage is old, 
   assert.equal(refusals(), 1)
 })
 
+test('a run that waits is one refusal, however often it checks, on whichever daemon', async () => {
+  const { clock, first, second, hoursLeft, refusals } = stage()
+  await first.spend(callFrom('cli'), tokens(1000))
+  await hoursLeft(ada)
+  for (let hours = 0; hours < 24; hours++) {
+    clock.now += HOUR
+    await assert.rejects(second.require(ada), { code: 'budget_exhausted' })
+  }
+  assert.equal(refusals(), 1)
+  await hoursLeft({ ...ada, place: 'tool 1' })
+  await hoursLeft({ ...ada, skill: 'another' })
+  assert.equal(refusals(), 3)
+  // Programs do not wait: each of their calls fails.
+  for (const _ of [1, 2]) await hoursLeft(callFrom('cli'))
+  assert.equal(refusals(), 5)
+})
+
 test('a budget in money counts models with a price', async () => {
   const { first, hoursLeft } = stage()
   await first.spend(bob, { model: 'x:dear', inputTokens: 0, outputTokens: 10 })

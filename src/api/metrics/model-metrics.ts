@@ -1,10 +1,10 @@
 import type { Makers } from './makers.ts'
 
-/** Usage and cost of models, and the runs that wait for a budget. */
+/** Usage and cost of models, and the runs that a budget refused. */
 export function createModelMetrics({ counter }: Makers) {
   const overBudget = counter(
     'model_budget_refused_total',
-    'Model runs that had to wait for a budget.',
+    'Model runs that were refused because a budget was used up; a run that waits counts once.',
     'budget',
   )
   const tokens = counter('model_tokens_total', 'Tokens used by models.', 'model', 'direction')

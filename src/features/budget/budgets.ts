@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Amount, Budget, BudgetStatus, Budgets, BudgetUse, Prices, Spent } from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -5,7 +6,7 @@ import { identityOf, withoutTag } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { MINUTE } from '../../core/units.ts'
+import { DAY, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { createSlidingSums } from './sliding-sums.ts'
 import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
@@ -16,6 +17,10 @@ const MAX_LISTED = 100
 /** The owner of the budgets in total, and the prefix of those of skills. */
 const TOTAL = 'total'
 const SKILL = 'skill '
+/** Prefix of the keys of runs that were reported as refused. */
+const REFUSED = 'budget-refused:'
+/** Such a key outlives the wait: others may use up the budget first, or the run may be paused. */
+const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
 
@@ -28,8 +33,8 @@ export function createBudgets(deps: {
   /** The current configuration. */
   budget(): Budget | undefined
   prices(): Prices
-  /** Called for each refused run. */
-  refused(budget: 'sender' | 'total' | 'skill'): void
+  /** Called once for each refused run, also if it checks its budget again and again. */
+  refused(budget: BudgetStatus['budget']): void
   /** Called for each step with its usage, caller and cost; undefined for a model without a price. */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
@@ -37,6 +42,7 @@ export function createBudgets(deps: {
 }): Budgets & { status(): Promise<BudgetStatus[]> } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
+  const isFirstRefusal = createRefusals(kv, now)
   const warnUnpriced = createUnpricedWarning(log)
 
   /** The budgets that apply to a call, with their owners. */
@@ -64,7 +70,7 @@ export function createBudgets(deps: {
       for (const { amount, owner, budget } of budgetsOf(call)) {
         const until = availableAt(await sums.read(owner, amount.per), amount)
         if (until === undefined) continue
-        deps.refused(budget)
+        if (await isFirstRefusal(call, budget, until)) deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + owner, until, { ttl: Math.max(1, until - now()) })
         const whose = { sender: 'for each sender', total: 'for all', skill: `for the skill ${call.skill}` }[
           budget
@@ -86,6 +92,23 @@ export function createBudgets(deps: {
     },
     /** The state of the budgets, for operators; `[]` without budgets. */
     status: () => statusOf(deps.budget(), kv, sums, now),
+  }
+}
+
+/**
+ * Tells whether a refusal is the first one of a run, on any daemon. A run that waits checks its budget
+ * again and again.
+ */
+function createRefusals(kv: KeyValues, now: () => number) {
+  return async ({ message, skill, place = '' }: Call, budget: string, until: number): Promise<boolean> => {
+    // Without a message, the run fails instead of waiting.
+    if (!message) return true
+    const run = hash('sha256', JSON.stringify([budget, message.id, skill, place])).slice(0, 32)
+    const version = await kv.set(REFUSED + run, true, {
+      ttl: until - now() + REFUSED_MARGIN_MS,
+      ifVersion: 0,
+    })
+    return version !== undefined
   }
 }
 
