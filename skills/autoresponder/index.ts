@@ -9,8 +9,8 @@ import { DAY, duration, HOUR, MINUTE } from '../../src/core/units.ts'
 import { officeHours } from './hours.ts'
 
 const args = z.object({
-  from: z.string().default('').describe('Sender; default: the sender of the message'),
-  subject: z.string().default('').describe('Subject'),
+  from: z.string().default('').describe('Sender, if there is no message with an address'),
+  subject: z.string().default('').describe('Subject, if there is no message with one'),
   route: z.string().default('').describe('Name of the route; each route answers a correspondent separately'),
   hours: textFor((hours) => officeHours(hours, 'UTC', []))
     .default('Mon-Fri 09:00-17:00')
@@ -19,7 +19,7 @@ const args = z.object({
     .exactOptional()
     .describe('Time zone, such as Europe/Berlin; default: that of the server'),
   holidays: z.array(z.iso.date()).default([]).describe('Holidays'),
-  when: z.enum(['always', 'outside-hours']).default('always').describe('Also answer within office hours'),
+  when: z.enum(['always', 'outside-hours']).default('always').describe('always, or only outside-hours'),
   period: duration
     .default(DAY)
     .describe('Answer each correspondent and conversation at most once in this time'),
@@ -48,8 +48,8 @@ function textFor(parse: (text: string) => unknown) {
 }
 
 /**
- * Answers by office hours, in markdown: once per correspondent, conversation and period. Never answers automatic mail. Without an
- * answer, it returns the reason, which the history shows.
+ * Answers by office hours, in markdown: once per correspondent, conversation and period. Never answers
+ * automatic mail. Without an answer, it returns the reason, which the history shows.
  */
 export default defineSkill({
   name: 'autoresponder',
@@ -64,17 +64,8 @@ export default defineSkill({
     const isOpen = office.isOpen(at)
     if (isOpen && args.when === 'outside-hours') return { noReply: 'it is within the office hours' }
     const from = (message?.from.address ?? (args.from || (message?.from.id ?? ''))).toLowerCase()
-    // Also per conversation, because a robot may write from another address, or with another tag, each time.
-    const address = from.replace(/\+[^@]*(?=@)/, '')
-    const limits = [{ key: address, name: address }]
-    if (message) limits.push({ key: `in/${message.conversation}`, name: 'the conversation' })
-    // Check all limits before recording any: a mail without an answer must not use up a period.
-    for (const check of [isUnanswered, isFirst]) {
-      for (const { key, name } of limits) {
-        if (await check(ctx, `autoresponder/${args.route}/${key}`)) continue
-        return { noReply: `${name} got an answer less than ${inWords(args.period)} ago` }
-      }
-    }
+    const answered = await takeLimits(ctx, limitsOf(from, message))
+    if (answered) return { noReply: `${answered.name} got an answer less than ${inWords(args.period)} ago` }
     const template = isOpen
       ? (args.received ?? (await readTemplate('received')))
       : (args.away ?? (await readTemplate('away')))
@@ -88,7 +79,10 @@ export default defineSkill({
   },
 })
 
-/** Why a transport would not send an answer: the mail is automatic, or too old. Such mail must not use up the period. */
+/**
+ * Why a transport would not send an answer: the mail is automatic, or too old. Such mail must not use
+ * up the period.
+ */
 function whyUnanswerable(message: Message | undefined): string | undefined {
   const { auto, replyTarget } = message?.data ?? {}
   const suppressed = pathGet(replyTarget, 'suppress')
@@ -96,13 +90,31 @@ function whyUnanswerable(message: Message | undefined): string | undefined {
   return typeof suppressed === 'string' ? `it cannot be answered (${suppressed})` : undefined
 }
 
-/**
- * Whether nothing was answered for this key within the period, on any daemon; records that it is now. Also true for a retry of the
- * message that was answered.
- */
-async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
-  const id = ctx.message?.id ?? null
-  const entry = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
+/** Who or what gets at most one answer in a period. `key`: part of its key in the state. */
+type Limit = { key: string; name: string }
+
+function limitsOf(from: string, message: Message | undefined): Limit[] {
+  // A robot may write with another tag each time.
+  const address = from.replace(/\+[^@]*(?=@)/, '')
+  const correspondent = { key: address, name: address }
+  if (!message) return [correspondent]
+  // A robot may also write from another address each time.
+  return [correspondent, { key: `in/${message.conversation}`, name: 'the conversation' }]
+}
+
+/** Records an answer against all limits. Returns the limit that an earlier answer has used up, if any. */
+async function takeLimits(ctx: SkillContext<Args>, limits: readonly Limit[]): Promise<Limit | undefined> {
+  const keyOf = (limit: Limit) => `autoresponder/${ctx.args.route}/${limit.key}`
+  // Check all limits before recording any: a mail without an answer must not use up a period.
+  for (const limit of limits) if (!(await isUnanswered(ctx, keyOf(limit)))) return limit
+  for (const limit of limits) if (!(await claimPeriod(ctx, keyOf(limit)))) return limit
+  return undefined
+}
+
+/** Records an answer for a key, on all daemons. False if another message got one within the period. */
+async function claimPeriod(ctx: SkillContext<Args>, key: string): Promise<boolean> {
+  const value = { messageId: ctx.message?.id ?? null }
+  const entry = { key, value, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
   const result = await ctx.manager.invoke('state-set', entry)
   return (isJsonObject(result) && result.ok === true) || (await isUnanswered(ctx, key))
 }
@@ -135,11 +147,13 @@ function escapeMarkdown(text: string): string {
     .replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
 }
 
+/** A duration in the largest unit that gives a whole number: `7 days`, `36 hours`, `90 minutes`. */
 function inWords(ms: number): string {
   const minutes = Math.ceil(ms / MINUTE)
   if (minutes === 1) return 'a minute'
   if (minutes === 60) return 'an hour'
-  return minutes < 120 ? `${minutes} minutes` : `${Math.round(ms / HOUR)} hours`
+  if (ms >= 2 * DAY && ms % DAY === 0) return `${ms / DAY} days`
+  return ms % HOUR === 0 ? `${ms / HOUR} hours` : `${minutes} minutes`
 }
 
 /** Only called at run time, because the time zone data takes 6 MB. */

@@ -61,7 +61,16 @@ describe('the autoresponder', () => {
 
   test('names the period as people do', async (t) => {
     const run = await startSkill(t)
-    const periods = { '1m': 'a minute', '60m': 'an hour', '80m': '80 minutes', '2h': '2 hours' }
+    const periods = {
+      '1m': 'a minute',
+      '60m': 'an hour',
+      '80m': '80 minutes',
+      '150m': '150 minutes',
+      '2h': '2 hours',
+      '1d': '24 hours',
+      '36h': '36 hours',
+      '1w': '7 days',
+    }
     for (const [period, words] of Object.entries(periods)) {
       const from = { id: `${period}@example.org`, address: `${period}@example.org` }
       const answer = await run(message(period, SUNDAY, { from, conversation: period }), { period })
