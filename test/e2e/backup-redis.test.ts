@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
 import { dumpServers, restoreServers } from '../../src/stores/redis/copy.ts'
 import { acceptAll, silent } from '../contract/store/kit.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -78,6 +79,30 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     await restored.end('SIGTERM')
   })
 
+  test('a Redis with content is emptied only with --empty-redis, without the keys of others', async (t) => {
+    const target = openSite({ ...SITE, env: { REDIS_URL: other.url } })
+    const client = new Redis(other.url)
+    t.after(() => client.disconnect())
+    await client.mset('{trivium2}:format', 1, '{shop}:key', 1, '{trivium:kv}:later', 1)
+    const journals = () => client.keys('{trivium*}:journal')
+    const restored = await journals()
+    const refused = await target.run(['restore', archive])
+    assert.match(refused.err, /is refused: .*--empty-redis/)
+    const foreign = openSite({ ...SITE, env: { REDIS_URL: other.url, TRIVIUM_REDIS_PREFIX: 'shop' } })
+    assert.match(
+      (await foreign.run(['restore', archive, '--empty-redis'])).err,
+      /no keys that begin with \{shop/,
+    )
+    const done = await target.run(['restore', archive, '--empty-redis'])
+    assert.equal(done.code, 0, done.err)
+    assert.deepEqual((await journals()).sort(), restored.sort())
+    const rest = ['{trivium2}:format', '{shop}:key', '{trivium:kv}:later']
+    assert.deepEqual(await client.mget(...rest), ['1', '1', null])
+    const daemon = await target.start()
+    assert.match(JSON.stringify(await daemon.invoke('state-get', { key: 'k' })), /1/)
+    await daemon.end('SIGTERM')
+  })
+
   test('an archive of Redis is refused for the embedded store', async () => {
     const embedded = openSite({ routes: SITE.routes })
     const { code, err } = await embedded.run(['restore', archive])
@@ -106,6 +131,7 @@ test('a cluster with long streams can be copied to another cluster', async (t) =
     restoreServers(options, paths, () => {}),
     { code: 'backup_refused' },
   )
+  await restoreServers({ ...options, empty: true }, paths, () => {})
   const copy = await openStore(to.url)
   assert.deepEqual((await copy.kv.get('k'))?.value, 1)
   assert.deepEqual(await copy.stats(), await store.stats())

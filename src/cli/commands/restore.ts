@@ -23,24 +23,30 @@ export const addRestore: AddCommand = (program, context) => {
       'restore an archive of `trivium backup` into an empty data directory or Redis that no daemon uses',
     )
     .option('--force', 'if it is not empty, move its content to a folder before-restore-… in it')
+    .option(
+      '--empty-redis',
+      'delete the keys of Trivium in Redis first, once the archive was read; stop all daemons before',
+    )
     .option('--check', 'only read the archive and count its messages; a daemon may be running')
-    .action(async (given: string, { force, check }: { force?: true; check?: true }) => {
+    .action(async (given: string, options: Options) => {
       const file = archivePath(given, context.environs().cwd)
       const { daemon } = await loadWithDataDir(context.environs())
-      if (check) return checkArchive(file, daemon, context)
+      if (options.check) return checkArchive(file, daemon, context)
       const dir = daemon.dataDir
       using _lock = await lockAlone(dir, context.environs())
-      const result = await restore(file, daemon, force === true, context)
+      const result = await restore(file, daemon, options, context)
       const { files, at, aside } = result
       const previous = aside ? `; the previous content is in ${aside}` : ''
       show(context.terminal(), result, () => `${dir}: ${counted(files, 'file')}, as of ${at}${previous}`)
     })
 }
 
-async function restore(file: string, daemon: Daemon, force: boolean, context: CommandContext) {
+type Options = { force?: true; emptyRedis?: true; check?: true }
+
+async function restore(file: string, daemon: Daemon, options: Options, context: CommandContext) {
   const { dataDir: dir } = daemon
   const old = fs.readdirSync(dir).filter((name) => !isLocal(name))
-  if (old.length > 0 && !force) {
+  if (old.length > 0 && !options.force) {
     const reason = `${old[0]} already exists. With --force, the existing content is moved to a separate folder`
     throw new TriviumError('backup_refused', { what: `Restoring into ${dir}`, reason })
   }
@@ -49,7 +55,7 @@ async function restore(file: string, daemon: Daemon, force: boolean, context: Co
   try {
     fs.rmSync(folder, { recursive: true, force: true })
     const { data, files, at, redis } = await readArchive(file, folder, progress.add)
-    await restoreStore(daemon, data, redis, progress)
+    await restoreStore(daemon, data, redis, { progress, empty: options.emptyRedis === true })
     const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '')
     const aside = old.length > 0 ? join(dir, `before-restore-${stamp}`) : undefined
     if (aside) {
@@ -72,12 +78,12 @@ async function restoreStore(
   { redisUrl: url, redisPrefix: prefix, redis }: Daemon,
   data: string,
   copy: z.output<typeof manifestSchema>['redis'],
-  progress: ReturnType<typeof progressOf>,
+  { progress, empty }: { progress: ReturnType<typeof progressOf>; empty: boolean },
 ) {
   if (copy && url !== undefined) {
     const { restoreServers } = await import('../../stores/redis/copy.ts')
     const files = copy.files.map((name) => join(data, basename(name)))
-    await restoreServers({ url, prefix, ...redis, db: copy.db, log: silent }, files, progress.add)
+    await restoreServers({ url, prefix, ...redis, db: copy.db, empty, log: silent }, files, progress.add)
     for (const each of files) fs.rmSync(each)
   } else if (copy || url !== undefined) {
     const reason = copy

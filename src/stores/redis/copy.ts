@@ -77,29 +77,61 @@ function refusal(line: string): TriviumError {
 }
 
 /**
- * Restores the snapshots of `dumpServers` into a Redis without keys of that prefix. Returns the number of keys. A local
- * `redis-server` reads the snapshots. Throws `backup_refused`.
+ * Restores the snapshots of `dumpServers` into a Redis without keys of that prefix; `empty` deletes them first, once the snapshots can
+ * be read. Returns the number of keys. A local `redis-server` reads the snapshots. Throws `backup_refused` and `store_version`.
  */
 export async function restoreServers(
-  options: ConnectOptions & { prefix: string; db: number },
+  options: ConnectOptions & { prefix: string; db: number; empty?: boolean },
   files: readonly string[],
   progress: Progress,
 ): Promise<number> {
+  const { prefix, db, empty = false } = options
   const { client, address, close } = await connect(options)
   try {
-    if ((await client.exists(`{${options.prefix}}:format`)) > 0) {
-      const reason = `it has keys that begin with {${options.prefix}; remove them while no daemon runs, or name another Redis`
+    const isEmpty = (await client.exists(`{${prefix}}:format`)) === 0
+    if (!isEmpty && !empty) {
+      const reason = `it has keys that begin with {${prefix}; stop all daemons, then delete these keys with --empty-redis, or name another Redis`
       throw new TriviumError('backup_refused', { what: `Restoring into ${address}`, reason })
+    }
+    if (empty) {
+      await readServers(options, files)
+      await deleteKeys(client, prefix, progress)
     }
     let keys = 0
     for (const file of files) {
-      await using source = await serve(file, options.db)
-      keys += await copyKeys(source.client, client, options.prefix, progress)
+      await using source = await serve(file, db)
+      await formatOf(source.client, file, prefix)
+      keys += await copyKeys(source.client, client, prefix, progress)
     }
+    if (keys === 0) throw noKeys(prefix)
     return keys
   } finally {
     close()
   }
+}
+
+/** Deletes all keys of a prefix, on every master. */
+async function deleteKeys(client: Redis | Cluster, prefix: string, progress: Progress): Promise<void> {
+  const servers = client instanceof Cluster ? client.nodes('master') : [client]
+  for (const server of servers) {
+    for await (const keys of ownKeys(server, prefix)) {
+      // One key per command, because the keys of a Cluster are in different slots.
+      await Promise.all(keys.map((key) => client.unlink(key)))
+      progress(keys)
+    }
+  }
+}
+
+/** The format of a snapshot; 0 if the key is in another one, or nowhere. Throws `store_version` for that of a newer Trivium. */
+async function formatOf(client: Redis, path: string, prefix: string): Promise<number> {
+  const found = Number(await client.get(`{${prefix}}:format`))
+  if (found > FORMAT) throw new TriviumError('store_version', { path, found, known: FORMAT })
+  return found
+}
+
+function noKeys(prefix: string): TriviumError {
+  const reason = `the archive has no keys that begin with {${prefix}; is TRIVIUM_REDIS_PREFIX that of the backup?`
+  return new TriviumError('backup_refused', { what: 'Restoring', reason })
 }
 
 /**
@@ -112,16 +144,17 @@ export async function readServers(
 ): Promise<{ messages: number; newestAt?: number }> {
   let messages = 0
   let newestAt = 0
+  let format = 0
   for (const path of files) {
     await using source = await serve(path, db)
-    const found = Number(await source.client.get(`{${prefix}}:format`))
-    if (found > FORMAT) throw new TriviumError('store_version', { path, found, known: FORMAT })
+    format = Math.max(format, await formatOf(source.client, path, prefix))
     for (const journal of await journalsOf(source.client, prefix)) {
       messages += await source.client.xlen(journal)
       const [entry] = await source.client.xrevrange(journal, '+', '-', 'COUNT', 1)
       newestAt = Math.max(newestAt, parseHead(entry?.[1][1] ?? '').time)
     }
   }
+  if (format === 0) throw noKeys(prefix)
   return { messages, ...(newestAt > 0 && { newestAt }) }
 }
 
@@ -183,18 +216,22 @@ async function serve(file: string, db: number) {
 const escaped = (prefix: string) => prefix.replaceAll(/[\\*?[\]]/g, '\\$&')
 
 async function copyKeys(from: Redis, to: Redis | Cluster, prefix: string, progress: Progress) {
-  const match = `{${escaped(prefix)}*`
   let count = 0
   /** SCAN may return a key twice. */
   const copied = new Set<string>()
-  for await (const found of from.scanStream({ match, count: PART })) {
-    const own = (found as string[]).filter((key) => /^[}:]/.test(key.slice(1 + prefix.length)))
+  for await (const own of ownKeys(from, prefix)) {
     const keys = own.filter((key) => !copied.has(key) && copied.add(key))
     await Promise.all(keys.map((key) => copyKey(from, to, key)))
     count += keys.length
     progress(keys)
   }
   return count
+}
+
+/** The keys of a prefix on a server, in parts. Some may come twice. */
+async function* ownKeys(server: Redis, prefix: string): AsyncGenerator<string[]> {
+  for await (const found of server.scanStream({ match: `{${escaped(prefix)}*`, count: PART }))
+    yield (found as string[]).filter((key) => /^[}:]/.test(key.slice(1 + prefix.length)))
 }
 
 async function copyKey(from: Redis, to: Redis | Cluster, key: string): Promise<void> {
