@@ -76,7 +76,7 @@ export async function createDaemon(options: DaemonOptions) {
   const housekeeping = createHousekeeping({
     ...base,
     ...services,
-    groups: samplingOf(roads.events.past, push.service.list),
+    groupHistory: samplingOf(roads.events.past, push.service.list),
     accept: roads.accept,
     runtime: skills.services,
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),

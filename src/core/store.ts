@@ -5,6 +5,7 @@ import type { Accepted, Message, NewMessage } from './message.ts'
 import type { MessageQuery, Outcome } from './message-query.ts'
 import type { Note } from './note.ts'
 import type { QueueStats } from './queue-stats.ts'
+import type { Retention, Trimmed } from './retention.ts'
 
 export type { Note }
 
@@ -37,8 +38,8 @@ export type Store = {
   stats(): Promise<StoreStats>
   /** Counts what waits, by road, gateway and state. Bounded, but more expensive than `stats`. */
   oldestWaiting(): Promise<Waiting[]>
-  /** Removes a bounded part of what the policy no longer retains. If anything was removed, there may be more. */
-  trim(policy: Retention): Promise<{ removed: number }>
+  /** Removes a limited number of the entries that the policy no longer retains. */
+  trim(policy: Retention): Promise<Trimmed>
   close(): Promise<void>
 }
 
@@ -366,16 +367,6 @@ export type Leases = {
   /** Takes or renews a lease for `ttl` ms. Undefined: another owner holds it. A renewal keeps its token. */
   acquire(name: string, owner: string, ttl: number): Promise<{ token: number } | undefined>
   release(name: string, owner: string): Promise<void>
-}
-
-/** Ages in ms. Messages that the pump has not read, or that an unfinished job needs, are never removed. */
-export type Retention = {
-  journal: { maxAge: number; maxCount: number }
-  /** Overrides per gateway and per topic. The journal's maximum count includes all gateways. */
-  gateways?: Record<string, { maxAge?: number; maxCount?: number }>
-  topics?: Record<string, { maxAge?: number; maxCount?: number }>
-  /** Maximum number of dead letters per queue (default 5,000); the oldest are removed. */
-  deadLetters?: number
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Log } from '../core/log.ts'
-import type { Retention, Store } from '../core/store.ts'
+import type { Retention } from '../core/retention.ts'
+import type { Store } from '../core/store.ts'
 import { HOUR, MINUTE } from '../core/units.ts'
 import type { History } from '../features/live/history.ts'
 import { repeat } from '../lib/loop.ts'
@@ -11,30 +12,30 @@ const APPROVALS_INTERVAL = 2_000
 const SWEEP_INTERVAL = HOUR
 
 /**
- * Makes the background work of a daemon: retention, history, backlog, approvals and skill state.
+ * Makes the background work of a daemon: retention, histories, the backlog of dispatch, approvals and
+ * the state of skills.
  */
 export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
   retention(): Retention
   history: Pick<History, 'sample' | 'every'>
-  /** The backlog of consumer groups. */
-  groups: Pick<History, 'sample' | 'every'>
+  /** The history of the backlog of consumer groups. */
+  groupHistory: Pick<History, 'sample' | 'every'>
   accept: { setBacklog(count: number): void }
   approvals: { sweep(): Promise<void> }
   runtime: { sweep(): Promise<void> }
   log: Log
 }) {
-  const { store, history, groups, log } = deps
+  const { store, history, groupHistory, log } = deps
   const trim = async () => {
-    const { removed } = await store.trim(deps.retention())
-    // A step removes a limited number; the next one follows immediately.
-    return removed > 0 ? 0 : TRIM_INTERVAL
+    const { more } = await store.trim(deps.retention())
+    return more ? 0 : TRIM_INTERVAL
   }
   const watchBacklog = async () => deps.accept.setBacklog((await store.stats()).dispatch.unpumped)
   const tasks = [
     repeat(trim, TRIM_INTERVAL, 'retention', log),
     repeat(history.sample, history.every, 'history', log),
-    repeat(groups.sample, groups.every, 'history of groups', log),
+    repeat(groupHistory.sample, groupHistory.every, 'history of groups', log),
     repeat(watchBacklog, BACKLOG_INTERVAL, 'backlog', log),
     repeat(deps.approvals.sweep, APPROVALS_INTERVAL, 'approvals', log),
     repeat(deps.runtime.sweep, SWEEP_INTERVAL, 'state', log),

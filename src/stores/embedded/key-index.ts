@@ -1,4 +1,5 @@
 import { KEY_TTL } from '../../core/lifetimes.ts'
+import type { Trimmed } from '../../core/retention.ts'
 import { createKeyFilter } from './key-filter.ts'
 import type { Sql } from './sql.ts'
 
@@ -39,8 +40,8 @@ export function createKeyIndex(sql: Sql) {
       for (const { hash } of rows) filter.add(hash)
       filledTo = rows.length < FILL_SIZE ? undefined : rows.at(-1)?.hash
     },
-    /** Removes expired keys from a slice of the index. Returns their number; 0 if they were few. */
-    sweep(now: number): number {
+    /** Removes expired keys from a slice of the index. */
+    sweep(now: number): Trimmed {
       const end = slice(swept, SWEEP_SIZE).at(-1)?.hash
       // An id starts with six bytes of time.
       const cutoff = Buffer.alloc(6)
@@ -49,7 +50,7 @@ export function createKeyIndex(sql: Sql) {
         ? sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
         : 0
       swept = end ?? Buffer.alloc(0)
-      return removed < MANY_EXPIRED ? 0 : removed
+      return { removed, more: removed >= MANY_EXPIRED }
     },
   }
 }

@@ -1,12 +1,12 @@
 import { timeOf } from '../../core/message-id.ts'
-import type { Retention } from '../../core/store.ts'
+import type { Retention } from '../../core/retention.ts'
 import { ownOf } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 
 type Message = { seq: number; id: string }
 type Gateway = { id: number; name: string }
 
-/** Makes a function that finds up to `max` messages beyond retention which no job needs. */
+/** Makes a function that finds the numbers of up to `max` messages beyond retention which no job needs. */
 export function createMessageTrim({ sql, counters, now }: Parts) {
   /** While there are too many messages: jobs need the remaining ones up to here. */
   let needed = 0
@@ -43,12 +43,12 @@ export function createMessageTrim({ sql, counters, now }: Parts) {
 
   return (policy: Retention, max: number): number[] => {
     const pump = counters.get('pump')
-    const oldest = tooMany(policy.journal.maxCount, pump, max)
-    if (oldest.length > 0) return oldest
-    const gone: number[] = []
+    const overdue = new Set(tooMany(policy.journal.maxCount, pump, max))
     for (const gateway of sql.all<Gateway>`SELECT id, name FROM gateway`) {
-      gone.push(...beyond(gateway, policy, pump, max - gone.length))
+      if (overdue.size >= max) break
+      // Some of them may be known already.
+      for (const seq of beyond(gateway, policy, pump, max)) overdue.add(seq)
     }
-    return gone
+    return [...overdue].slice(0, max)
   }
 }

@@ -1,5 +1,5 @@
 import { makeId, timeOf } from '../../core/message-id.ts'
-import type { Retention } from '../../core/store.ts'
+import type { Retention, Trimmed } from '../../core/retention.ts'
 import { ownOf } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import type { Removal } from './removal.ts'
@@ -10,7 +10,7 @@ const TOPICS = 500
 
 type TopicAge = TopicRow & { oldest: number | null }
 
-/** Makes a function that removes up to `max` events beyond retention, and returns their number. Only inside a transaction. */
+/** Makes a function that removes up to `max` events beyond retention. Only inside a transaction. */
 export function createTopicTrim({ sql, now }: Parts, removal: Removal) {
   let nextTopic = 0
 
@@ -30,7 +30,7 @@ export function createTopicTrim({ sql, now }: Parts, removal: Removal) {
   }
 
   /** Topics with their own policy, topics with old events, and a part of the others, which may have too many. */
-  return (policy: Retention, max: number): number => {
+  return (policy: Retention, max: number): Trimmed => {
     const { topics = {}, journal } = policy
     const names = JSON.stringify(Object.keys(topics))
     const own = sql.all<TopicAge>`SELECT id, name, last, oldest FROM topic WHERE name IN (SELECT value FROM json_each(${names}))`
@@ -42,9 +42,10 @@ export function createTopicTrim({ sql, now }: Parts, removal: Removal) {
     let removed = 0
     for (const topic of [...own, ...old, ...part]) {
       removed += trimTopic(policy, topic, max - removed)
-      if (removed >= max) return removed
+      if (removed >= max) return { removed, more: true }
     }
     nextTopic = part.length < TOPICS ? 0 : (part.at(-1)?.id ?? 0)
-    return removed
+    // The next topics are likely to have a few too many, too.
+    return { removed, more: removed > 0 && nextTopic > 0 }
   }
 }

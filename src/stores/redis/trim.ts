@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import type { Retention } from '../../core/store.ts'
+import type { Retention, Trimmed } from '../../core/retention.ts'
 import { groupAge, ownOf } from '../shared/values.ts'
 import type { Server } from './scripts.ts'
 
@@ -16,11 +16,21 @@ export type ShardRetention = Retention & {
   topicMaxCount?: number
 }
 
-/** Makes `trim`: trims a slice of the journal, or topics and keys if the journal has none left. A failed call is continued by the next. */
+/** Makes `trim`: trims a slice of the journal, and then topics and the rest. A failed call is continued by the next. */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
+  /** The position at which the next slice of the journal begins; 0 when all of it was checked. */
   let resume = 0
   let cursor = '0'
+
+  return async (policy: ShardRetention): Promise<Trimmed> => {
+    const messages = await trimJournal(policy)
+    if (resume > 0) return { removed: messages, more: true }
+    const events = await trimTopics(policy)
+    const digests = Array.from({ length: SWEEP }, randomDigest)
+    const hasMore = await run('trim-rest', roots.main, policy.deadLetters ?? 5_000, ...digests)
+    return { removed: messages + events.removed, more: events.more || hasMore === 1 }
+  }
 
   async function trimJournal({ journal, gateways = {} }: Retention): Promise<number> {
     let removed = 0
@@ -32,6 +42,23 @@ export function createTrim({ run, call, roots }: Server) {
     return removed
   }
 
+  /** Trims some of the topics, and the same ones again if one has more events to remove than a slice. */
+  async function trimTopics(policy: ShardRetention): Promise<Trimmed> {
+    const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)
+    let removed = 0
+    let wasSlice = false
+    for (const topic of topics) {
+      const count = topic === MESSAGE_TOPIC ? 0 : await trimTopic(topic, policy)
+      removed += count
+      wasSlice ||= count >= SLICE
+      const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
+      if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
+    }
+    if (!wasSlice) cursor = next
+    // The next topics are likely to have a few too many, too.
+    return { removed, more: wasSlice || (removed > 0 && next !== '0') }
+  }
+
   async function trimTopic(topic: string, policy: ShardRetention): Promise<number> {
     const { journal, topics = {} } = policy
     const own = ownOf(topics, topic)
@@ -41,21 +68,6 @@ export function createTrim({ run, call, roots }: Server) {
     const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
     if (alive === 0) await call('SREM', names, topic)
     return removed
-  }
-
-  return async (policy: ShardRetention): Promise<{ removed: number }> => {
-    let removed = await trimJournal(policy)
-    if (removed > 0) return { removed }
-    const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)
-    cursor = next
-    for (const topic of topics) {
-      if (topic !== MESSAGE_TOPIC) removed += await trimTopic(topic, policy)
-      const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
-      if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
-    }
-    const digests = Array.from({ length: SWEEP }, randomDigest)
-    await run('trim-rest', roots.main, policy.deadLetters ?? 5_000, ...digests)
-    return { removed }
   }
 }
 

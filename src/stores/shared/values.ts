@@ -1,6 +1,7 @@
 import { UNUSED_TTL } from '../../core/lifetimes.ts'
 import { timeIn } from '../../core/message-id.ts'
-import type { AttemptError, Note, Retention, Waiting } from '../../core/store.ts'
+import type { Retention } from '../../core/retention.ts'
+import type { AttemptError, Note, Waiting } from '../../core/store.ts'
 import { TEN_YEARS } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import type { Retention, Store } from '../../../src/core/store.ts'
+import type { Retention } from '../../../src/core/retention.ts'
+import type { Store } from '../../../src/core/store.ts'
 import {
   acceptAll,
   bury,
@@ -23,15 +24,15 @@ import {
 
 const ONE_DAY: Retention = { journal: { maxAge: DAY, maxCount: 1_000_000 } }
 
-/** Trims until nothing more is removed. Returns how many entries were removed. */
+/** Trims until the store has no more to remove. Returns how many entries were removed. */
 async function trimAll(store: Store, policy: Retention): Promise<number> {
   let total = 0
   for (let call = 0; call < 100; call++) {
-    const { removed } = await store.trim(policy)
-    if (removed === 0) return total
+    const { removed, more } = await store.trim(policy)
     total += removed
+    if (!more) return total
   }
-  assert.fail('trimming does not come to an end: 100 calls removed something')
+  assert.fail('trimming does not come to an end: 100 calls had more to remove')
 }
 
 /** Upper bound of the entries that any store removes in one call of `trim`. */
@@ -383,6 +384,45 @@ export function retentionContract(factory: StoreFactory): void {
       await Promise.all(topics.map((topic) => publishAll(store, topic, ['old'])))
       advance(DAY + HOUR)
       assert.equal(await trimAll(store, ONE_DAY), topics.length)
+    },
+    'a call that removed all that was overdue has no more to remove, although it removed something': async ({
+      store,
+      advance,
+    }) => {
+      await acceptAll(store, ['old'])
+      await publishAll(store, 't', ['old'])
+      await pumpAll(store)
+      advance(DAY + HOUR)
+      await acceptAll(store, ['new'])
+      await pumpAll(store)
+      assert.deepEqual(await store.trim(ONE_DAY), { removed: 2, more: false })
+      assert.deepEqual(await store.trim(ONE_DAY), { removed: 0, more: false })
+    },
+    'messages over the count do not delay the removal of other overdue data': async ({
+      store,
+      advance,
+      now,
+    }) => {
+      for (const id of ['a', 'b', 'c']) await bury({ store, now }, 'q', job(id, id))
+      await acceptAll(store, ['old'], { gateway: 'brief' })
+      await pumpAll(store)
+      advance(HOUR)
+      await acceptAll(store, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], { conversation: 'c' })
+      await pumpAll(store)
+      const { more } = await store.trim({
+        journal: { maxAge: DAY, maxCount: 8 },
+        gateways: { brief: { maxAge: MINUTE }, demo: { maxCount: 2 } },
+        deadLetters: 1,
+      })
+      assert.equal(more, false)
+      assert.deepEqual(await textsOf(store), ['g', 'h'])
+      assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'q')?.dead, 1)
+    },
+    'trims dead letters until there are no more than the maximum': async ({ store, now }) => {
+      for (let n = 0; n < 120; n++) await bury({ store, now }, 'q', job(`letter-${n}`, 'c'))
+      await trimAll(store, { ...ONE_DAY, deadLetters: 2 })
+      const { dead = 0 } = (await store.stats()).jobs.find(({ queue }) => queue === 'q') ?? {}
+      assert.ok(dead <= 2, `${dead} dead letters`)
     },
     'one call removes a bounded number of entries': async ({ store }) => {
       const texts = Array.from({ length: 500 }, () => 'x')

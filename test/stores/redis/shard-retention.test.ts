@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import type { Retention } from '../../../src/core/store.ts'
+import type { Retention } from '../../../src/core/retention.ts'
 import { acceptAll, DAY, publishAll, pumpAll } from '../../contract/store/kit.ts'
 import { redisOf } from './kit.ts'
 

@@ -37,6 +37,7 @@ if #slice == 0 then return { 0, 0 } end
 local cursor = tonumber(redis.call('HGET', meta, 'cursor') or 0)
 local over = redis.call('XLEN', journal) - ARGV[6]
 local removed, go_on = 0, 0
+local is_last_slice = #slice < tonumber(ARGV[4])
 
 local needed = {}
 local last = position_of(slice[#slice][1])
@@ -78,4 +79,4 @@ if removed > 0 then
   for each = bucket, stop - 1 do redis.call('DEL', root .. 'notes:' .. each) end
   redis.call('HSET', meta, 'notes', stop)
 end
-return { removed, go_on }
+return { removed, is_last_slice and 0 or go_on }

@@ -1,5 +1,6 @@
 import type { Log } from '../../../core/log.ts'
-import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/store.ts'
+import type { Retention } from '../../../core/retention.ts'
+import type { KeyValues, Leases, StoreStats } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
@@ -67,7 +68,10 @@ export function openShards(
       mergeWaiting((await askAll(shards, ({ oldestWaiting }) => oldestWaiting())).answers.flat()),
     trim: async (policy) => {
       const { answers } = await askAll(shards, ({ trim }) => trim(partOf(policy, shardCount)))
-      return { removed: answers.reduce((sum, { removed }) => sum + removed, 0) }
+      return {
+        removed: answers.reduce((sum, { removed }) => sum + removed, 0),
+        more: answers.some(({ more }) => more),
+      }
     },
     stop: async () => {
       stopped.abort()
