@@ -7,10 +7,13 @@ import { validate } from 'dockerfile-utils'
 import { parse, parseAllDocuments } from 'yaml'
 import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
 import { PARTS } from '../../src/core/parts.ts'
+import { commandProblem } from '../docs/command-lines.ts'
+import { bashProblem } from '../docs/shell.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { kubernetesProblem } from '../fixtures/kubernetes-types.ts'
 
 const read = (file: string) => readFileSync(join('ops', file), 'utf8')
+const objectsOf = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS())
 
 /** Keys of a service in the Compose specification that the file uses. */
 const COMPOSE_KEYS =
@@ -29,13 +32,13 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('have valid Kubernetes objects, whose probes and mounts exist in the same pod', (t) => {
     const dir = temporaryDir(t)
-    const files = ['', '-ingress', '-control', '-monitor', '-restore', '-redis'].map(
+    const files = ['', '-volume', '-ingress', '-control', '-monitor', '-restore', '-backup', '-redis'].map(
       (part) => `kubernetes${part}.yaml`,
     )
-    const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
+    const all = files.flatMap(objectsOf)
     // This kind is defined by the Prometheus operator.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
-    assert.deepEqual([all.length, objects.length], [10, 9])
+    assert.deepEqual([all.length, objects.length], [18, 17])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     assert.equal(kubernetesProblem(all, dir), undefined)
     const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec
@@ -57,6 +60,40 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     }
   })
 
+  test('run one daemon with a volume as they run two with Redis', () => {
+    const specOf = (file: string) => objectsOf(file).find(({ kind }) => kind === 'Deployment').spec
+    const [two, one] = ['kubernetes.yaml', 'kubernetes-volume.yaml'].map(specOf)
+    assert.deepEqual([one.replicas, one.strategy], [1, { type: 'Recreate' }])
+    const partsOf = (spec: typeof two) => {
+      const { containers, volumes, topologySpreadConstraints: _spread, ...pod } = spec.template.spec
+      const { env, ...container } = containers[0]
+      const withoutData = volumes.filter(({ name }: { name: string }) => name !== 'data')
+      return [pod, container, env.filter(({ name }: { name: string }) => name !== 'REDIS_URL'), withoutData]
+    }
+    assert.deepEqual(partsOf(one), partsOf(two))
+    assert.doesNotMatch(JSON.stringify(one), /REDIS_URL/)
+    const claim = objectsOf('kubernetes-volume.yaml').find(({ kind }) => kind === 'PersistentVolumeClaim')
+    const data = one.template.spec.volumes.find(({ name }: { name: string }) => name === 'data')
+    assert.deepEqual(data.persistentVolumeClaim, { claimName: claim.metadata.name })
+  })
+
+  test('back up every night with commands that exist, as an account that may run them', async () => {
+    const objects = objectsOf('kubernetes-backup.yaml')
+    const named = (wanted: string) => objects.find(({ kind }) => kind === wanted)
+    const { spec } = named('CronJob').spec.jobTemplate.spec.template
+    for (const { args } of [...spec.initContainers, ...spec.containers]) {
+      assert.equal(bashProblem(args[0]), undefined)
+      assert.equal(await commandProblem(args[0]), undefined)
+    }
+    const { name } = named('ServiceAccount').metadata
+    assert.deepEqual([spec.serviceAccountName, named('RoleBinding').subjects[0].name], [name, name])
+    assert.equal(named('RoleBinding').roleRef.name, named('Role').metadata.name)
+    assert.equal(
+      spec.volumes[0].persistentVolumeClaim.claimName,
+      named('PersistentVolumeClaim').metadata.name,
+    )
+  })
+
   test('let the Prometheus operator find the port of the control listener', () => {
     const monitor = parse(read('kubernetes-monitor.yaml'))
     const { apiVersion, kind, spec, ...rest } = monitor
@@ -66,7 +103,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     )
     // The operator ignores keys that it does not know.
     assert.deepEqual(Object.keys(spec).sort(), ['endpoints', 'jobLabel', 'selector'])
-    const services = parseAllDocuments(read('kubernetes-control.yaml')).map((one) => one.toJS())
+    const services = objectsOf('kubernetes-control.yaml')
     const service = services.find(({ kind }) => kind === 'Service')
     const { labels } = service.metadata
     for (const [name, value] of Object.entries(spec.selector.matchLabels)) assert.equal(labels[name], value)
@@ -120,7 +157,8 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const chart = parse(read('helm/Chart.yaml'))
     assert.deepEqual([chart.version, chart.appVersion], [version, version])
-    for (const file of ['kubernetes.yaml', 'kubernetes-restore.yaml', 'compose.yaml'])
+    const files = ['', '-volume', '-restore', '-backup'].map((part) => `kubernetes${part}.yaml`)
+    for (const file of [...files, 'compose.yaml'])
       assert.match(read(file), new RegExp(`trivium:${version}$`, 'm'))
   })
 
