@@ -38,7 +38,17 @@ const dataSchema = z.object({
     until: z.number(),
   }),
   count: z.number(),
+  messages: z.array(z.string()).default([]),
 })
+
+/** Maximum number of messages that a result names. */
+const NAMED = 20
+
+/** The messages of letters of dispatch, the first few of them. */
+export function namedIn(letters: readonly LetterKey[]): { messages?: string[] } {
+  const messages = letters.flatMap(({ messageId }) => messageId ?? []).slice(0, NAMED)
+  return messages.length > 0 ? { messages } : {}
+}
 
 /** `dead-letter-bulk`: retries or drops, as a job, all matching dead letters that exist at its start. */
 export function createDeadLetterWork(
@@ -76,9 +86,11 @@ function workKind({ oldest, act }: LetterActions): WorkKind {
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)
           data.count += await act(data.verb, letters, job.by)
+          data.messages = [...data.messages, ...(namedIn(letters).messages ?? [])].slice(0, NAMED)
           await save({ data, done: Math.max(0, job.total - total + at + letters.length) })
         }
-        if (data.count === before) return { count: data.count }
+        const { count, messages } = data
+        if (count === before) return { count, ...(messages.length > 0 && { messages }) }
       }
     },
   }

@@ -9,7 +9,7 @@ import type { DeadLetter, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
-import { createDeadLetterWork, type LetterKey } from './dead-letter-work.ts'
+import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
@@ -79,7 +79,7 @@ export function createDeadLetters(deps: {
       return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)) > 0) }
     }
     const { found, total } = await oldest(filter, limit)
-    return { ok: true, count: await act(verb, found, by), more: total > limit }
+    return { ok: true, count: await act(verb, found, by), more: total > limit, ...namedIn(found) }
   }
 
   return {

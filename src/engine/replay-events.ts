@@ -41,6 +41,8 @@ const dataSchema = z.object({
   shown: z.number(),
   /** Number of events of the range that the group had not read when the replay came to them. */
   unread: z.number().default(0),
+  /** Number of events that the filter left out. */
+  filtered: z.number().default(0),
   /** The round of the redelivered events. A step that is repeated after a crash has the same. */
   round: z.number().default(1),
 })
@@ -78,7 +80,16 @@ export function createReplayEvents(deps: {
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
-      const data: Data = { topic, group, ...defined({ match }), parts, shown: 0, unread: 0, round: now() }
+      const data: Data = {
+        topic,
+        group,
+        ...defined({ match }),
+        parts,
+        shown: 0,
+        unread: 0,
+        filtered: 0,
+        round: now(),
+      }
       const { since, until, from, to } = range
       const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
       const target = { topic, group, ...asked }
@@ -182,10 +193,12 @@ function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {
           part.after = page.last
           data.shown += redelivered
           data.unread += unread
+          data.filtered += page.filtered
           await save({ data: toJson(data), done: job.total - leftOf(data.parts) })
         }
       }
-      return { events: data.shown, unread: data.unread }
+      const { shown, unread, filtered } = data
+      return { events: shown, unread, ...(filtered > 0 && { filtered }) }
     },
   }
 }

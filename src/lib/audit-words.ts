@@ -1,7 +1,13 @@
+import { counted } from './counted.ts'
 import { toCsv } from './csv.ts'
 
 /** The parts of a listed entry of the audit log that its words need. */
-type Entry = { action: string; status?: string; target?: Record<string, unknown> }
+type Entry = {
+  action: string
+  status?: string
+  target?: Record<string, unknown>
+  result?: Record<string, unknown>
+}
 
 /** Actions whose words do not follow from their names: what was done, and what was tried. */
 const PHRASES: Record<string, readonly [string, string]> = {
@@ -41,12 +47,16 @@ const DONE: Record<string, string> = {
 }
 
 /** What an entry says was done, or tried: `dropped a dead letter`, `tried to pause a route`. */
-export function actionInWords({ action, status = 'done', target = {} }: Entry): string {
-  const [done, tried] = PHRASES[action] ?? phraseOf(action, target)
+export function actionInWords({ action, status = 'done', target = {}, result = {} }: Entry): string {
+  const [done, tried] = PHRASES[action] ?? phraseOf(action, target, result)
   return status === 'done' ? done : `tried to ${tried}`
 }
 
-function phraseOf(action: string, target: Record<string, unknown>): readonly [string, string] {
+function phraseOf(
+  action: string,
+  target: Record<string, unknown>,
+  { count }: Record<string, unknown>,
+): readonly [string, string] {
   if (action === 'approval-decide') {
     const call = 'the call of a skill'
     return [target.status === 'denied' ? `denied ${call}` : `approved ${call}`, `decide about ${call}`]
@@ -57,8 +67,10 @@ function phraseOf(action: string, target: Record<string, unknown>): readonly [st
   const past = DONE[verb]
   if (past === undefined) return [`ran the skill ${action}`, `run the skill ${action}`]
   const isMany = isBulk || target.all === true || Array.isArray(target.ids)
-  const object = withArticle(noun === 'subscription' ? 'push' : noun.replaceAll('-', ' '), isMany)
-  return [`${past} ${object}`, `${verb === 'update' ? 'change' : verb} ${object}`]
+  const name = noun === 'subscription' ? 'push' : noun.replaceAll('-', ' ')
+  const object = withArticle(name, isMany)
+  const known = isMany && typeof count === 'number' ? counted(count, name) : object
+  return [`${past} ${known}`, `${verb === 'update' ? 'change' : verb} ${object}`]
 }
 
 function withArticle(noun: string, isMany: boolean): string {

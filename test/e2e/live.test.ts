@@ -151,8 +151,12 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.equal((await letters({ since: new Date(newest.at).toISOString() })).length >= 1, true)
 
     const step = { all: true, until: new Date().toISOString(), limit: 3, group: 'bad' }
-    assert.deepEqual(await invoke('dead-letter-retry', step), { ok: true, count: 3, more: true })
-    assert.deepEqual(await invoke('dead-letter-retry', step), { ok: true, count: 1, more: false })
+    assert.partialDeepStrictEqual(await invoke('dead-letter-retry', step), { ok: true, count: 3, more: true })
+    assert.partialDeepStrictEqual(await invoke('dead-letter-retry', step), {
+      ok: true,
+      count: 1,
+      more: false,
+    })
     const again = await until(async () => {
       const found = await letters({ since: step.until })
       return found.length === 4 && found
@@ -160,11 +164,9 @@ describe('what operators see', { timeout: 300_000 }, () => {
     const texts = again.map((letter: { message: { text: string } }) => letter.message.text)
     const order = texts.filter((text: string) => text !== 'bad')
     assert.deepEqual(order, ['bad three', 'bad to', 'bad one'])
-    assert.deepEqual(await invoke('dead-letter-drop', { all: true, error: 'of that' }), {
-      ok: true,
-      count: 4,
-      more: false,
-    })
+    const dropped = Object(await invoke('dead-letter-drop', { all: true, error: 'of that' }))
+    assert.partialDeepStrictEqual(dropped, { ok: true, count: 4, more: false })
+    assert.equal(dropped.messages.length, 4)
     await assert.rejects(invoke('dead-letter-drop', {}), /skill_args_invalid/)
     await assert.rejects(invoke('dead-letter-list', { before: 'x' }), /usage/)
     for (const list of ['message-list', 'message-search'])

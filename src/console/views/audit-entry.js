@@ -40,7 +40,9 @@ function Entry({ of: entry }) {
 }
 
 function shown(name, value) {
-  if (name === 'job') return html`<a href=${link('jobs')}>${value}</a>`
+  if (name === 'job') return html`<a href=${link(['jobs', value])}>${value}</a>`
+  if (name === 'messages')
+    return html`<ul class="plain">${value.map((id) => html`<li key=${id}><a href=${link(['messages', id])}><code>${id}</code></a></li>`)}</ul>`
   return typeof value === 'number' ? value.toLocaleString('en') : String(value)
 }
 

@@ -53,7 +53,7 @@ const PAGES = {
 const OF_ACTIONS = [
   [/^(?:dead-letter|message)-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
   [/^approval-/, 'id', () => ['approvals']],
-  [/^job-/, 'id', () => ['jobs']],
+  [/^job-/, 'id', (id) => ['jobs', id]],
   [/^subscription-/, 'name', (name) => pushOf(name)],
 ]
 
@@ -76,12 +76,12 @@ const ALWAYS = new Set(['all', 'confirm'])
 export const DECISION = 'approval-decide'
 
 /** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
-export function What({ of: { action, target = {} }, titles }) {
+export function What({ of: { action, target = {}, result = {} }, titles }) {
   const { id, ...others } = target
   const title = action === DECISION ? titles?.get(id) : undefined
   const isInWords = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
   const shown = Object.entries(title ? others : target).filter(([name]) => !isInWords(name))
-  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
+  return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
 }
 
 function Value({ name, value, action, target }) {

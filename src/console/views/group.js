@@ -100,7 +100,7 @@ function PushHead({ topic, name, group, push, reload }) {
   }
   const isStopped = state !== 'active' && state !== 'failing'
   const oldest = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
-  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} /></h1>
+  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
           isStopped

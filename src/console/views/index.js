@@ -67,7 +67,7 @@ export const VIEWS = [
     count: (now) =>
       now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
   },
-  { path: 'jobs', title: 'Jobs', parts: 0, Page: later.page('JobsPage') },
+  { path: 'jobs', title: 'Jobs', parts: 1, Page: later.page('JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
   { path: 'people', title: 'People', begins: true, parts: 0, Page: later.page('PeoplePage') },
   { path: 'audit', title: 'Audit', parts: 1, Page: later.page('AuditPage') },

@@ -1,12 +1,19 @@
 import { html } from '../lib/html.js'
-import { Jobs, KIND_NAMES } from '../lib/jobs.js'
+import { KIND_NAMES } from '../lib/job-words.js'
+import { Jobs } from '../lib/jobs.js'
 import { Empty, StoreAway } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { JobPage } from './job.js'
 
 const STATES = ['running', 'done', 'failed', 'cancelled']
 
-/** All long jobs: replays, bulk retries and drops, erasures. The filter is in the address. */
-export function JobsPage({ query }) {
+/** All long jobs, or one of them. */
+export function JobsPage({ path: [id], query }) {
+  return id === undefined ? html`<${AllJobs} query=${query} />` : html`<${JobPage} key=${id} id=${id} />`
+}
+
+/** Replays, bulk retries and drops, erasures. The filter is in the address. */
+function AllJobs({ query }) {
   const { kind = '', state = '' } = query
   const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>

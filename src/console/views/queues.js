@@ -155,7 +155,9 @@ function Pushes({ of, known }) {
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
 
 /** One that is active, but whose last attempt failed, is no good news. */
-export function PushState({ state, last, failingSince }) {
+export function PushState({ state, last, failingSince, errors }) {
+  if (state === 'active' && errors)
+    return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${errors.of}<//> <span class="dim">for <${Age} at=${errors.since} /></span>`
   const since =
     failingSince !== undefined && html` <span class="dim">for <${Age} at=${failingSince} /></span>`
   if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>${since}`
@@ -174,7 +176,7 @@ function Push({ push, group }) {
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}</td>
-    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
+    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
     <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>

@@ -131,8 +131,9 @@ function createMatcher(filter: Filter): (entry: Listed) => boolean {
     (until === undefined || entry.at < until)
 }
 
-function valuesOf({ target = {}, reason = '' }: AuditEntry): string[] {
-  return [...Object.values(target), reason].map((value) =>
+function valuesOf({ target = {}, reason = '', result = {} }: AuditEntry): string[] {
+  const { job = '', messages = [] } = result
+  return [...Object.values(target), reason, job, messages].map((value) =>
     (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
   )
 }

@@ -49,7 +49,12 @@ function aboutOf({ action, target, reason, error }: JsonObject, titles: JsonObje
 }
 
 function humanEntry({ status, target, result, changes, ...entry }: JsonObject): string {
-  const what = actionInWords({ action: String(entry.action), status: String(status), target: Object(target) })
+  const what = actionInWords({
+    action: String(entry.action),
+    status: String(status),
+    target: Object(target),
+    result: Object(result),
+  })
   return fields({ what, ...entry, ...defined({ target, result, changes }) })
 }
 

@@ -14,7 +14,9 @@ const EVENT_ARGUMENTS = ['from', 'to']
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
-const RECORDED_RESULTS = 'count routed existed created deleted waiting dead skipped rotated'.split(' ')
+const RECORDED_RESULTS = 'count messages routed existed created deleted waiting dead skipped rotated'.split(
+  ' ',
+)
 const RECORDED_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'string'])
 /** Maximum characters of a recorded text. */
 const MAX_LENGTH = 200
@@ -41,14 +43,18 @@ export function cameOf(result: unknown): Pick<AuditEntry, 'result' | 'changes'> 
   const value = toJson(result)
   if (!isJsonObject(value)) return {}
   const facts = [...RECORDED_RESULTS.map((key) => [key, value[key]] as const), ['job', jobIn(value)] as const]
-  const known = facts.flatMap(([key, fact]): [string, Json][] =>
-    fact !== undefined && RECORDED_TYPES.has(typeof fact) ? [[key, fact]] : [],
-  )
+  const known = facts.flatMap(([key, fact]): [string, Json][] => (isRecorded(fact) ? [[key, fact]] : []))
   const changes = auditEntrySchema.shape.changes.safeParse(value.changes).data
   return {
     ...(known.length > 0 && { result: Object.fromEntries(known) }),
     ...(changes && Object.keys(changes).length > 0 && { changes }),
   }
+}
+
+/** Scalars, and lists of ids. */
+function isRecorded(fact: Json | undefined): fact is Json {
+  if (Array.isArray(fact)) return fact.length <= MAX_ITEMS && fact.every((id) => typeof id === 'string')
+  return RECORDED_TYPES.has(typeof fact)
 }
 
 /** The id of the job that was begun, if any. */

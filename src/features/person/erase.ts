@@ -83,7 +83,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   async function loadPerson(id: string, { identities }: Data, { save, signal }: JobTools): Promise<Person> {
     const stored = personSchema.safeParse((await store.kv.get(SUBJECT_PREFIX + id))?.value).data
     if (stored) return fromStored(stored)
-    await save({ at: 'looking' })
+    await save({ at: 'the messages of the person' })
     const person = await deps.collect(identities, signal)
     await store.kv.set(SUBJECT_PREFIX + id, toStored(person), { ttl: SUBJECT_TTL })
     return person

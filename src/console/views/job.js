@@ -1,0 +1,164 @@
+import { useEffect } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { aboutJob, JOB_BADGES, KIND_NAMES, progressOf, resultOf, shownTime } from '../lib/job-words.js'
+import { cancelJob } from '../lib/jobs.js'
+import { clock } from '../lib/live.js'
+import {
+  Age,
+  Badge,
+  CopyLink,
+  Empty,
+  Facts,
+  Gist,
+  Json,
+  Moment,
+  Outcome,
+  span,
+  took,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
+
+/** Polling interval (ms) of a running job. */
+const AGAIN = 1_000
+
+/** One long job: what it does, how far it is and how fast, what came of it, and what it was asked for. */
+export function JobPage({ id }) {
+  const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
+  const { value: job, error, reload } = loaded
+  const isRunning = job?.state === 'running'
+  useEffect(() => {
+    if (!isRunning) return undefined
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [isRunning])
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="jobs" />
+    ${error?.code === 'job_not_found' ? html`<h1 id="title">Job</h1><${Empty} title="There is no such job.">Jobs are kept for a week after their end.<//>` : html`<${Wait} of=${loaded} what="the job" />`}
+    ${job && html`<${Job} job=${job} reload=${reload} />`}
+  </section>`
+}
+
+function Job({ job, reload }) {
+  const { id, kind, state, by, startedAt, endedAt, done, total, at, result, error, retryAt } = job
+  const isRunning = state === 'running'
+  const facts = {
+    progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
+    speed: speedOf(job),
+    result: result && resultOf(job),
+    error:
+      error &&
+      html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
+    kind: KIND_NAMES[kind] ?? kind,
+    'started by': html`${authorOf(by)} <a class="dim" href=${link('audit', { what: id })}>audit entry</a>`,
+    started: html`<${Moment} at=${startedAt} /> <span class="dim"><${Age} at=${startedAt} /> ago</span>`,
+    ended:
+      endedAt !== undefined &&
+      html`<${Moment} at=${endedAt} /> <span class="dim">took ${took(endedAt - startedAt)}</span>`,
+    'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
+    id: html`<code>${id}</code>`,
+  }
+  return html`<header class="bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${JOB_BADGES[state]}>${state}<//></h1>
+      <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
+    ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
+    <${Facts} of=${facts} />
+    <h2>Asked for</h2>
+    <${Asked} of=${job} />
+    ${result?.counts && html`<${Counts} of=${result.counts} />`}
+    ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
+    <details><summary>The whole job</summary><${Json} value=${job} label="The job" /></details>`
+}
+
+/** The mean speed, and the time left at this speed while it runs. */
+function speedOf({ kind, state, startedAt, endedAt, updatedAt, done, total }) {
+  const ms = (endedAt ?? updatedAt) - startedAt
+  if (kind === 'person-erase' || done === 0 || ms < 1_000) return undefined
+  const perSecond = (done * 1_000) / ms
+  const shown = perSecond >= 10 ? Math.round(perSecond) : Number(perSecond.toPrecision(2))
+  const left =
+    state === 'running' && total > done ? `, about ${span(((total - done) * 1_000) / perSecond)} left` : ''
+  return `${shown.toLocaleString('en')} a second${left}`
+}
+
+/** What the job works on, with links. An erasure does not keep whom it is about. */
+function Asked({ of: { kind, target } }) {
+  if (kind === 'person-erase')
+    return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
+  const { topic, group, subscription, route, ...others } = target
+  const named = Object.entries(others).map(([name, value]) => [NAMES[name] ?? name, shownTime(value)])
+  if (kind !== 'replay') {
+    const isRoute = others.queue === 'dispatch' && group !== undefined
+    const routeLink = isRoute && html`<a href=${link(['configuration', group])}>${group}</a>`
+    return html`<${Facts} of=${{ ...Object.fromEntries(named), [isRoute ? 'route' : 'group']: routeLink || group }} />`
+  }
+  const receiver = html`<a href=${link(['queues', topic, group])}>${subscription ?? group}</a>`
+  const all = named.length === 0 && { range: 'all retained events' }
+  return html`<${Facts} of=${{ topic, [subscription ? 'push' : 'group']: receiver, ...Object.fromEntries(named), ...all }} />`
+}
+
+const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'error contains' }
+
+function Counts({ of }) {
+  const places = Object.entries(of).filter(([, many]) => many > 0)
+  if (places.length === 0) return null
+  return html`<h2>Erased</h2><div class="scrolls" tabindex="0" role="region" aria-label="Erased"><table class="kept">
+    <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
+    <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place}</td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
+}
+
+/** Maximum number of dead letters that are looked at. */
+const MOST = 500
+/** Interval (ms) at which the outcomes of messages are read again. */
+const OUTCOMES_AGAIN = 5_000
+/** Maximum characters of a message in a row. */
+const LINE = 160
+
+/** What became of retried letters: how many died again, and the first of the messages. */
+function Letters({ of: { state, target, startedAt, result } }) {
+  const { do: verb, since: _, until: __, ...filter } = target
+  const isRetry = verb === 'retry' && result?.count > 0
+  const { value } = useLoaded(
+    async (signal) => {
+      if (!isRetry) return undefined
+      const since = new Date(startedAt).toISOString()
+      const found = await invoke('dead-letter-list', { ...filter, since, limit: MOST }, signal)
+      return found.filter(({ retriedAt = 0 }) => retriedAt >= startedAt).length
+    },
+    [state],
+  )
+  const { messages = [], count: many = 0 } = result ?? {}
+  return html`${
+    value !== undefined &&
+    html`<p>${
+      value === 0
+        ? 'None of them has failed again so far.'
+        : html`<span class="error">${count(value, 'dead letter')}${value === MOST ? ' or more' : ''} failed again.</span> <a href=${link('dead-letters', { queue: filter.queue, group: filter.group })}>See them</a>`
+    }</p>`
+  }
+  ${messages.length > 0 && html`<${Messages} ids=${messages} many=${many} state=${state} />`}`
+}
+
+/** Messages of the letters with their outcomes now. */
+function Messages({ ids, many, state }) {
+  const { value = {} } = useLoaded(
+    async (signal) => {
+      const found = await Promise.all(
+        ids.map((id) => invoke('message-show', { id }, signal).catch(() => undefined)),
+      )
+      return Object.fromEntries(ids.map((id, at) => [id, found[at]]))
+    },
+    [state, Math.floor(clock.value / OUTCOMES_AGAIN)],
+  )
+  return html`<h2>Messages</h2><ul class="plain">${ids.map((id) => html`<li key=${id}><${MessageRow} id=${id} of=${value[id]} /></li>`)}${many > ids.length && html`<li class="dim">and ${(many - ids.length).toLocaleString('en')} more</li>`}</ul>`
+}
+
+function MessageRow({ id, of }) {
+  if (!of) return html`<a href=${link(['messages', id])}><code>${id}</code></a>`
+  const { message, summary, outcome } = of
+  return html`<a href=${link(['messages', id])}><${Gist} of=${{ subject: message.subject, text: message.text.slice(0, LINE), summary }} /></a> <${Outcome} outcome=${outcome} />`
+}

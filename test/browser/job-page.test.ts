@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /desk, verify: { scheme: none } }
+topics: { gateway-message: { groups: { archive: { match: { gateway: desk } } } } }
+routes:
+  - { name: orders, match: { gateway: shop }, skill: fails, retry: { attempts: 1 }, reply: none }
+  - { name: rest, skill: echo, reply: none }
+`
+const FAILS = `export default { description: 'fails', run() { throw new Error('no stock') } }`
+
+describe('the page of a job', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { fails: FAILS } })
+  const daemon = await site.start()
+  const { page, show, shots } = await openConsole(() => daemon)
+  for (const text of ['one', 'two', 'three']) await daemon.post('/shop', JSON.stringify({ text }))
+  await daemon.post('/desk', '{"text":"hello"}')
+  const letters = async () => Object(await daemon.invoke('dead-letter-list', {}))
+  await until(async () => (await letters()).length === 3, 'three dead letters')
+  const fact = (name: string) => page.locator('dl.facts > div').filter({ hasText: new RegExp(`^${name}`) })
+
+  test('of a bulk retry names the messages, and says how many failed again', async () => {
+    const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
+    await show('jobs')
+    await page.getByRole('link', { name: /^Retry dead letters: group orders/ }).click()
+    await fact('result').getByText('3 dead letters were retried').waitFor()
+    await fact('progress').getByText('3 of 3 dead letters').waitFor()
+    await page.getByText('3 dead letters failed again.').waitFor()
+    assert.equal(await page.locator('a[href^="#/messages/"]').count(), 3)
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /one\s+dead/ })
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('job-retry')
+    await page.getByRole('link', { name: 'audit entry' }).click()
+    await page.getByText('Retried dead letters').waitFor()
+    await page.getByRole('link', { name: 'see the job' }).click()
+    assert.match(page.url(), new RegExp(`#/jobs/${job.id}$`))
+  })
+
+  test('of a replay says what its filter left out, and leads to the group', async () => {
+    const of = { topic: 'gateway-message', queue: 'archive' }
+    await daemon.invoke('event-wait', { ...of, max: 10, timeout: 0 })
+    const { job } = Object(await daemon.invoke('event-replay', { ...of, since: '1h' }))
+    await show(`jobs/${job.id}`)
+    await fact('result').getByText('1 event replayed, 3 events left out by its filter').waitFor()
+    await fact('group').getByRole('link', { name: 'archive' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('job-replay')
+    await show('jobs/nothing')
+    await page.getByText('There is no such job.').waitFor()
+  })
+
+  test('an entry of the audit log has the number of retried letters, and names them', async () => {
+    await daemon.invoke('dead-letter-retry', { all: true, group: 'orders' })
+    await show('audit?action=dead-letter-retry')
+    await page.getByText('Retried 3 dead letters').waitFor()
+    await page.getByRole('link', { name: /ago$/ }).first().click()
+    await page.locator('dl.facts a[href^="#/messages/"]').first().waitFor()
+    assert.equal(await page.locator('dl.facts a[href^="#/messages/"]').count(), 3)
+    assert.deepEqual(await faultsOf(page), [])
+  })
+})
