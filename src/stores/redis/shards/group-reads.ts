@@ -5,7 +5,7 @@ import type { GroupBatch, GroupRead } from '../../../core/store.ts'
 import { createBatcher } from '../../../lib/batch.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { BoundedBatch, BoundedRead } from '../topic-read.ts'
-import type { createMerge } from './merge.ts'
+import { type createMerge, ONLY_TIME } from './merge.ts'
 import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
@@ -44,9 +44,8 @@ export function createGroupReads(
     use()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
-      // A call that only asks for a time (`until` below 0) peeks, so that missed events are
-      // reported again.
-      const asPeek = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
+      // A peek, so that missed events are reported again.
+      const asPeek = until === ONLY_TIME ? ({ mode: 'peek', after: 0 } as const) : {}
       const batch = await readShard(shard, { ...request, max: found.room(), until, ...asPeek })
       found.learn(batch)
       const last = batch?.items.at(-1)

@@ -11,24 +11,33 @@ const QUIET = 500
 /** Maximum number of remembered consumers; others start by asking every shard. */
 const MAX_KNOWN = 1_000
 
-/**
- * A shard's answer. Times are Unix ms. `last`: of the last item of `value`. `held`: of the first
- * item, which is newer than was asked for. Undefined: it has nothing.
- */
-export type Given<T> = { value: T; last: number } | { held: number } | undefined
+/** What a shard gave. Undefined: it has nothing. */
+export type Given<T> =
+  /** `last`: the time of its last item (Unix ms); 0 for a report of missed events without items. */
+  | { value: T; last: number }
+  /** Nothing, because its oldest item is newer than asked for: it has this time (Unix ms). */
+  | { held: number }
+  | undefined
 
+/** Takes items from one shard that are not newer than `until` (Unix ms), or asks for `ONLY_TIME`. */
+type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
+/**
+ * As `until`: take no items, and return the time of the oldest. A report of missed events may be returned;
+ * the next call returns it again.
+ */
+export const ONLY_TIME = -1
+
+/** What a consumer knows about the shards. */
 type State = {
-  /** Per shard: it has nothing older than this time (Unix ms); 0 if unknown. */
-  next: number[]
-  /** Empty shards, with the time since when. */
-  quiet: Map<number, number>
+  /** By shard: it has nothing older than this time (Unix ms), or `UNKNOWN`, or `ANY_TIME`. */
+  earliest: number[]
+  /** The shards that were empty, and when they were asked (`performance.now()`). */
+  emptySince: Map<number, number>
 }
 
-/**
- * Takes from one shard an item that is not newer than `until` (Unix ms); below 0 it takes nothing,
- * and only returns a time.
- */
-type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
+const UNKNOWN = 0
+/** It has something, whose time is unknown: before every other time. */
+const ANY_TIME = 1
 
 /**
  * Takes from several shards, oldest first with a tolerance of a second. Asks as few shards as
@@ -43,11 +52,15 @@ export function createMerge(count: number) {
    */
   const signals = Array<number>(count).fill(0)
   const stateOf = (name: string) => {
-    const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Map<number, number>() }
+    const state = known.get(name) ?? {
+      earliest: Array<number>(count).fill(UNKNOWN),
+      emptySince: new Map<number, number>(),
+    }
     // Moves it to the end of the map, whose first entries are removed.
     known.delete(name)
     known.set(name, state)
-    for (const oldest of known.keys()) if (known.size > MAX_KNOWN) known.delete(oldest)
+    const [leastRecent = name] = known.keys()
+    if (known.size > MAX_KNOWN) known.delete(leastRecent)
     return state
   }
   return {
@@ -56,12 +69,13 @@ export function createMerge(count: number) {
       const some = shard === undefined ? signals.keys() : [shard]
       for (const each of some) {
         signals[each] = (signals[each] ?? 0) + 1
-        for (const { quiet } of known.values()) quiet.delete(each)
+        for (const { emptySince } of known.values()) emptySince.delete(each)
       }
     },
     /**
-     * Undefined: no shard has anything; if not `sure`, a shard that was empty recently may have.
-     * Unreachable shards are left out; rejects if all are unreachable.
+     * Undefined: no shard has anything. Without `sure`, shards that were empty in the last half
+     * second are not asked, and may have something now. Unreachable shards are left out; rejects if
+     * all are unreachable.
      */
     take: <T>(name: string, ask: Ask<T>, sure = true): Promise<T | undefined> =>
       takeOldest(stateOf(name), signals, ask, sure),
@@ -69,30 +83,30 @@ export function createMerge(count: number) {
 }
 
 async function takeOldest<T>(
-  { next, quiet }: State,
+  { earliest, emptySince }: State,
   signals: readonly number[],
   ask: Ask<T>,
   sure: boolean,
 ): Promise<T | undefined> {
-  const all = Array.from(next.keys())
-  const asked = new Set<number>()
+  const all = Array.from(earliest.keys())
+  const askedForTime = new Set<number>()
   const away = new Map<number, unknown>()
-  /** Shards that were empty during this call; not asked again. */
-  const empty = new Set<number>()
+  /** Shards that gave nothing in this call. They are asked at most once more, if the caller wants to be sure. */
+  const emptyNow = new Set<number>()
   const reach = async (shard: number, until: number) => {
-    const since = performance.now()
-    const before = signals[shard]
+    const askedAt = performance.now()
+    const signalsBefore = signals[shard]
     try {
       const given = await ask(shard, until)
       if (given) {
-        quiet.delete(shard)
-        empty.delete(shard)
+        emptySince.delete(shard)
+        emptyNow.delete(shard)
         return given
       }
-      empty.add(shard)
+      emptyNow.add(shard)
       // After a signal during the call, the answer may be outdated.
-      const isCurrent = signals[shard] === before
-      if (isCurrent) quiet.set(shard, since)
+      const isCurrent = signals[shard] === signalsBefore
+      if (isCurrent) emptySince.set(shard, askedAt)
       return given
     } catch (error) {
       if (!isAway(error)) throw error
@@ -101,34 +115,36 @@ async function takeOldest<T>(
     }
   }
   const askForTime = async (shard: number) => {
-    asked.add(shard)
-    const given = await reach(shard, -1)
-    if (given) next[shard] = 'held' in given ? given.held : 1
+    askedForTime.add(shard)
+    const given = await reach(shard, ONLY_TIME)
+    if (given) earliest[shard] = 'held' in given ? given.held : ANY_TIME
   }
   const isDue = (shard: number) => {
-    const since = quiet.get(shard)
-    return since === undefined ? next[shard] === 0 : since + QUIET <= performance.now()
+    const since = emptySince.get(shard)
+    return since === undefined ? earliest[shard] === UNKNOWN : since + QUIET <= performance.now()
   }
+  const byTime = (one: number, other: number) => (earliest[one] ?? UNKNOWN) - (earliest[other] ?? UNKNOWN)
+
   await Promise.all(all.filter(isDue).map(askForTime))
   for (;;) {
-    const open = all.filter((shard) => !quiet.has(shard) && !empty.has(shard) && !away.has(shard))
-    const [first, second] = open.toSorted((a, b) => (next[a] ?? 0) - (next[b] ?? 0))
-    if (first !== undefined) {
-      const most = second === undefined ? Number.MAX_SAFE_INTEGER : (next[second] ?? 0) + TOLERANCE
-      const given = await reach(first, most)
-      if (!given) continue
-      const time = 'held' in given ? given.held : given.last
-      // Something older came back, or the group was moved: the times of the other shards are
-      // unknown, too.
-      if (time < (next[first] ?? 0)) next.fill(0)
-      next[first] = time
-      if ('value' in given) return given.value
+    const mayHave = all.filter((each) => !emptySince.has(each) && !emptyNow.has(each) && !away.has(each))
+    const [first, second] = mayHave.toSorted(byTime)
+    if (first === undefined) {
+      // A signal of another daemon may still be on its way.
+      const unasked = sure ? all.filter((shard) => !askedForTime.has(shard) && !away.has(shard)) : []
+      if (unasked.length === 0 && away.size === all.length) throw away.get(0)
+      if (unasked.length === 0) return undefined
+      await Promise.all(unasked.map(askForTime))
       continue
     }
-    // A signal of another daemon may still be on its way.
-    const left = sure ? all.filter((shard) => !asked.has(shard) && !away.has(shard)) : []
-    if (left.length === 0 && away.size === all.length) throw away.get(0)
-    if (left.length === 0) return undefined
-    await Promise.all(left.map(askForTime))
+    const until = second === undefined ? Number.MAX_SAFE_INTEGER : (earliest[second] ?? UNKNOWN) + TOLERANCE
+    const given = await reach(first, until)
+    if (!given) continue
+    const time = 'held' in given ? given.held : given.last
+    const isOlder = time < (earliest[first] ?? UNKNOWN)
+    // Something older came back, or the group was moved: the times of other shards are unknown, too.
+    if (isOlder) earliest.fill(UNKNOWN)
+    earliest[first] = time
+    if ('value' in given) return given.value
   }
 }
