@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openPage } from '../fixtures/console-page.ts'
+import { leaveLists, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -74,7 +74,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await post('another')
     await page.getByRole('button', { name: '1 new' }).waitFor()
     assert.deepEqual(await row.boundingBox(), place)
-    await page.mouse.move(5, 5)
+    await leaveLists(page)
     await rows.filter({ hasText: 'another' }).waitFor()
     // It is the second row from the top.
     await page.keyboard.press('j')
@@ -112,7 +112,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
       if (++searches > 1) await isReleased
       await route.fulfill({ response })
     })
-    await page.mouse.move(5, 5)
+    await leaveLists(page)
     const id = await post('slow')
     await page.goto(`${daemon.control}/#/now`)
     await page.goto(`${daemon.control}/#/messages`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -58,7 +58,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
   })
 
   test('are updated live by another message and by an answer by hand', async () => {
-    await page.mouse.move(5, 5)
+    await leaveLists(page)
     await say('c4', 'one more question')
     await rows.filter({ hasText: 'one more question' }).waitFor()
     await rows.filter({ hasText: 'my parcel is lost' }).getByRole('link').click()
@@ -89,7 +89,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await takeOver.click()
     await dialog.getByText(/no skill runs for them/).waitFor()
     await answer('Take over')
-    await page.mouse.move(5, 5)
+    await leaveLists(page)
     await page.getByRole('button', { name: 'Taken over 1' }).click()
     await rows.filter({ hasText: 'where are you?' }).getByText('has it').waitFor()
     await until(async () => (await rows.count()) === 1, 'only that one')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openConsole } from '../fixtures/console-page.ts'
+import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -64,7 +64,7 @@ describe('a page that is open for long', { timeout: 300_000 }, async () => {
             ? page.getByRole('row', { name: /^journal/ })
             : page.getByText(`number ${sent}.`).first()
         const expected = view === 'now' ? sent.toLocaleString('en') : `number ${sent}.`
-        await page.mouse.move(2, 2)
+        await leaveLists(page)
         await until(async () => (await row.textContent({ timeout: 60_000 }))?.includes(expected), expected)
       }
       await send(BEFORE)

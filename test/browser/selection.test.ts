@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openConsole } from '../fixtures/console-page.ts'
+import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -76,7 +76,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await fresh.hover()
     await fresh.getByRole('button', { name: /^Retry/ }).click()
     await until(async () => (await retriedTimes()) === 3, 'the retry')
-    await page.mouse.move(0, 0)
+    await leaveLists(page)
     await until(async () => (await rows.getByText(/retried .* ago, failed again/).count()) === 3, 'all rows')
   })
 })

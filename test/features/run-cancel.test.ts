@@ -16,7 +16,7 @@ describe('the cancellation of a run', () => {
     const pauses = createPauses({ store, queues, routes: () => [], log: silent, now: Date.now })
     const { load } = createPauseRecords(store.kv)
     const cancelsDuringWait: string[] = []
-    let isWaiting = false
+    let reads = 0
     const journal = {
       get: async () => ({
         ...newMessage(),
@@ -27,10 +27,9 @@ describe('the cancellation of a run', () => {
         attachments: [],
       }),
       async outcomes(): Promise<Outcome[]> {
-        if (!isWaiting) {
-          isWaiting = true
-          return ['running']
-        }
+        reads++
+        const isCheckBeforeTheWait = reads === 1
+        if (isCheckBeforeTheWait) return ['running']
         cancelsDuringWait.push(...(await load()).cancels.map(({ messageId }) => messageId))
         throw new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
       },
