@@ -40,10 +40,9 @@ function targetText(target: Line['target']): string {
   return 'least' in target ? `≥ ${target.least}` : `≤ ${target.most}`
 }
 
-/** A number with about three significant digits. */
+/** A number with three significant digits, or with all digits before the point if these are more. */
 function short(value: number): string {
   if (!Number.isFinite(value)) return '–'
-  const wholeDigits = Math.trunc(Math.abs(value)).toString().length
-  const digits = Math.max(0, 3 - wholeDigits)
-  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  if (Math.abs(value) >= 100) return value.toLocaleString('en', { maximumFractionDigits: 0 })
+  return value.toLocaleString('en', { minimumSignificantDigits: 3, maximumSignificantDigits: 3 })
 }

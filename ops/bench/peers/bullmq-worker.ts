@@ -1,3 +1,4 @@
+// The baseline of dispatch: a BullMQ worker that does nothing with each job.
 import { randomUUID } from 'node:crypto'
 import { Queue, QueueEvents, Worker } from 'bullmq'
 import { z } from 'zod'
@@ -5,7 +6,6 @@ import { githubBody } from '../lib/github-webhook.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
 import { redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// The baseline of dispatch: a BullMQ worker that does nothing with each job.
 const schema = z.object({ count: z.number() })
 const body = JSON.parse(githubBody())
 /** How long (s) and how many finished jobs stay in Redis, as for the jobs of a route. */
@@ -51,6 +51,7 @@ servePeer({
   async add(params) {
     const { count, queue: name } = queueSchema.parse(params)
     const queue = new Queue(name, { connection: redisOptions() })
+    // From the start of the stream: a job may end before the first read.
     const events = new QueueEvents(name, { connection: redisOptions(), lastEventId: '0-0' })
     const onCompleted = new Map<string, () => void>()
     events.on('completed', ({ jobId }) => onCompleted.get(jobId)?.())
