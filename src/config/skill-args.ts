@@ -28,6 +28,7 @@ export function checkArgs(
   if (!known) return
   for (const key of Object.keys(args).filter((one) => !known.includes(one))) {
     const message = `the skill has no argument ${quote(key)}${hint(key, known)}`
+    // The key of a session, and the code of a skill, can read arguments that its schema drops.
     checker.report([...path, 'args', key], 'key', message, isShipped ? 'error' : 'warning')
   }
 }

@@ -43,24 +43,25 @@ export function titleFault(title: string, schema: () => JsonObject): string | un
   }
   const argsSchema = fields.length > 0 ? schema() : {}
   for (const field of fields) {
-    const missing = missingIn(argsSchema, field.split('.'))
+    const missing = firstUnknown(argsSchema, field.split('.'))
     if (missing) return `there is no argument ${quote(field)}${hint(missing.name, missing.known)}`
   }
   return undefined
 }
 
 /**
- * The first step of the path that the schema does not have. Objects that allow additional
- * properties, or define their properties elsewhere (`$ref`), accept any.
+ * The first step of the path that the schema does not have. To find typing errors, an object accepts
+ * additional properties only if its schema says so, unlike in JSON Schema. Objects that define their
+ * properties elsewhere (`$ref`) accept any.
  */
-function missingIn(
+function firstUnknown(
   schema: unknown,
   [first, ...rest]: string[],
 ): { name: string; known: string[] } | undefined {
   if (first === undefined || !isJsonObject(schema) || !isJsonObject(schema.properties)) return undefined
-  const { properties, additionalProperties = false } = schema
-  if (Object.hasOwn(properties, first)) return missingIn(properties[first], rest)
-  return additionalProperties === false ? { name: first, known: Object.keys(properties) } : undefined
+  const { properties, additionalProperties: othersAllowed = false } = schema
+  if (Object.hasOwn(properties, first)) return firstUnknown(properties[first], rest)
+  return othersAllowed === false ? { name: first, known: Object.keys(properties) } : undefined
 }
 
 /** Inserts arguments into a title, each in one line and without invisible characters. */

@@ -1,9 +1,12 @@
 import type { Json } from './json.ts'
 
-/** One entry of a message's history: time, road and event. */
+/** One entry of a message's history. */
 export type Note = {
+  /** Unix ms. */
   at: number
+  /** What it is about: a road, the sending of replies, or a push of the message's event. */
   road: 'dispatch' | 'receive' | 'outbox' | 'push'
+  /** What happened: `failed`, `approved`, `taken`. */
   what: string
   detail?: Json
 }

@@ -3,4 +3,7 @@ import { z } from 'zod'
 /** The name of a BullMQ queue. */
 export const queueName = z
   .string()
-  .regex(/^[^:\s][^:]{0,99}$/, 'expected the name of a BullMQ queue: up to 100 characters, without :')
+  .regex(
+    /^[^:\s][^:]{0,99}$/,
+    'expected the name of a BullMQ queue: 1 to 100 characters, without :, not beginning with a space',
+  )

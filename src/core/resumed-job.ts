@@ -2,8 +2,8 @@ import { textAt } from './json.ts'
 import type { Note } from './store.ts'
 
 /**
- * History entries of the decision about an approval of a message, with its id as `approval`. The
- * message is then dispatched again.
+ * What the history of a message says about a decided approval; `detail.approval` is the id of the
+ * approval. After each decision, the message is dispatched again.
  */
 export const DECISIONS = ['approved', 'denied', 'expired'] as const
 
