@@ -336,6 +336,9 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
       'worker.ts\n': `worker.ts & worker=$!\ncurl "http://$TRIVIUM_LISTEN/hooks/jobs" -d hello | grep HELLO\nkill $worker\n`,
     },
   },
+  'docs/webhook-providers.md': {
+    routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
+  },
   'docs/webhook.md': {
     prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
   },

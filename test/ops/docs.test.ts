@@ -86,6 +86,9 @@ function parse(text: string): Page {
   const visit = (token: Token) => {
     if (token.type === 'heading') page.anchors.add(slugger.slug(plain(token.tokens ?? [])))
     if (token.type === 'link') page.links.push(token.href)
+    // An anchor in a table, which has no headings.
+    const [, anchor] = token.type === 'html' ? (/^<a id="([^"]+)">/.exec(token.raw) ?? []) : []
+    if (anchor !== undefined) page.anchors.add(anchor)
   }
   marked.walkTokens(marked.lexer(text.replace(/^---\n.*?\n---\n/s, '')), visit)
   page.links = page.links.filter((link) => !/^[a-z]+:/.test(link))

@@ -2,18 +2,23 @@
 // one without a signature.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { SignJWT } from 'jose'
+import { FlattenedSign, SignJWT } from 'jose'
 import { parse } from 'yaml'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { startWebhook } from './harness.ts'
+import { serveKeys } from './providers/keys.ts'
 import { ADDRESS, FORM, hmac, NOW, SECRET, seconds } from './providers/sample.ts'
+import { rowsBelow, withStranger } from './providers/table.ts'
 
 type Delivery = { body: string; headers?: Record<string, string>; query?: string }
 type Sample = {
   /** The secret as the provider shows it. Default: `SECRET`. */
   secret?: string
+  /** Options of `verify` that are on the network of the provider. */
+  own?: object
+  /** What of the provider the sample was compared with: its library, a test vector, an example. */
+  comparedWith?: string
   delivery: Delivery | Promise<Delivery>
   /** The check before the first delivery, and its answer. */
   challenge?: Partial<Delivery> & { answer: string; header?: [name: string, value: string] }
@@ -33,7 +38,23 @@ const signed = (header: string, body = event): Sample => ({
   delivery: { body, headers: { [header]: hmac(body) } },
 })
 const time = seconds(NOW)
-const oneHook = { event_time: '1795860000', event_type: 'signature_request_sent' }
+/** The example of hellosign-ruby-sdk, examples/EventCallback.rb. */
+const dropboxSign = {
+  key: '324e3b0840f065eb51f3fd63231d0d33daa35d4ed10d27718839e81737065782',
+  event: {
+    event_time: '1669926463',
+    event_type: 'account_confirmed',
+    event_hash: 'ff8b03439122f9160500c3fb855bdee5a9ccba5fff27d3b258745d8f3074832f',
+  },
+}
+const keys = await serveKeys()
+/** A signature without its body, which is not encoded (RFC 7797). */
+async function detached(header: string, own: object = {}): Promise<Delivery> {
+  const jws = await new FlattenedSign(Buffer.from(event))
+    .setProtectedHeader({ alg: 'RS256', kid: 'k1', b64: false, crit: ['b64'], ...own })
+    .sign(keys.privateKey)
+  return { body: event, headers: { [header]: `${jws.protected}..${jws.signature}` } }
+}
 const mandrill = JSON.stringify([{ event: 'send', _id: 'm1', msg: { email: 'ada@example.com' } }])
 const hexSecret = '0f'.repeat(64)
 
@@ -50,7 +71,7 @@ const SAMPLES: Record<string, Sample> = {
       answer: '{"validationResponse":"512d38b6"}',
     },
   },
-  Circle: {
+  'Circle (USDC)': {
     secret: pem(ec),
     delivery: {
       body: '{"notificationId":"n-1"}',
@@ -66,13 +87,15 @@ const SAMPLES: Record<string, Sample> = {
     ...signed('x-dropbox-signature'),
     challenge: { query: '?challenge=abc', answer: 'abc' },
   },
+  'Constant Contact': {
+    own: { jwks: keys.url },
+    delivery: detached('x-ctct-webhook-sig', { ts: Number(time) }),
+  },
   'Dropbox Sign': {
+    secret: dropboxSign.key,
+    comparedWith: 'an example of its library',
     delivery: {
-      body: new URLSearchParams({
-        json: JSON.stringify({
-          event: { ...oneHook, event_hash: hmac(oneHook.event_time + oneHook.event_type) },
-        }),
-      }).toString(),
+      body: new URLSearchParams({ json: JSON.stringify({ event: dropboxSign.event }) }).toString(),
       headers: { 'content-type': FORM },
     },
   },
@@ -143,6 +166,7 @@ const SAMPLES: Record<string, Sample> = {
     challenge: { query: '?check=x1', answer: 'x1' },
   },
   Plex: { delivery: { body: '{"event":"media.play"}', ...code } },
+  Saleor: { own: { jwks: keys.url }, delivery: detached('saleor-signature') },
   'Salesforce (outbound messages)': {
     delivery: { body: '<soapenv:Envelope/>', headers: { 'content-type': 'text/xml' }, ...code },
   },
@@ -202,42 +226,24 @@ const SAMPLES: Record<string, Sample> = {
   },
 }
 
-/** Rows without a complete `verify`, or whose keys are on the network of the provider. */
-const ELSEWHERE = ['Constant Contact', 'Saleor']
-
-const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
-const [, section = ''] = guide.split('\n## More providers\n')
-const rows = Array.from(
-  (section.split('\n## ')[0] ?? '').matchAll(/^\| (?!provider|---)(.*?) \| (.*?) \| (.*?) \| (.*) \|$/gm),
-  ([, provider = '', verify = '', secret = '', options = '']) => ({
-    provider: provider.replace(/^\[(.*)\]\(.*\)$/, '$1'),
-    verify: verify.replaceAll('`', '').replaceAll('\\|', '|'),
-    hasSecret: secret !== 'none',
-    options: Array.from(options.matchAll(/`(\w+: [^`]*)`/g), ([, text = '']) =>
-      text.replaceAll(/\$\{(\w+)\}/g, '$1'),
-    ),
-  }),
-)
+const rows = rowsBelow('More providers').map((row) => ({
+  ...row,
+  verify: parse(row.verify.replaceAll('`', '')),
+}))
 
 test('every provider of the table has a sample, and every sample a row', () => {
   assert.ok(rows.length > 25)
-  assert.deepEqual(
-    rows.map(({ provider }) => provider).sort(),
-    [...Object.keys(SAMPLES), ...ELSEWHERE].sort(),
-  )
+  assert.deepEqual(rows.map(({ provider }) => provider).sort(), Object.keys(SAMPLES).sort())
 })
 
 describe('more providers in docs/webhook-providers.md', () => {
-  for (const { provider, verify, hasSecret, options } of rows) {
+  for (const { provider, verify, hasSecret, options, notes, isCompared } of rows) {
     const sample = SAMPLES[provider]
     if (!sample) continue
-    const { secret = SECRET, challenge } = sample
-    const gateway = {
-      verify: { ...parse(verify), ...(hasSecret && { secret }) },
-      ...parse(options.join('\n') || '{}'),
-    }
-    const start = async () => {
-      const hook = await startWebhook(gateway, { http: { publicUrl: () => 'https://hooks.example.com/' } })
+    const { secret = SECRET, challenge, own } = sample
+    const gateway = { verify: { ...verify, ...(hasSecret && { secret }), ...own }, ...options }
+    const start = async (address = 'https://hooks.example.com/') => {
+      const hook = await startWebhook(gateway, { http: { publicUrl: () => address } })
       const send = async ({ body, headers, query = '' }: Partial<Delivery>) => {
         const all = { 'content-type': 'application/json', ...headers }
         const method = body === undefined ? 'GET' : 'POST'
@@ -264,13 +270,31 @@ describe('more providers in docs/webhook-providers.md', () => {
       const count = store.messages.length
       assert.ok(count > 0)
       const type = headers?.['content-type']
-      const forged = body.replace(hmac(oneHook.event_time + oneHook.event_type), 'f'.repeat(64))
+      const forged = body.replace(dropboxSign.event.event_hash, 'f'.repeat(64))
       const refused = await send({
         body: forged,
         ...(type !== undefined && { headers: { 'content-type': type } }),
       })
       assert.equal(refused.status, 401, refused.text)
       assert.equal(store.messages.length, count)
+    })
+
+    test(`${provider}: its marks are right`, async () => {
+      const delivery = await sample.delivery
+      const { send, store } = await start()
+      await send(delivery)
+      assert.equal(notes.includes('no id'), store.messages[0]?.key === undefined, 'the mark "no id"')
+      const stranger = await start()
+      const body = withStranger(delivery.body)
+      const isWhole = (await stranger.send({ ...delivery, body })).status === 401
+      const isSigned = [store, ...(isWhole ? [] : [stranger.store])].every(
+        ({ messages }) => messages.at(-1)?.from.verified,
+      )
+      assert.equal(notes.includes('sender not verified'), !isSigned, 'the mark "sender not verified"')
+      const elsewhere = await start('https://other.example.com/')
+      const { status } = await elsewhere.send(delivery)
+      assert.equal(notes.includes('signs the address'), status === 401, 'the mark "signs the address"')
+      assert.equal(isCompared, sample.comparedWith !== undefined, 'the mark ✓')
     })
 
     assert.equal('challenge' in gateway, challenge !== undefined, `${provider}: the challenge`)

@@ -18,6 +18,7 @@ import { PRESET_SAMPLES } from './providers/presets.ts'
 import { RECIPE_SAMPLES } from './providers/recipes.ts'
 import { NOW, type Sample, SECRET } from './providers/sample.ts'
 import { SNS_SAMPLE, SUBSCRIBE_URL } from './providers/sns.ts'
+import { guide, type ProviderRow, rowsBelow, tableBelow, withStranger } from './providers/table.ts'
 
 const SAMPLES: Record<string, Sample> = {
   ...PRESET_SAMPLES,
@@ -28,20 +29,9 @@ const SAMPLES: Record<string, Sample> = {
   Plaid: PLAID_SAMPLE,
 }
 
-/** `also`: the last column of the table of presets. `more`: further options of a recipe. */
-type Row = {
-  provider: string
-  verify: Record<string, unknown>
-  hasSecret: boolean
-  key: string
-  also: string
-  isVerified: boolean
-  more: object
-}
+/** `key`: the place of the id in a delivery, `none` or `hash of …`. */
+type Row = Omit<ProviderRow, 'verify'> & { verify: Record<string, unknown>; key: string }
 
-const NOT_VERIFIED = 'not verified'
-
-const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 /** The default keys of the presets. Providers that are not here send no id. */
 const PRESET_KEYS: Record<string, string> = {
   'Amazon SNS': '`data.body.MessageId`',
@@ -84,47 +74,23 @@ const PRESET_KEYS: Record<string, string> = {
 const rowOf = (sample: string) => sample.split(' / ')[0]
 
 const names = Object.keys(SAMPLES)
-const presets = tableBelow('Presets').flatMap(([provider = '', verify = '', secret = '', also = '']) => {
-  const isVerified = also !== NOT_VERIFIED
-  const row = { verify: verifyIn(provider, verify), hasSecret: secret !== 'none', also, isVerified, more: {} }
+const presets = rowsBelow('Presets').flatMap((row) => {
   // A row without a sample stays, so that a test fails.
-  const samples = names.filter((name) => rowOf(name) === provider)
-  return (samples.length === 0 ? [provider] : samples).map((name): Row => {
-    const key = PRESET_KEYS[name] ?? PRESET_KEYS[provider] ?? 'none'
-    return { ...row, provider: name, key }
+  const samples = names.filter((name) => rowOf(name) === row.provider)
+  return (samples.length === 0 ? [row.provider] : samples).map((name): Row => {
+    const key = PRESET_KEYS[name] ?? PRESET_KEYS[row.provider] ?? 'none'
+    return { ...row, provider: name, verify: verifyIn(row.provider, row.verify), key }
   })
 })
-const recipes = tableBelow('Recipes').map(([provider = '', verify = '', secret = '', cell = '']): Row => {
-  const [key = '', more] = cell.split('; ').filter((part) => part !== NOT_VERIFIED)
-  const also = more === undefined ? '–' : `answers ${more}`
-  const options = more === undefined ? {} : parse(more.replaceAll('`', ''))
+const recipes = rowsBelow('Recipes').map((row): Row => {
+  const { key } = row.options
   return {
-    provider,
-    verify: verifyIn(provider, verify),
-    hasSecret: secret !== 'none',
-    key,
-    also,
-    isVerified: !cell.endsWith(NOT_VERIFIED),
-    more: options,
+    ...row,
+    verify: verifyIn(row.provider, row.verify),
+    key: typeof key === 'string' ? `\`${key}\`` : 'none',
   }
 })
 const rows = [...presets, ...recipes]
-
-/** The cells of each row of the last table in a section. */
-function tableBelow(heading: string): string[][] {
-  const [, section = ''] = guide.split(`\n## ${heading}\n`)
-  const [own = ''] = section.split('\n## ')
-  return own
-    .split('\n')
-    .filter((line) => line.startsWith('| ') && !line.startsWith('| provider') && !line.startsWith('| ---'))
-    .map((line) =>
-      line
-        .slice(2)
-        .split(' |')
-        .map((cell) => cell.trim()),
-    )
-    .map(([provider = '', ...cells]) => [provider.replace(/^\[(.*)\]\(.*\)$/, '$1'), ...cells])
-}
 
 function verifyIn(provider: string, cell: string): Record<string, unknown> {
   const [, yaml] = /^`(.*)`/.exec(cell) ?? []
@@ -155,13 +121,18 @@ function keyOf(cell: string, headers: Record<string, string>, sent: string): str
   })
 }
 
-async function start({ verify, hasSecret, key, more }: Row, sample: Sample) {
-  const isPreset = !['hmac', 'hash', 'jwt', 'basic', 'bearer', 'header'].includes(String(verify.scheme))
+async function start(
+  { verify, hasSecret, options }: Row,
+  sample: Sample,
+  address = 'https://hooks.example.com/',
+) {
   const secret = { secret: sample.secret ?? SECRET }
-  const pointer = isPreset || key === 'none' ? {} : { key: key.replaceAll('`', '') }
+  // Another address than that of the sample counts for all that sign it.
+  const { url: _, ...own } = { url: '', ...sample.own }
+  const isOwnAddress = address === 'https://hooks.example.com/'
   const hook = await startWebhook(
-    { verify: { ...verify, ...(hasSecret && secret), ...sample.own }, ...pointer, ...more },
-    { now: () => sample.now ?? NOW, http: { publicUrl: () => 'https://hooks.example.com/' } },
+    { verify: { ...verify, ...(hasSecret && secret), ...(isOwnAddress ? sample.own : own) }, ...options },
+    { now: () => sample.now ?? NOW, http: { publicUrl: () => address } },
   )
   const at = sample.now ?? NOW
   const type = sample.type ?? 'application/json'
@@ -211,6 +182,38 @@ test('the gateways in the snippets of the webhook guides are valid', () => {
   }
 })
 
+const has = ({ notes }: Row, mark: RegExp) => notes.some((note) => mark.test(note))
+const challengeOf = ({ options }: Row) =>
+  'challenge' in options ? `answers ${JSON.stringify(options.challenge)}` : undefined
+
+test('the index at the top lists each provider, in order, with a link to its row', () => {
+  const [head = ''] = guide.split('\n## ')
+  const entries = Array.from(
+    head.matchAll(/\[([^\]]+)\]\(#(row-[^)]+)\)/g),
+    ([, name = '', anchor = '']) => ({
+      name,
+      anchor,
+    }),
+  )
+  const sorted = entries.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
+  assert.deepEqual(entries, sorted)
+  const all = ['Presets', 'Recipes', 'More providers'].flatMap(rowsBelow)
+  for (const { name, anchor } of entries) {
+    const row = all.find((one) => one.anchor === anchor)
+    assert.ok(row?.provider.includes(name), `${name} links to ${row?.provider}`)
+  }
+  for (const { provider, anchor } of all)
+    assert.ok(
+      entries.some((entry) => entry.anchor === anchor),
+      `${provider} is not in the index`,
+    )
+})
+
+test('what the reader has to replace in a row is in capitals', () => {
+  for (const { provider, verify } of ['Presets', 'Recipes', 'More providers'].flatMap(rowsBelow))
+    assert.doesNotMatch(verify, /[0-9a-f]{12}|\d{6}|…|example/, provider)
+})
+
 describe('a provider in docs/webhook-providers.md', () => {
   const realFetch = fetch
   const fetched: string[] = []
@@ -242,11 +245,10 @@ describe('a provider in docs/webhook-providers.md', () => {
       const [message] = store.messages
       const event = message?.data.split ? JSON.stringify(message.data.body) : body
       assert.equal(message?.key, keyOf(row.key, headers, event), 'the key')
-      assert.equal(/\[split\]/.test(row.also), message?.data.split !== undefined, 'the column also')
-      const hasNoId = row.key === 'none' || row.key.startsWith('hash of ')
-      assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
+      assert.equal(has(row, /\[split\]/), message?.data.split !== undefined, 'the note on the list')
+      assert.equal(has(row, /^no id$/), row.key === 'none', 'the mark "no id"')
+      assert.equal(has(row, /^id is a hash/), row.key.startsWith('hash of '), 'the mark "id is a hash"')
       const count = store.messages.length
-      assert.equal(message?.from.verified, row.isVerified ? true : undefined, 'the mark "not verified"')
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
         assert.equal(store.messages.length, count)
@@ -265,7 +267,24 @@ describe('a provider in docs/webhook-providers.md', () => {
       assert.equal(store.messages.length, count)
     })
 
-    const [handshake] = /(answers|confirms) [^;]*/.exec(row.also) ?? []
+    test(`${row.provider}: its marks are right`, async () => {
+      const body = typeof sample.body === 'string' ? sample.body : JSON.stringify(sample.body)
+      const { post, at, store } = await start(row, sample)
+      const headers = await sample.sign(body, at)
+      await post(body, headers)
+      const stranger = await start(row, sample)
+      const isWhole = (await stranger.post(withStranger(body), headers)).status === 401
+      const isSigned = [store, ...(isWhole ? [] : [stranger.store])].every(
+        ({ messages }) => messages.at(-1)?.from.verified,
+      )
+      assert.equal(has(row, /^sender not verified$/), !isSigned, 'the mark "sender not verified"')
+      const elsewhere = await start(row, sample, 'https://other.example.com/')
+      const { status } = await elsewhere.post(body, headers)
+      assert.equal(has(row, /^signs the address$/), status === 401, 'the mark "signs the address"')
+      assert.equal(row.isCompared, sample.comparedWith !== undefined, 'the mark ✓')
+    })
+
+    const handshake = row.notes.find((note) => /^(answers|confirms) /.test(note)) ?? challengeOf(row)
     if (handshake !== undefined) {
       test(`${row.provider}: ${handshake}, and accepts no message for it`, async () => {
         assert.ok(sample.handshake, 'the column also')

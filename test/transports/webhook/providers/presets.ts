@@ -17,6 +17,7 @@ function standard(family: string, secret: string, body: object): Sample {
   return {
     secret,
     body,
+    comparedWith: 'the library of Standard Webhooks, of Svix',
     sign: (text, at) => ({
       [`${family}-id`]: 'msg_1',
       [`${family}-timestamp`]: seconds(at),
@@ -49,6 +50,7 @@ function multipart(fields: Record<string, string>): string {
 const github = (body: object | string, type?: string): Sample => ({
   body,
   ...(type && { type }),
+  comparedWith: '@octokit/webhooks',
   sign: async (text) => ({
     'x-github-delivery': 'd-1',
     'x-github-event': 'push',
@@ -82,6 +84,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   Clerk: standard('svix', whsec, { type: 'user.created' }),
   Discord: {
+    comparedWith: 'discord-interactions',
     secret: discord.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
     body: { id: '7', type: 2, data: { name: 'ask' } },
     async sign(text, at) {
@@ -114,6 +117,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   // Made by the Signature of @hubspot/api-client 14.0.1.
   HubSpot: {
+    comparedWith: '@hubspot/api-client',
     secret: 'yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy',
     now: 1795219200000,
     body: '[{"eventId":100,"subscriptionType":"contact.creation","portalId":62515}]',
@@ -168,6 +172,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   'OpenAI, Resend, Svix': standard('webhook', whsec, { type: 'response.completed' }),
   Paddle: {
+    comparedWith: '@paddle/paddle-node-sdk',
     secret: 'pdl_ntfset_01_secret',
     body: { event_id: 'evt_01', event_type: 'transaction.completed', data: { customer_id: 'ctm_01' } },
     async sign(text, at) {
@@ -206,6 +211,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     sign: (text) => ({ 'x-shopify-webhook-id': 's-1', 'x-shopify-hmac-sha256': hmac(text, 'base64') }),
   },
   Slack: {
+    comparedWith: '@slack/bolt',
     body: { type: 'event_callback', team_id: 'T1', event_id: 'Ev1', event: { type: 'message' } },
     sign(body, at) {
       const headers = versioned('x-slack')(body, at)
@@ -223,12 +229,14 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   // A test vector of the WebhooksHelper in Square's library.
   Square: {
+    comparedWith: 'a vector of its library',
     secret: 'Ibxx_5AKakO-3qeNVR61Dw',
     own: { url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9' },
     body: '{"merchant_id":"MLEFBHHSJGVHD","type":"webhooks.test_notification","event_id":"ac3ac95b-f97d-458c-a6e6-18981597e05f","created_at":"2022-07-13T20:30:59.037339943Z","data":{"type":"webhooks","id":"bc368e64-01aa-407e-b46e-3231809b1129"}}',
     sign: () => ({ 'x-square-hmacsha256-signature': 'GF4YkrJgGBDZ9NIYbNXBnMzqb2HoL4RW/S6vkZ9/2N4=' }),
   },
   Stripe: {
+    comparedWith: 'stripe',
     body: { id: 'evt_1', object: 'event', type: 'charge.succeeded' },
     sign(payload, at) {
       const signed = { payload, secret: SECRET, timestamp: Number(seconds(at)) }
@@ -252,6 +260,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   // A vector of Twilio's documentation.
   Twilio: {
+    comparedWith: 'a vector of its documentation',
     secret: '12345',
     own: { url: 'https://mycompany.com/myapp.php' },
     body: 'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty=',
@@ -264,6 +273,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     { encoding: 'base64', prefix: 'sha256=' },
   ),
   WorkOS: {
+    comparedWith: '@workos-inc/node',
     body: { id: 'event_01', event: 'user.created', data: { id: 'user_01' } },
     async sign(payload, at) {
       const sigHeader = `t=${at}, v1=${hmac(`${at}.${payload}`)}`

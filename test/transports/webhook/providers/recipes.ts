@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, hash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { exportJWK, SignJWT } from 'jose'
+import { createHash, hash } from 'node:crypto'
+import { SignJWT } from 'jose'
 import Razorpay from 'razorpay'
+import { serveKeys } from './keys.ts'
 import { hmac, NOW, plain, type Sample, SECRET, seconds } from './sample.ts'
 
 const airtable = Buffer.from('thirty-two bytes that are secret')
-const google = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-/** Serves the keys of an issuer. */
-async function serveKeys() {
-  const key = { ...(await exportJWK(google.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
-  const server = createServer((_, response) => response.end(JSON.stringify({ keys: [key] })))
-  await once(server.listen(0, '127.0.0.1').unref(), 'listening')
-  return `http://127.0.0.1:${Object(server.address()).port}/certs`
-}
+const google = await serveKeys()
 
 const timed = (header: string, body: object): Sample => ({
   body,
@@ -26,6 +18,7 @@ const timed = (header: string, body: object): Sample => ({
 export const RECIPE_SAMPLES: Record<string, Sample> = {
   // The example of @adyen/api-library, src/__tests__/hmacValidator.spec.ts.
   Adyen: {
+    comparedWith: 'an example of its library',
     secret: '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056',
     body: {
       live: 'false',
@@ -53,6 +46,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     }),
   },
   Box: {
+    comparedWith: 'its test vectors, in vectors.test.ts',
     body: { type: 'webhook_event', id: 'b-1', trigger: 'FILE.UPLOADED' },
     sign(text, at) {
       const time = new Date(at)
@@ -89,10 +83,10 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     { encoding: 'base64', hash: 'sha1' },
   ),
   'Google Pub/Sub': {
-    own: { jwks: await serveKeys() },
+    own: { jwks: google.url },
     body: { message: { data: 'aGk=', messageId: '136969346945' }, subscription: 's' },
     async sign(_, at) {
-      const claims = { email: 'push@project.iam.gserviceaccount.com', email_verified: true }
+      const claims = { email: 'NAME@PROJECT.iam.gserviceaccount.com', email_verified: true }
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
         .setIssuer('https://accounts.google.com')
@@ -140,6 +134,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   QuickBooks: plain('intuit-signature', { eventNotifications: [] }, { encoding: 'base64' }),
   Razorpay: {
+    comparedWith: 'razorpay',
     body: { event: 'payment.captured' },
     sign(text) {
       const signature = hmac(text)
@@ -229,7 +224,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
       message: { msg_id: 'z-1' },
     },
     sign: (text) => ({
-      'x-zevent-signature': `mac=${hash('sha256', `360846524940903967${text}${NOW}${SECRET}`)}`,
+      'x-zevent-signature': `mac=${hash('sha256', `APP${text}${NOW}${SECRET}`)}`,
     }),
   },
 }

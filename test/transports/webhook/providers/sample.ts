@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** A delivery of a provider, signed by its own library if that is small, else by its documentation. */
+/** A delivery of a provider, signed by its own library if that is small, else as its documentation says. */
 export type Sample = {
   /** In the form in which the provider shows it. Default: `SECRET`. */
   secret?: string
@@ -12,6 +12,8 @@ export type Sample = {
   query?: string
   /** Time at which the sample was signed, in ms. Default: `NOW`. */
   now?: number
+  /** What of the provider the sample was compared with: its library, a test vector, an example. */
+  comparedWith?: string
   sign(body: string, at: number): Headers | Promise<Headers>
   /** Asserts that the gateway answers the check that the provider sends before its first delivery. */
   handshake?(context: Handshake): Promise<void>

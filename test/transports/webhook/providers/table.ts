@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+/** The page with the tables of providers. */
+export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
+
+/** A row of a table of providers. Its last column is a list of options of the gateway, and of notes. */
+export type ProviderRow = {
+  provider: string
+  /** The anchor of the row, which the index at the top of the page links to. */
+  anchor: string | undefined
+  /** Marked with ✓: compared with a library, a vector or an example of the provider. */
+  isCompared: boolean
+  verify: string
+  hasSecret: boolean
+  options: Record<string, unknown>
+  notes: string[]
+}
+
+/** The rows of the last table in a section. */
+export function rowsBelow(heading: string): ProviderRow[] {
+  return tableBelow(heading).map(([name = '', verify = '', secret = '', cell = '']) => {
+    const [, anchor, rest = name] = /^<a id="([^"]+)"><\/a>(.*)$/.exec(name) ?? []
+    const items = cell.split('; ')
+    const options = items.flatMap((item) => /^`(\w+: .*)`$/.exec(item)?.[1] ?? [])
+    return {
+      provider: rest.replace(' ✓', '').replace(/^\[(.*)\]\(.*\)$/, '$1'),
+      anchor,
+      isCompared: rest.endsWith(' ✓'),
+      verify,
+      hasSecret: secret !== 'none',
+      // Variables have their name as value.
+      options: parse(options.join('\n').replaceAll(/\$\{(\w+)\}/g, '$1')) ?? {},
+      notes: items.filter((item) => !/^`\w+: /.test(item)),
+    }
+  })
+}
+
+/** The cells of each row of the last table in a section. */
+export function tableBelow(heading: string): string[][] {
+  const [, section = ''] = guide.split(`\n## ${heading}\n`)
+  const [own = ''] = section.split('\n## ')
+  return own
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| provider') && !line.startsWith('| ---'))
+    .map((line) =>
+      line
+        .slice(2)
+        .split(' |')
+        .map((cell) => cell.trim()),
+    )
+}
+
+/** A body with a sender that nobody signed; unchanged if it is neither JSON nor a form. */
+export function withStranger(body: string): string {
+  const field = '"user_username":"mallory"'
+  if (/^\[/.test(body)) return body.replace(/\]\s*$/, `,{${field}}]`)
+  if (/^\{/.test(body)) return body.replace(/\}\s*$/, `,${field}}`)
+  const form = new URLSearchParams(body)
+  const [[name, value] = ['', '']] = [...form]
+  if (!/^[\w-]+=/.test(body)) return body
+  if (/^[[{]/.test(value)) form.set(name, withStranger(value))
+  else form.set('user_username', 'mallory')
+  return form.toString()
+}
