@@ -68,7 +68,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json, ...readFlags(flags, options) }
-    const withPositional = { ...named, ...readPositional(command.args, named, skill.args) }
+    const withPositional = { ...named, ...readPositional(command.args, named, skill.args, flags) }
     const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     const isBuiltIn = skill.kind === BUILT_IN
     const args = isBuiltIn ? await withFullIds(name, given, connection) : given

@@ -6,7 +6,7 @@ import { usage } from './command.ts'
 import { listGlobals } from './global-options.ts'
 import { spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
-import { addFlags, flagsOf } from './operation-flags.ts'
+import { addFlags, type Flag, flagsOf } from './operation-flags.ts'
 import { readValue } from './skill-value.ts'
 
 /** The kind of the operations of Trivium. A skill of the project may have the name of one. */
@@ -68,12 +68,13 @@ function positionalNames({ properties, required }: Described['args']): string[] 
 
 /**
  * Assigns positional values to the positional arguments that are not in `named`, in schema order. A list and a text take all
- * remaining values. Throws `usage` for values that are left.
+ * remaining values. Throws `usage` with the flags that are left for further values.
  */
 export function readPositional(
   values: readonly string[],
   named: JsonObject,
   schema: Described['args'],
+  flags: readonly Flag[],
 ): JsonObject {
   const { properties } = schema
   const args: JsonObject = {}
@@ -89,5 +90,20 @@ export function readPositional(
     rest = takesAll ? [] : others
   }
   if (rest.length === 0) return args
-  throw usage(`${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`)
+  throw usage(tooMany(rest[0] ?? '', { ...named, ...args }, flags))
+}
+
+/** Maximum number of flags in an error. */
+const MOST_FLAGS = 6
+
+/** Names the flags that are left, as one of them may be meant. */
+function tooMany(value: string, given: JsonObject, flags: readonly Flag[]): string {
+  const others = flags.filter(
+    ({ option, places }) =>
+      !option.hidden && !option.isBoolean() && places.every(([name = '']) => given[name] === undefined),
+  )
+  const names = others.slice(0, MOST_FLAGS).map(({ option }) => option.long)
+  const more = others.length > MOST_FLAGS ? ', …' : ''
+  const hint = names.length === 0 ? '' : ` Give it with its flag: ${names.join(', ')}${more}.`
+  return `${JSON.stringify(value)} is one argument too many.${hint} --help shows the arguments.`
 }

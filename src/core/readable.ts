@@ -1,11 +1,13 @@
 import { stringify } from 'yaml'
+import { lineTable } from '../lib/line-table.ts'
 import { shorten } from '../lib/short-text.ts'
-import { table } from '../lib/text-table.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
 
 /** Prints the results of skills for people, by the name of the skill. */
 export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) => string>>
 
+/** Fields that other commands take. */
+const NAMING = new Set(['id', 'name', 'key'])
 /** Maximum number of columns that fit on a screen, and maximum characters of a cell. */
 const MAX_COLUMNS = 8
 const MAX_CELL = 60
@@ -55,8 +57,8 @@ function listOf(list: readonly Json[]): string {
     if (value === undefined || value === null) return ''
     return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_CELL)
   }
-  return table(
-    names,
+  return lineTable(
+    names.map((title) => ({ title, ...(!NAMING.has(title) && !TIME_FIELD.test(title) && { least: 12 }) })),
     records.map((record) => names.map((name) => cell(name, record[name]))),
   )
 }

@@ -7,6 +7,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
@@ -224,24 +225,6 @@ function arrivalOf({ message, at }: DeadLetter): number {
 
 function lastOf({ errors, reason }: DeadLetter) {
   return errors.at(-1) ?? { code: 'internal', message: reason }
-}
-
-/** Ids and numbers, which differ between messages. */
-const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
-
-/** An error without ids and numbers. */
-function patternOf(error: string): string {
-  return error.split(VARYING).map(orHash).join('').slice(0, SHOWN)
-}
-
-/** `split` puts the ids and numbers at the odd places. */
-function orHash(part: string, index: number): string {
-  return index % 2 === 1 ? '#' : part
-}
-
-/** The parts of two errors with the same pattern. A number that both have, such as a status, stays. */
-function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
-  return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))
 }
 
 function rowOf(letter: DeadLetter) {

@@ -64,7 +64,8 @@ function tableOf(head: string[], cells: string[][], width: number): string {
   return grid(head, cells, widths)
 }
 
-function grid(head: readonly string[], cells: readonly string[][], widths: (number | null)[]): string {
+/** Cells in columns, with a bold head. `widths`: null is as wide as the content. */
+export function grid(head: readonly string[], cells: readonly string[][], widths: (number | null)[]): string {
   const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const output = new Table({
     head: head.map((title) => paint('bold', title)),
@@ -176,10 +177,10 @@ function columnWidths(
 }
 
 /** Characters between two columns. */
-const GAP = 2
+export const GAP = 2
 
 /** The text of a cell, in one line. */
-function cell(value: unknown): string {
+export function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
   return escapeUnpainted((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
 }

@@ -178,7 +178,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.deepEqual(await json('event-ack', 'jobs', '--queue', 'q', third.id), { count: 1 })
     const tooMany = await site.run(['event-emit', 'jobs', 'and', 'more'])
     assert.equal(tooMany.code, 2)
-    assert.match(tooMany.err, /"and" belongs to no argument/)
+    assert.match(tooMany.err, /"and" is one argument too many. Give it with its flag: --type, --data/)
   })
 
   test('a wait that finds nothing exits with 4, and still prints JSON', async () => {

@@ -78,7 +78,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
       const out = await run(...words)
       assert.match(
         out,
-        /^subscription +state +topic +queued +unread +dead +url +from\ncrm +active +gateway-message +0 +0 +0 +http:/,
+        /^subscription +state +queued +unread +dead +filter +topic +url +from\ncrm +active +0 +0 +0 .* gateway-message +http:/,
       )
       assert.equal(JSON.parse(await run(...words, '--json'))[0].name, 'crm')
     }
@@ -105,9 +105,12 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     const out = await run('schedule', 'list')
     assert.match(
       out,
-      /^schedule-1 +echo +echo +0 9 \* \* 1-5, Europe\/Berlin +\d{4}-\d\d-\d\d \d\d:00 UTC +cli +\{\}$/m,
+      /^schedule-1 +echo +0 9 \* \* 1-5, Europe\/Berlin +\d{4}-\d\d-\d\d \d\d:00 UTC +none known +echo +cli/m,
     )
-    assert.match(out, /^schedule-2 +stock +echo +every 4h +\d{4}-.* UTC +cli +\{"text":"count"\}$/m)
+    assert.match(
+      out,
+      /^schedule-2 +stock +every 4h +\d{4}-.* UTC +none known +echo +cli +\{"text":"count"\}$/m,
+    )
     const listed = JSON.parse(await run('schedule-list', '--json'))
     assert.equal(listed.length, 2)
     await run('schedule', 'delete', 'schedule-1')

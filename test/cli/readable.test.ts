@@ -62,7 +62,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id +status +age +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: `trivium approval decide/,
+      /^id +age +title +status +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: `trivium approval decide/,
     )
     const [{ id }] = await json('approval list')
     const shown = await run(`approval show ${id.slice(0, 6)}`)
@@ -90,7 +90,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       await run('person erase *:cli'),
       /messages +\d+[\s\S]*Nothing was erased; --confirm erases them/,
     )
-    assert.match(await run('conversation list'), /^age +gateway +from +messages/)
+    assert.match(await run('conversation list'), /^age +gateway +from +state +messages/)
     assert.match(await run('subscription pause crm'), /^The subscription crm is paused/)
     assert.match(await run('reload'), /^Reloaded\.\n/)
   })

@@ -16,6 +16,11 @@ test('the list of approvals shows who decided when, and the reason', () => {
   const denied = { ...request, id: 'a2', status: 'denied', ...decision, reason: 'outside the 60 days' }
   const list = printers['approval-list']?.([request, denied], {}) ?? ''
   assert.match(list, /status +reason/)
-  assert.match(list, /a2 +denied, by Ingrid Aune 60 min ago +outside the 60 days/)
+  assert.match(list, /a2 +\S+ \w+ +Refund 5 +denied, by Ingrid Aune 60 min ago +outside the 60 days/)
   assert.doesNotMatch(printers['approval-list']?.([request], {}) ?? '', /reason/)
+})
+
+test('the list of approvals begins with those that wait for a decision', () => {
+  const denied = { ...request, id: 'a2', status: 'denied', ...decision }
+  assert.match(printers['approval-list']?.([denied, request], {}) ?? '', /^id.*\na1 .*\na2 /)
 })

@@ -6,6 +6,7 @@ import {
   humanLetterGroups,
   humanLetters,
 } from '../../engine/print/dead-letters.ts'
+import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { counted } from '../../lib/counted.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, usage } from '../command.ts'
@@ -21,17 +22,17 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .description(
       'messages and sends that failed permanently, kept with every error until you retry or drop them',
     )
-  const list = command.command('list', { isDefault: true }).description('newest first')
-  let total: number | undefined
+  const list = command.command('list', { isDefault: true }).description('by cause; in a pipe newest first')
+  const { isTerminal, json } = context.terminal()
+  let causes: Json = []
   runsOperation(list, context, {
     operation: 'dead-letter-list',
     args: deadLetters.list,
-    human: (letters) => withTotal(letters, total),
+    human: (letters, args) => withTotal(letters, causes, isTerminal, args),
     async run(daemon, args) {
-      const letters = await daemon.invoke('dead-letter-list', args)
-      const isCut = objectsIn(letters).length >= Number(args.limit) && args.before === undefined
-      if (isCut && !context.terminal().json) total = await countLetters(daemon, args)
-      return letters
+      const { before: _, limit: __, ...filter } = args
+      if (!json) causes = await daemon.invoke('dead-letter-groups', filter)
+      return daemon.invoke('dead-letter-list', args)
     },
   })
   showDefault(command, list)
@@ -96,17 +97,13 @@ async function actOnAll(
   }
 }
 
-/** The number of dead letters that match a filter. */
-async function countLetters(daemon: Connection, { limit: _, ...filter }: JsonObject): Promise<number> {
-  const groups = objectsIn(await daemon.invoke('dead-letter-groups', filter))
-  return groups.reduce((sum, { count }) => sum + Number(count), 0)
-}
-
-/** The list, and how many it leaves out. */
-function withTotal(letters: Json, total: number | undefined): string {
+/** The list, at a terminal by cause, and how many it leaves out. */
+function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): string {
   const shown = objectsIn(letters).length
-  const list = humanLetters(letters)
-  if (total === undefined || total <= shown) return list
-  const more = `${shown} of ${total} dead letters: \`trivium dead-letter list --limit 1000\` shows more, `
-  return `${list}\n${paragraph('', `${more}\`trivium dead-letter groups\` their causes.`)}`
+  const total = objectsIn(causes).reduce((sum, { count }) => sum + Number(count), 0)
+  const byCause = isTerminal ? lettersByCause(letters, causes) : ''
+  const list = byCause === '' ? humanLetters(letters) : byCause
+  if (shown < Number(args.limit) || total <= shown) return list
+  const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --limit 1000\` shows more, `
+  return `${list}\n\n${paragraph('', `${more}\`trivium dead-letter groups\` only their causes.`)}`
 }

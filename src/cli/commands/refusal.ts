@@ -15,10 +15,12 @@ export const addRefusal: AddCommand = (program, context) => {
     .description(
       'recent refusals of gateways, by cause and newest first, from the memory of the running daemon',
     )
+    .option('--each', 'each kept refusal with its id, for `refusal try --id`')
   runsOperation(command, context, {
     operation: 'refused',
     args: refusals.refused,
-    human: (result) => humanRefused(result, context.terminal().isTerminal),
+    human: (result) =>
+      humanRefused(result, { isEach: command.opts().each === true, isScreen: context.terminal().isTerminal }),
     open: connect,
   })
   showDefault(refusal, command)

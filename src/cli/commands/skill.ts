@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
+import { lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
@@ -119,7 +120,7 @@ function named(title: string, skills: readonly JsonObject[]): string {
   const rows = skills.map(({ name, description = '', replaces }) => {
     return [name, shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)]
   })
-  return table([title, 'what it does'], rows)
+  return lineTable([{ title }, { title: 'what it does', least: 24 }], rows)
 }
 
 /** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { pushState } from '../../engine/print/push-state.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
 import { budgetLine } from '../../lib/budget-lines.ts'
 import { counted } from '../../lib/counted.ts'
@@ -49,8 +50,8 @@ function humanStatus(status: Json, isScreen: boolean): string {
     return [road.road, messages, age(oldestAt), dead, roadNote(road, retries, isNarrow)]
   })
   const subscriptions = all('subscriptions')
-    .filter(({ ok, state }) => !ok || state !== 'active')
-    .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
+    .filter(({ ok, state, errors }) => !ok || state !== 'active' || errors !== undefined)
+    .map((push) => `${push.name} ${pushState(push)}`)
   const queues = all('queues').filter(({ ok }) => !ok)
   const failingServers = all('mcp')
     .filter(({ ok }) => !ok)

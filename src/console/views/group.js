@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { matchInWords } from '../../lib/match-words.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
@@ -14,7 +15,6 @@ import {
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import { matchInWords } from '../lib/match-words.js'
 import {
   Age,
   act,

@@ -1,11 +1,13 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { listTable, table } from '../../lib/text-table.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
+import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
 
 export const printers: Printers = {
   'dead-letter-list': humanLetters,
@@ -19,29 +21,48 @@ export const printers: Printers = {
 /** Maximum characters of an error in a list. */
 const LONGEST_ERROR = 120
 
-/** `dead-letter-list`. */
+const [ID, AGE, ...ABOUT] = LETTER_COLUMNS
+const COLUMNS: readonly Column[] = [
+  ...[ID, AGE].flatMap((column) => column ?? []),
+  { title: 'queue', leftOut: 2 },
+  { title: 'route' },
+  { title: 'why', least: 16 },
+  ...ABOUT,
+]
+
+/** `dead-letter-list`, newest first, each with its error. */
 export function humanLetters(result: Json): string {
   const rows = objectsIn(result).map((one) => {
-    const { id, at, queue, group } = one
-    return [shortId(id), age(at), queue, group, `${shorten(whyOf(one), LONGEST_ERROR)}${retryIn(one)}`]
+    const [id, at, ...about] = letterCells(one)
+    const why = `${shorten(whyOf(one), LONGEST_ERROR)}${retryIn(one)}`
+    return [id, at, one.queue, one.group, why, ...about]
   })
-  if (rows.length === 0) return 'No dead letters.'
-  return listTable(['id', 'age', 'queue', 'route', 'why'], rows)
+  return rows.length === 0 ? 'No dead letters.' : lineTable(COLUMNS, rows)
 }
+
+const GROUP_COLUMNS: readonly Column[] = [
+  { title: 'count' },
+  { title: 'queue', leftOut: 2 },
+  { title: 'route' },
+  { title: 'code', leftOut: 1 },
+  { title: 'first' },
+  { title: 'last' },
+  { title: 'why', least: 30 },
+]
 
 /** `dead-letter-groups`. */
 export function humanLetterGroups(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { count, queue, group, code, first, last, common } = one
-    return [count, queue, group, code, age(first), age(last), `${shorten(String(common), 80)}${retryIn(one)}`]
+    const why = `${shorten(shortError(String(common)), LONGEST_ERROR)}${retryIn(one)}`
+    return [count, queue, group, code, age(first), age(last), why]
   })
-  if (rows.length === 0) return 'No dead letters.'
-  return table(['count', 'queue', 'route', 'code', 'first', 'last', 'why'], rows)
+  return rows.length === 0 ? 'No dead letters.' : lineTable(GROUP_COLUMNS, rows)
 }
 
 /** The last error, without the skill, as the route is beside it; and why it is dead, unless its attempts are used up. */
 function whyOf(one: JsonObject): string {
-  const error = lastError(one).replace(/^Skill \S+ failed: /, '')
+  const error = shortError(lastError(one))
   return one.reason === 'attempts' ? error : `${one.reason}: ${error}`
 }
 
@@ -83,10 +104,6 @@ export function humanLetter(result: Json): string {
     paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
     paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
   ].join('\n')
-}
-
-function lastError({ errors }: JsonObject): string {
-  return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
 }
 
 /** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */

@@ -1,10 +1,12 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { listTable, tableOr } from '../../lib/text-table.ts'
+import { tableOr } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
+import { pushState } from './push-state.ts'
 
 export const printers: Printers = {
   'event-list': humanEvents,
@@ -16,6 +18,11 @@ export const printers: Printers = {
 /** Maximum characters of the data in a list. */
 const LONGEST_DATA = 100
 
+const EVENT_COLUMNS: readonly Column[] = [
+  ...['id', 'age', 'type', 'source'].map((title) => ({ title })),
+  { title: 'data', least: 16 },
+]
+
 /** `event-list`. */
 function humanEvents(found: Json): string {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
@@ -24,7 +31,7 @@ function humanEvents(found: Json): string {
   ])
   const next = pathGet(found, 'next')
   if (rows.length === 0) return 'No events are retained.'
-  const list = listTable(['id', 'age', 'type', 'source', 'data'], rows)
+  const list = lineTable(EVENT_COLUMNS, rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
@@ -68,15 +75,4 @@ function lastReader({ by, at }: JsonObject): string {
 
 function groupState(state: string): string {
   return state === 'stalled' ? paint('yellow', state) : state
-}
-
-/** `failing for 12 min`, `paused by ada`, `fails 20 of 50`, `retrying for 3 s`: a push that is active, but whose last attempts failed, is retrying. */
-function pushState({ state, detail, failingSince, errors }: JsonObject): string {
-  const since = failingSince === undefined ? '' : ` for ${age(failingSince)}`
-  if (state === 'failing') return paint('red', `failing${since}`)
-  const failed = pathGet(errors, 'failed')
-  if (state === 'active' && failed !== undefined)
-    return paint('yellow', `fails ${failed} of ${pathGet(errors, 'of')}`)
-  if (state === 'active') return failingSince === undefined ? 'active' : paint('yellow', `retrying${since}`)
-  return paint('yellow', [state, detail].filter(Boolean).join(' '))
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { lineTable } from '../../lib/line-table.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { tableOr } from '../../lib/text-table.ts'
@@ -19,13 +20,18 @@ export const printers: Printers = {
   'refused-try': humanTriedSecret,
 }
 
-/** `gateway-list`. */
+/** `gateway-list`: the failing ones first, then those that refuse deliveries, are paused or have a warning. */
 function humanGateways(gateways: readonly JsonObject[]): string {
-  return tableOr('No gateway runs.', ['gateway', 'transport', 'state'], gateways, (gateway) => [
-    gateway.name,
-    gateway.transport,
-    stateOfGateway(gateway),
-  ])
+  if (gateways.length === 0) return 'No gateway runs.'
+  const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
+  const rows = inOrder.map((gateway) => [gateway.name, gateway.transport, stateOfGateway(gateway)])
+  return lineTable([{ title: 'gateway' }, { title: 'transport' }, { title: 'state', least: 24 }], rows)
+}
+
+function severityOf({ ok, refuses, paused, warning }: JsonObject): number {
+  if (ok === false) return 3
+  if (refuses !== undefined) return 2
+  return paused || warning !== undefined ? 1 : 0
 }
 
 /** `gateway-traffic`. */

@@ -1,14 +1,23 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { shorten } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'job-list': humanJobs,
   'job-show': humanJob,
 }
+
+const COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'state', least: 16 },
+  { title: 'progress', least: 10 },
+  { title: 'started', leftOut: 2 },
+  { title: 'by', least: 12, leftOut: 1 },
+  { title: 'what', least: 16 },
+]
 
 /** `job-list`. */
 function humanJobs(result: Json): string {
@@ -21,7 +30,7 @@ function humanJobs(result: Json): string {
     shorten(Object.values(Object(job.target)).join(' '), 60),
   ])
   if (rows.length === 0) return 'There are no long jobs.'
-  return table(['id', 'state', 'progress', 'started', 'by', 'what'], rows)
+  return lineTable(COLUMNS, rows)
 }
 
 /** `job-show`. */

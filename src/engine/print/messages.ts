@@ -1,9 +1,12 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { listTable, table } from '../../lib/text-table.ts'
+import { table } from '../../lib/text-table.ts'
 import { humanMessage } from './message.ts'
+import { senderText } from './sender.ts'
 
 export const printers: Printers = {
   'message-list': humanMessages,
@@ -21,16 +24,24 @@ export const printers: Printers = {
 /** Maximum characters of a text in a list. */
 const LONGEST_TEXT = 100
 
+const MESSAGE_COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'age' },
+  { title: 'gateway', least: 8, leftOut: 1 },
+  { title: 'from', least: 16 },
+  { title: 'outcome', least: 8, leftOut: 2 },
+  { title: 'text', least: 16 },
+]
+
 /** `message list` and `message search`; only the latter has outcomes. */
 export function humanMessages(found: Json): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
     const content = shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT)
-    return [shortId(id), age(at ?? receivedAt), gateway, nameOf(from), outcome, content]
+    return [shortId(id), age(at ?? receivedAt), gateway, senderText(from), outcome, content]
   })
   const next = pathGet(found, 'next')
-  const list =
-    rows.length === 0 ? 'No messages.' : listTable(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
+  const list = rows.length === 0 ? 'No messages.' : lineTable(MESSAGE_COLUMNS, rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
@@ -40,25 +51,48 @@ function humanAttempts(found: Json): string {
     const took = since === undefined ? `${ms} ms` : `for ${age(since)}`
     return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
   })
-  return rows.length === 0
-    ? 'No attempts.'
-    : listTable(['id', 'route', 'attempt', 'state', 'took', 'why'], rows)
+  return rows.length === 0 ? 'No attempts.' : lineTable(ATTEMPT_COLUMNS, rows)
 }
 
-/** `conversation-list`. */
-function humanConversations(found: Json): string {
-  const rows = objectsIn(pathGet(found, 'conversations')).map(
+const ATTEMPT_COLUMNS: readonly Column[] = [
+  ...['id', 'route', 'attempt', 'state', 'took'].map((title) => ({ title })),
+  { title: 'why', least: 16 },
+]
+
+const CONVERSATION_COLUMNS: readonly Column[] = [
+  { title: 'age' },
+  { title: 'gateway', least: 8 },
+  { title: 'from', least: 14 },
+  { title: 'state' },
+  { title: 'messages', leftOut: 1 },
+  { title: 'newest', least: 14 },
+  { title: 'conversation', least: 12, keepsEnd: true },
+]
+
+/** A page does not have the older ones in which somebody waits. */
+const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --unanswered`'
+
+/** `conversation-list`: those in which somebody waits first, the longest first. */
+function humanConversations(found: Json, { unanswered }: JsonObject): string {
+  const conversations = objectsIn(pathGet(found, 'conversations'))
+  const next = pathGet(found, 'next')
+  const older = next === undefined ? [] : [`Older ones: --before ${next}`]
+  if (conversations.length === 0) return ['No conversations.', ...older].join('\n')
+  const waiting = conversations
+    .filter(({ waitingSince }) => waitingSince !== undefined)
+    .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
+  const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
+  const rows = [...waiting, ...others].map(
     ({ at, gateway, from, conversation, messages, outcome, waitingSince, subject, summary, text }) => [
-      ...[age(at), gateway, nameOf(from), messages],
-      waitingSince === undefined ? outcome : `waits ${age(waitingSince)}`,
+      ...[age(at), gateway, senderText(from)],
+      waitingSince === undefined ? outcome : paint('yellow', `waits for ${age(waitingSince)}`),
+      messages,
       shorten(String(subject ?? summary ?? text ?? ''), 50),
       conversation,
     ],
   )
-  const next = pathGet(found, 'next')
-  if (rows.length === 0) return 'No conversations.'
-  const list = table(['age', 'gateway', 'from', 'messages', 'outcome', 'newest', 'conversation'], rows)
-  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+  const hint = unanswered || next === undefined ? [] : [WHO_WAITS]
+  return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint].join('\n')
 }
 
 /** `conversation-show`: the messages and replies, oldest first. */
@@ -66,7 +100,7 @@ function humanConversation(found: Json): string {
   const lines = objectsIn(pathGet(found, 'entries')).map(
     ({ role, at, from, id, outcome, skill, subject, text }) => {
       const isInbound = role === 'sender'
-      const author = isInbound ? nameOf(from) : (skill ?? 'reply')
+      const author = isInbound ? senderText(from) : (skill ?? 'reply')
       const head = `${timeOf(at)}  ${isInbound ? '←' : '→'} ${author}${isInbound ? `  ${outcome}  ${id}` : ''}`
       const content = [subject && `${subject}:`, text].filter(Boolean).join(' ').replaceAll('\n', '\n    ')
       return `${head}\n    ${content}`
@@ -91,10 +125,6 @@ function humanHistogram(found: Json): string {
     '█'.repeat(Math.ceil((Number(count) / highest) * BAR_LENGTH)),
   ])
   return `${table(['from', 'messages', ''], rows)}\n${total} in all`
-}
-
-function nameOf(from: unknown): unknown {
-  return pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
 }
 
 /** `message-resend`. */

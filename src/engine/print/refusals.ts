@@ -1,38 +1,52 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
-import { listTable } from '../../lib/text-table.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
 
 /** Number of refusals that fit on a screen below their causes. */
 const MAX_SHOWN = 10
 
-/** `refused`: the causes, then the refusals. `isScreen`: as many as fit below the causes. */
-export function humanRefused(result: Json, isScreen: boolean): string {
-  const maxRows = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
+/** How refusals are shown. `isEach`: each one, and not those of a sender with the same reason as one. `isScreen`: as many as fit. */
+type Shown = { isEach: boolean; isScreen: boolean }
+
+/** `refused`: the causes, then the refusals. */
+export function humanRefused(result: Json, { isEach, isScreen }: Shown): string {
+  const maxRows = isScreen && !isEach ? MAX_SHOWN : Number.POSITIVE_INFINITY
   const daemon = `in the memory of ${pathGet(result, 'daemon')}`
   const all = objectsIn(pathGet(result, 'refusals'))
   const groups = objectsIn(pathGet(result, 'groups'))
   if (all.length === 0) return `Nothing was refused, ${daemon}.`
-  const shown: JsonObject[] = Number.isFinite(maxRows)
-    ? alikeIn(all)
-    : all.map((one) => ({ ...one, count: 1 }))
-  const rows = shown.slice(0, maxRows).map(({ count, at, gateway, from, reason, why, body }) => {
-    return [
-      count,
+  const shown: JsonObject[] = isEach ? [...all] : alikeIn(all)
+  const rows = shown
+    .slice(0, maxRows)
+    .map(({ id, count, at, gateway, from, reason, why, body }) => [
+      isEach ? shortId(id) : count,
       age(at),
-      gateway,
-      from,
-      shorten(String(body ?? ''), 40),
+      ...[gateway, from],
+      shorten(String(body ?? ''), LONGEST_BODY),
       shorten(String(why ?? reason), 100),
-    ]
-  })
+    ])
   const more =
     shown.length > rows.length
       ? `${paragraph('', `… and ${shown.length - rows.length} more: \`trivium refusal list | cat\``)}\n`
       : ''
-  const list = listTable([isScreen ? 'kept' : 'count', 'newest', 'gateway', 'from', 'body', 'why'], rows)
-  const kept = paragraph('', `(${keptText(all, groups)}${daemon})`)
+  const [first, second] = isEach ? ['id', 'age'] : ['kept', 'newest']
+  const list = lineTable([{ title: first }, { title: second }, ...columnsOf(isEach)], rows)
+  const each = isEach ? '' : '`trivium refusal list --each` shows each; '
+  const kept = paragraph('', `(${each}${keptText(all, groups)}${daemon})`)
   return [...groups.map(causeText), `${list}\n${more}${kept}`].join('\n\n')
+}
+
+const LONGEST_BODY = 120
+
+/** The reason is the same in most rows, and the body differs. */
+function columnsOf(isEach: boolean): Column[] {
+  return [
+    { title: 'gateway', least: 8 },
+    { title: 'from', least: 12 },
+    { title: 'body', least: 20, ...(!isEach && { leftOut: 1 }) },
+    { title: 'why', least: 20, ...(isEach && { leftOut: 1 }) },
+  ]
 }
 
 /** Says of which refusals of the last hour the details are not kept: a gateway keeps only its newest. */

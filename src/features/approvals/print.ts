@@ -1,36 +1,50 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers } from '../../core/readable.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'approval-list': humanApprovals,
   'approval-decide': humanDecision,
 }
 
-/** `approval-list`. */
+const COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'age' },
+  { title: 'title', least: 30 },
+  { title: 'status', least: 20 },
+  { title: 'reason', least: 20, leftOut: 1 },
+  { title: 'by', least: 16, leftOut: 2 },
+  { title: 'skill', leftOut: 3 },
+  { title: 'arguments', least: 30, leftOut: 4 },
+]
+
+function isDecided({ status }: JsonObject): boolean {
+  return status !== 'pending'
+}
+
+/** `approval-list`: the pending ones first. */
 function humanApprovals(result: Json, { id }: JsonObject): string {
   const approvals = objectsIn(result)
   const [one] = approvals
   if (id !== undefined) return one ? humanApproval(one) : `There is no approval ${id}.`
   if (!one) return 'No approvals.'
-  const hasReasons = approvals.some(({ reason }) => reason !== undefined)
-  const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title, reason, ...rest }) => [
+  const open = approvals.find(({ status }) => status === 'pending')
+  const inOrder = approvals.toSorted((a, b) => Number(isDecided(a)) - Number(isDecided(b)))
+  const rows = inOrder.map(({ id, status, requestedAt, by, skill, args, title, reason, ...rest }) => [
     id,
-    [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
-    ...(hasReasons ? [shorten(String(reason ?? ''), 60)] : []),
     age(requestedAt),
+    shorten(String(title), 80),
+    [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
+    shorten(String(reason ?? ''), 60),
     shownAuthor(by),
     skill,
-    shorten(String(title), 50),
     shorten(JSON.stringify(args ?? {}), 60),
   ])
-  const reasons = hasReasons ? ['reason'] : []
-  const list = table(['id', 'status', ...reasons, 'age', 'by', 'skill', 'title', 'arguments'], rows)
-  const open = approvals.find(({ status }) => status === 'pending')
+  const list = lineTable(COLUMNS, rows)
   return open ? `${list}\n${decideHint(open)}` : list
 }
 

@@ -1,14 +1,24 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, secondOf } from '../../core/readable.ts'
 import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'audit-list': humanAudit,
 }
+
+const COLUMNS: readonly Column[] = [
+  { title: 'time (UTC)' },
+  { title: 'who', least: 12 },
+  { title: 'via', leftOut: 1 },
+  { title: 'action', least: 12 },
+  { title: 'outcome', least: 7 },
+  { title: 'what', least: 16 },
+]
 
 /** The result of `audit-list` as a table; one entry by its `id` whole. */
 export function humanAudit(answer: Json, args: JsonObject): string {
@@ -17,21 +27,17 @@ export function humanAudit(answer: Json, args: JsonObject): string {
   if (args.id !== undefined) return one ? humanEntry(one) : 'There is no entry with this id.'
   const next = pathGet(answer, 'next')
   const titles = Object(pathGet(answer, 'titles'))
-  const isNarrow = (process.stdout.columns || Number.POSITIVE_INFINITY) < NARROW
   const rows = entries.map((entry) => [
     new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
-    entry.by,
-    ...(isNarrow ? [] : [entry.via]),
+    process.stdout.isTTY ? shownAuthor(entry.by) : entry.by,
+    entry.via,
     entry.action,
     outcomeOf(entry),
     aboutOf(entry, titles),
   ])
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (rows.length === 0) return ['No entries.', ...more].join('\n')
-  return [
-    table(['time (UTC)', 'who', ...(isNarrow ? [] : ['via']), 'action', 'outcome', 'what'], rows),
-    ...more,
-  ].join('\n')
+  return [lineTable(COLUMNS, rows), ...more].join('\n')
 }
 
 /** `ok`, or what went wrong: the code, and whether the call was denied. */
@@ -58,8 +64,6 @@ function humanEntry({ status, target, result, changes, ...entry }: JsonObject): 
   return fields({ what, ...entry, ...defined({ target, result, changes }) })
 }
 
-/** Terminals with fewer columns have no room for the interface. */
-const NARROW = 100
 /** Maximum characters of an error, and of a value that is not a text. */
 const LONGEST_TARGET = 100
 const TIMES = new Set(['since', 'until', 'at'])

@@ -3,9 +3,10 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { tableOr } from '../../lib/text-table.ts'
+import { age } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Those are only counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
@@ -23,39 +24,54 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
   }
 }
 
+const ROUTE_COLUMNS: readonly Column[] = [
+  { title: 'route' },
+  { title: 'answers' },
+  { title: 'state', least: 16 },
+]
+
 /** `route-list`. */
 function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonObject) => boolean): string {
   const own = routes.filter((route) => !isOfAssistant(route))
   const others = routes.length - own.length
-  const rows = tableOr('There are no routes.', ['route', 'answers', 'state'], own, (route) => [
+  const rows = own.map((route) => [
     route.name,
     `${route.target} ${route.to}`,
     route.paused === undefined
       ? ''
       : paint('yellow', `paused by ${shownAuthor(Object(route.paused).by)}${reasonIn(Object(route.paused))}`),
   ])
-  return others === 0 ? rows : `${rows}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+  const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
+  return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
 }
+
+const PAUSE_COLUMNS: readonly Column[] = [
+  ...['what', 'name', 'for', 'until', 'waiting'].map((title) => ({ title })),
+  { title: 'reason', least: 12, leftOut: 1 },
+  { title: 'by', least: 8, leftOut: 2 },
+]
 
 /** `pause-list`. */
 function humanPauses(pauses: readonly JsonObject[]): string {
-  const list = tableOr(
-    'Nothing is paused.',
-    ['what', 'name', 'since', 'until', 'by', 'reason', 'waiting'],
-    pauses,
-    (pause) => [
-      pause.kind,
-      nameOf(pause),
-      timeOf(pause.since),
-      pause.until === undefined ? 'it is resumed' : timeOf(pause.until),
-      pause.by === undefined ? '' : shownAuthor(pause.by),
-      pause.reason ?? '',
-      pause.waiting ?? '',
-    ],
-  )
+  const rows = pauses.map((pause) => [
+    pause.kind,
+    nameOf(pause),
+    age(pause.since),
+    pause.until === undefined ? 'it is resumed' : shortTime(pause.until),
+    pause.waiting ?? '',
+    pause.reason ?? '',
+    pause.by === undefined ? '' : shownAuthor(pause.by),
+  ])
   const [first] = pauses
-  if (!first) return list
+  if (!first) return 'Nothing is paused.'
+  const list = lineTable(PAUSE_COLUMNS, rows)
   return `${list}\n${paragraph('', `To end the first one: ${commandText(`${first.kind} resume`, first.name)}`)}`
+}
+
+/** `11:56 UTC`, with the date unless it is today. */
+function shortTime(at: unknown): string {
+  const [day, time] = [timeOf(at).slice(0, 10), timeOf(at).slice(11)]
+  return timeOf(Date.now()).startsWith(day) ? time : timeOf(at)
 }
 
 /** The name that `resume` takes, and what tells it from others. */

@@ -1,9 +1,12 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { fields, type Printers, timeOf } from '../../core/readable.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
+import { pushState } from '../../engine/print/push-state.ts'
 import { counted } from '../../lib/counted.ts'
-import { paint, stateText } from '../../lib/paint.ts'
-import { table, tableOr } from '../../lib/text-table.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { matchInWords } from '../../lib/match-words.ts'
+import { paint } from '../../lib/paint.ts'
+import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'subscription-list': (result) => humanSubscriptions(objectsIn(result)),
@@ -16,23 +19,37 @@ export const printers: Printers = {
   'subscription-resume': humanPause('is resumed; waiting events are tried at once'),
 }
 
-/** `subscription-list`. */
+const COLUMNS: readonly Column[] = [
+  { title: 'subscription' },
+  { title: 'state', least: 16 },
+  { title: 'queued' },
+  { title: 'unread' },
+  { title: 'dead' },
+  { title: 'filter', least: 24 },
+  { title: 'topic', least: 15, leftOut: 2 },
+  { title: 'url', least: 24, leftOut: 1 },
+  { title: 'from', leftOut: 3 },
+]
+
+/** `subscription-list`: the failing ones first, then those whose attempts fail in part. */
 function humanSubscriptions(subscriptions: readonly JsonObject[]): string {
-  return tableOr(
-    'There are no push subscriptions. `trivium subscription create` makes one.',
-    ['subscription', 'state', 'topic', 'queued', 'unread', 'dead', 'url', 'from'],
-    subscriptions,
-    ({ name, ok, state, detail, topic, queued, unread, dead, url, source }) => [
-      name,
-      stateText(ok, String(state), detail),
-      topic,
-      queued,
-      unread,
-      dead,
-      url,
-      source,
-    ],
-  )
+  if (subscriptions.length === 0)
+    return 'There are no push subscriptions. `trivium subscription create` makes one.'
+  const inOrder = subscriptions.toSorted((a, b) => severityOf(b) - severityOf(a))
+  const rows = inOrder.map((each) => [
+    each.name,
+    pushState(each),
+    ...[each.queued, each.unread, each.dead],
+    each.match === undefined ? 'none: all events' : matchInWords(Object(each.match)),
+    ...[each.topic, each.url, each.source],
+  ])
+  return lineTable(COLUMNS, rows)
+}
+
+function severityOf({ ok, state, errors }: JsonObject): number {
+  if (!ok) return 3
+  if (errors !== undefined) return 2
+  return state === 'active' ? 0 : 1
 }
 
 /** `subscription-show`: the state of a subscription, then its last attempts, newest first. */

@@ -1,10 +1,11 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
+import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { shorten } from '../../lib/short-text.ts'
-import { tableOr } from '../../lib/text-table.ts'
+import { age, shorten } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
@@ -15,22 +16,54 @@ export const printers: Printers = {
   'schedule-delete': humanDeletion,
 }
 
-/** `schedule-list`. */
+const COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'name', least: 12, leftOut: 2 },
+  { title: 'when', least: 14 },
+  { title: 'next' },
+  { title: 'last run', least: 16 },
+  { title: 'skill', leftOut: 1 },
+  { title: 'from', leftOut: 3 },
+  { title: 'arguments', least: 16, leftOut: 4 },
+]
+
+/** `schedule-list`: those whose last run failed first. */
 function humanSchedules(schedules: readonly JsonObject[]): string {
-  return tableOr(
-    'There are no schedules.',
-    ['id', 'name', 'skill', 'when', 'next', 'from', 'arguments'],
-    schedules,
-    (schedule) => [
-      schedule.id,
-      schedule.name,
-      schedule.skill,
-      whenOf(schedule),
-      nextOf(schedule),
-      schedule.source ?? schedule.channel,
-      shorten(JSON.stringify(schedule.args ?? {}), 60),
-    ],
-  )
+  if (schedules.length === 0) return 'There are no schedules.'
+  const inOrder = schedules.toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
+  const rows = inOrder.map((schedule) => [
+    schedule.id,
+    schedule.name === schedule.id ? '' : schedule.name,
+    whenOf(schedule),
+    nextOf(schedule),
+    lastRunOf(schedule),
+    schedule.skill,
+    schedule.source ?? schedule.channel,
+    isEmpty(schedule.args) ? '' : shorten(JSON.stringify(schedule.args), 60),
+  ])
+  return lineTable(COLUMNS, rows)
+}
+
+function isEmpty(args: unknown): boolean {
+  return Object.keys(Object(args)).length === 0
+}
+
+/** A start this late (ms) is worth a word. */
+const LATE = 30_000
+
+function hasFailed({ lastRun }: JsonObject): boolean {
+  return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
+}
+
+/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. `none known`: runs of earlier versions are not recorded. */
+function lastRunOf(schedule: JsonObject): string {
+  if (!isJsonObject(schedule.lastRun)) return 'none known'
+  const { planned, startedAt, endedAt, outcome } = schedule.lastRun
+  const when = endedAt === undefined ? `for ${age(startedAt)}` : `${age(endedAt)} ago`
+  const text = `${outcome} ${when}`
+  const delay = Number(startedAt) - Number(planned)
+  const late = delay < LATE ? '' : `, began ${ageText(delay)} late`
+  return `${hasFailed(schedule) ? paint('red', text) : text}${late}`
 }
 
 /** `schedule-create`. */

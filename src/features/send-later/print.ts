@@ -1,7 +1,7 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
+import { lineTable } from '../../lib/line-table.ts'
 import { shorten } from '../../lib/short-text.ts'
-import { tableOr } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'send-list': (result) => humanSends(objectsIn(result)),
@@ -9,11 +9,17 @@ export const printers: Printers = {
 
 /** `send-list`. */
 function humanSends(sends: readonly JsonObject[]): string {
-  return tableOr('No planned sends are waiting.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
-    timeOf(send.at),
-    send.gateway,
-    send.to ?? send.conversation,
-    shorten(String(send.text ?? ''), 50),
-    send.id,
+  if (sends.length === 0) return 'No planned sends are waiting.'
+  const columns = [
+    { title: 'at' },
+    { title: 'gateway' },
+    { title: 'to', least: 12 },
+    { title: 'text', least: 12 },
+    { title: 'key' },
+  ]
+  const rows = sends.map((send) => [
+    ...[timeOf(send.at), send.gateway, send.to ?? send.conversation],
+    ...[shorten(String(send.text ?? ''), 50), send.id],
   ])
+  return lineTable(columns, rows)
 }

@@ -1,0 +1,89 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { patternOf } from '../../lib/error-pattern.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { senderText } from './sender.ts'
+
+/** Columns that tell the dead letters of one cause apart. */
+export const LETTER_COLUMNS: readonly Column[] = [
+  { title: 'id' },
+  { title: 'age' },
+  { title: 'conversation', least: 12, keepsEnd: true, leftOut: 1 },
+  { title: 'who', least: 16 },
+  { title: 'text', least: 16 },
+]
+
+const LONGEST_TEXT = 100
+const INDENT = '  '
+
+/** The cells of `LETTER_COLUMNS`. */
+export function letterCells(letter: JsonObject): unknown[] {
+  return [
+    shortId(letter.id),
+    age(letter.at),
+    conversationOf(letter),
+    whoOf(letter),
+    shorten(textOf(letter), LONGEST_TEXT),
+  ]
+}
+
+/** The last error of a dead letter. */
+export function lastError({ errors }: JsonObject): string {
+  return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
+}
+
+/** An error without the skill or gateway, as it is named beside it. */
+export function shortError(error: string): string {
+  return error.replace(/^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /, '')
+}
+
+/** Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the result of `dead-letter-groups`. */
+export function lettersByCause(letters: Json, causes: Json): string {
+  const keyOf = (queue: unknown, group: unknown, pattern: unknown) => JSON.stringify([queue, group, pattern])
+  const byCause = Map.groupBy(objectsIn(letters), (letter) =>
+    keyOf(letter.queue, letter.group, patternOf(lastError(letter))),
+  )
+  const parts = objectsIn(causes).flatMap((cause) => {
+    const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
+    return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
+  })
+  return parts.join('\n\n')
+}
+
+/** `31 × SKU NL-TENT-…P is not in the catalogue`, where, and since when. */
+function causeHead({ count, common, queue, group, code, first, last }: JsonObject, shown: number): string {
+  const place = queue === 'dispatch' ? `route ${group}` : `${queue} ${group}`
+  const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
+  const part = shown < Number(count) ? `; ${shown} of them:` : ':'
+  const title = `${paint('bold', `${count} ×`)} ${shortError(String(common))}`
+  return `${paragraph('', title)}\n${paragraph(INDENT, `${place}, ${code}, ${times}${part}`)}`
+}
+
+function rowsOf(letters: readonly JsonObject[]): string {
+  const width = (process.stdout.columns || Number.POSITIVE_INFINITY) - INDENT.length
+  return lineTable(LETTER_COLUMNS, letters.map(letterCells), width).replaceAll(/^/gm, INDENT)
+}
+
+/**
+ * The conversation, at a terminal without the name of its gateway. Empty for that of a single delivery, whose id the row has already.
+ */
+function conversationOf({ message, data }: JsonObject): string {
+  const conversation = String(pathGet(message, 'conversation') ?? pathGet(data, 'conversation') ?? '')
+  if (conversation === pathGet(message, 'id')) return ''
+  const prefix = `${pathGet(message, 'gateway')}:`
+  const isShort = process.stdout.isTTY && conversation.startsWith(prefix)
+  return isShort ? conversation.slice(prefix.length) : conversation
+}
+
+/** The sender, or the recipient of what could not be sent without a message. */
+function whoOf({ message, data }: JsonObject): string {
+  return senderText(pathGet(message, 'from')) || [pathGet(data, 'to') ?? []].flat().join(', ')
+}
+
+/** The text of the message, or of the unsent reply. */
+function textOf({ queue, data, summary }: JsonObject): string {
+  const unsent = queue === 'outbox' ? pathGet(data, 'text') : undefined
+  return String(unsent ?? summary ?? '')
+}

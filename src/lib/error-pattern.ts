@@ -1,0 +1,20 @@
+/** Maximum characters of a pattern. */
+const LONGEST = 200
+
+/** Ids and numbers, which differ between messages. */
+export const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
+
+/** An error without ids and numbers: dead letters with the same pattern have the same cause. */
+export function patternOf(error: string): string {
+  return error.split(VARYING).map(orHash).join('').slice(0, LONGEST)
+}
+
+/** `split` puts the ids and numbers at the odd places. */
+function orHash(part: string, index: number): string {
+  return index % 2 === 1 ? '#' : part
+}
+
+/** The parts of two errors with the same pattern. A number that both have, such as a status, stays. */
+export function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
+  return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))
+}

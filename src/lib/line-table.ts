@@ -1,0 +1,100 @@
+import { stripVTControlCharacters } from 'node:util'
+import { lengthOf } from './paragraph.ts'
+import { shorten } from './short-text.ts'
+import { cell, GAP, grid, table } from './text-table.ts'
+
+/** A column of a list. */
+export type Column = {
+  title: string
+  /** In a narrow terminal, its texts are cut to this many characters at least. */
+  least?: number
+  /** Keeps the end of a cut text: ids differ there. */
+  keepsEnd?: true
+  /** Left out if it is empty, and in a terminal that is still too narrow, highest first. */
+  leftOut?: number
+}
+
+/**
+ * A table with one line for each row. In a narrow terminal, texts are cut (the widest first), and then columns are
+ * left out; `--json` and a pipe have everything. If that is not enough, texts stand below their rows.
+ */
+export function lineTable(
+  columns: readonly Column[],
+  rows: readonly (readonly unknown[])[],
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+): string {
+  const cells = rows.map((row) => row.map(cell))
+  const inUse = columns.map((column, index) => ({ ...column, texts: textsOf(column, cells, index) }))
+  let kept = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
+  while (leastWidth(kept) > width) {
+    const dispensable = kept.filter(({ leftOut }) => leftOut !== undefined)
+    const [first] = dispensable.toSorted((a, b) => Number(b.leftOut) - Number(a.leftOut))
+    if (first === undefined) break
+    kept = kept.filter((column) => column !== first)
+  }
+  const head = kept.map(({ title }) => title)
+  const whole = cells.map((_, at) => kept.map(({ texts }) => texts[at + 1] ?? ''))
+  if (leastWidth(kept) > width) return table(head, whole, width)
+  const widths = widthsIn(kept, width)
+  const lines = whole.map((row) =>
+    row.map((text, index) => cut(text, widths[index] ?? 0, kept[index]?.keepsEnd)),
+  )
+  return grid(
+    head,
+    lines,
+    head.map(() => null),
+  )
+}
+
+type InUse = Column & { texts: readonly string[] }
+
+function textsOf({ title }: Column, cells: readonly string[][], index: number): string[] {
+  return [title, ...cells.map((row) => row[index] ?? '')]
+}
+
+function hasText(text: string): boolean {
+  return text !== '' && text !== '-'
+}
+
+function fullWidth({ texts }: InUse): number {
+  return Math.max(...texts.map(lengthOf))
+}
+
+function leastOf(column: InUse): number {
+  return Math.min(fullWidth(column), Math.max(column.least ?? Number.POSITIVE_INFINITY, column.title.length))
+}
+
+function leastWidth(columns: readonly InUse[]): number {
+  return columns.reduce((sum, column) => sum + leastOf(column) + GAP, -GAP)
+}
+
+/** The widths of the columns. Ids are cut first, then the columns that may be left out, then the others; the widest first. */
+function widthsIn(columns: readonly InUse[], width: number): number[] {
+  const widths = columns.map(fullWidth)
+  const least = columns.map(leastOf)
+  let excess = widths.reduce((sum, each) => sum + each + GAP, -GAP) - width
+  const steps: readonly ((column: InUse) => boolean)[] = [
+    ({ keepsEnd }) => keepsEnd === true,
+    ({ leftOut }) => leftOut !== undefined,
+    () => true,
+  ]
+  for (const isCut of steps) {
+    while (excess > 0) {
+      const cuttable = widths.map((each, index) => {
+        const column = columns[index]
+        return column && isCut(column) && each > (least[index] ?? each) ? each : 0
+      })
+      const widest = Math.max(...cuttable)
+      if (widest === 0) break
+      widths[cuttable.indexOf(widest)] = widest - 1
+      excess -= 1
+    }
+  }
+  return widths
+}
+
+function cut(text: string, width: number, keepsEnd = false): string {
+  if (lengthOf(text) <= width) return text
+  const plain = stripVTControlCharacters(text)
+  return keepsEnd ? `…${plain.slice(1 - width)}` : shorten(plain, width)
+}

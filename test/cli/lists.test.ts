@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { humanResult } from '../../src/cli/skill-output.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
+import { humanLetters } from '../../src/engine/print/dead-letters.ts'
+import { lettersByCause } from '../../src/engine/print/letter-causes.ts'
+import { humanRefused } from '../../src/engine/print/refusals.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const now = Date.now()
+const show = (skill: string, result: Json, args: JsonObject = {}) => humanResult(skill, result, args, true)
+
+const letter = (order: number, message: string): JsonObject => ({
+  id: `letter-${order}`,
+  at: now - order * MINUTE,
+  queue: 'dispatch',
+  group: 'orders',
+  reason: 'attempts',
+  errors: [{ at: now, code: 'skill_failed', message: `Skill confirm failed: ${message}` }],
+  message: {
+    id: `letter-${order}`,
+    gateway: 'shop',
+    conversation: `shop:#${order}`,
+    from: { id: `ada${order}@mail.example` },
+  },
+  summary: `total: ${order}`,
+})
+const LETTERS = [
+  letter(11, 'SKU 4 is unknown'),
+  letter(12, 'customs answered 502'),
+  letter(13, 'SKU 5 is unknown'),
+]
+const cause = (pattern: string, common: string, count: number): JsonObject => ({
+  ...{ queue: 'dispatch', group: 'orders', code: 'skill_failed', count },
+  ...{ pattern: `Skill confirm failed: ${pattern}`, common: `Skill confirm failed: ${common}` },
+  ...{ first: now - HOUR, last: now - 11 * MINUTE },
+})
+
+test('dead letters are grouped by cause, and each row tells its order and sender', () => {
+  const causes = [
+    cause('SKU # is unknown', 'SKU … is unknown', 31),
+    cause('customs answered #', 'customs answered 502', 1),
+  ]
+  const text = lettersByCause(LETTERS, causes)
+  const [first = '', second = ''] = text.split('\n\n')
+  assert.match(
+    first,
+    /^31 × SKU … is unknown\n {2}route orders, skill_failed, 60 min to 11 min ago; 2 of them:/,
+  )
+  assert.match(first, / {2}letter-11 +11 min +shop:#11 +ada11@mail.example +total: 11\n {2}letter-13 /)
+  assert.match(second, /^1 × customs answered 502\n.*letter-12/s)
+})
+
+test('in a pipe each dead letter has its error, order and sender in one line', () => {
+  assert.match(
+    humanLetters(LETTERS),
+    /letter-11 +11 min +dispatch +orders +SKU 4 is unknown +shop:#11 +ada11@mail.example +total: 11\n/,
+  )
+})
+
+test('conversations in which somebody waits come first, with names instead of ids', () => {
+  const conversation = { gateway: 'team', messages: 1, text: 'hello', conversation: 'c1', at: now }
+  const text = show('conversation-list', {
+    conversations: [
+      {
+        ...conversation,
+        from: { id: 'U02INGRID', name: 'Ingrid Aune', address: 'U02INGRID' },
+        outcome: 'done',
+      },
+      { ...conversation, from: { id: 'U02SVEN', name: 'Sven Lie' }, waitingSince: now - 5 * HOUR },
+      { ...conversation, from: { id: 'U1', name: 'Ada', address: 'ada@mail.example' }, outcome: 'done' },
+    ],
+    next: 'older',
+  })
+  assert.match(
+    text,
+    /state.*\n.*Sven Lie +waits for 5 h .*\n.*Ingrid Aune +done .*\n.*ada@mail.example +done /,
+  )
+  assert.match(text, /trivium conversation list --unanswered/)
+})
+
+test('schedules show their last run; one that failed comes first', () => {
+  const schedule = { skill: 'report', cron: '0 23 * * *', timezone: 'UTC', args: {}, source: 'routes.yaml' }
+  const planned = now - 3 * HOUR
+  const lastRun = { planned, startedAt: planned + 47 * MINUTE, endedAt: now - 2 * HOUR, outcome: 'failed' }
+  const text = show('schedule-list', [
+    { ...schedule, id: 'new', name: 'new' },
+    {
+      ...schedule,
+      id: 'good',
+      name: 'good',
+      lastRun: { ...lastRun, startedAt: planned, outcome: 'done' },
+    },
+    { ...schedule, id: 'late', name: 'daily', lastRun },
+  ])
+  assert.match(
+    text,
+    /late +daily .*failed 2 h ago, began 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago /,
+  )
+  assert.doesNotMatch(text, /arguments/)
+})
+
+test('push subscriptions show their filter and the failed share, the worst first', () => {
+  const push = { ok: true, state: 'active', queued: 0, unread: 0, dead: 0, topic: 'gateway-message' }
+  const text = show('subscription-list', [
+    { ...push, name: 'erp' },
+    { ...push, name: 'analytics', match: { gateway: ['shop', 'returns'] }, errors: { failed: 20, of: 50 } },
+    {
+      ...push,
+      name: 'down',
+      ok: false,
+      state: 'failing',
+      failingSince: now - HOUR,
+      detail: 'it answered 503',
+    },
+  ])
+  assert.match(
+    text,
+    /\ndown +failing for 60 min: it answered 503 .*\nanalytics +fails 20 of 50 .*gateway: shop or returns .*\nerp +active .*none: all events/,
+  )
+})
+
+test('gateways that do not work come first', () => {
+  const text = show('gateway-list', [
+    { name: 'chat', transport: 'websocket', ok: true },
+    { name: 'shop', transport: 'webhook', ok: true, refuses: 'every delivery' },
+    { name: 'mail', transport: 'email', ok: false, detail: 'no route to host' },
+  ])
+  assert.match(text, /\nmail .*FAILING: no route to host\nshop .*refuses every delivery\nchat /)
+})
+
+test('refusals of a sender with one reason are one row, unless each is asked for', () => {
+  const refusal = {
+    gateway: 'shop',
+    from: '10.0.0.1',
+    reason: 'signature_invalid',
+    at: now,
+    body: '{"id":1}',
+  }
+  const answer = {
+    daemon: 'vm:1',
+    groups: [],
+    refusals: [
+      { ...refusal, id: 'r1' },
+      { ...refusal, id: 'r2' },
+    ],
+  }
+  assert.match(humanRefused(answer, { isEach: false, isScreen: false }), /\n2 +0 s +shop +10\.0\.0\.1 .*\n\(/)
+  assert.match(humanRefused(answer, { isEach: true, isScreen: false }), /id +age .*\nr1 .*\nr2 /)
+})
