@@ -109,12 +109,12 @@ function positionIn(id: string): number {
 }
 
 /**
- * Number of missed events that an id stands for. The id of a gap has no position, and ends with
- * this number.
+ * The number of missed events if the id is that of a `gap` event, else 0. Such an id has no
+ * position, and ends with this number.
  */
 export function missedIn(id: string): number {
-  // Cheap test: the highest 38 of the 40 bits of the position are zero only for gaps and the first
-  // few messages.
+  // Cheap test: the highest 38 of the 40 bits of the position are zero only for `gap` events and
+  // the first few messages.
   if (!id.startsWith('000-8000-000', 15)) return 0
   const [position, , missed = 0] = idParts(id) ?? []
   return position === 0 ? missed : 0

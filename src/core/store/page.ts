@@ -1,0 +1,9 @@
+/**
+ * The result of a read that may stop early: at the requested number, or because the items are large
+ * (`LARGE_READ`).
+ */
+export type Page<Item> = {
+  items: Item[]
+  /** False: nothing was left. True: the next read continues from here, and may find nothing. */
+  more: boolean
+}

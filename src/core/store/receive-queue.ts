@@ -1,0 +1,70 @@
+import type { Message } from '../message.ts'
+import type { Page } from './page.ts'
+
+/** The receive road: each message goes to one consumer. */
+export type ReceiveQueue = {
+  /**
+   * Takes the oldest match. Without `lease` the message is consumed. With it (ms), the message can
+   * be taken again after that time unless it is acknowledged. The history records who took it
+   * (`by`).
+   */
+  take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
+  /**
+   * Consumes a leased message. False: the lease expired and another consumer may have the message.
+   */
+  ack(receipt: string): Promise<boolean>
+  /**
+   * Releases a leased message, which can be taken again after `delay` ms (default 0). Ends the
+   * receipt. False: as for `ack`.
+   */
+  release(receipt: string, delay?: number): Promise<boolean>
+  /** Extends a lease to `lease` ms from now. False: as for `ack`. */
+  extend(receipt: string, lease: number): Promise<boolean>
+  /** Makes a consumed message available again. False: it is no longer retained. */
+  restore(id: string): Promise<boolean>
+  /** The message of a receipt; undefined if the lease has ended. */
+  leased(receipt: string): Promise<Message | undefined>
+  /** When the next lease expires (Unix ms), so that waiters need not poll. */
+  nextExpiry(): Promise<number | undefined>
+  /** Number of parts (shards), numbered from 0, for `look` and `lookAt`. */
+  readonly parts: number
+  /** Lists messages that could be taken, and takes none: for consumers that filter by content. */
+  look(request: ReceiveLook): Promise<ReceiveLooked>
+  /**
+   * The messages at these positions, oldest first. A page has at least one of them, however large.
+   */
+  lookAt(part: number, positions: readonly number[]): Promise<Page<PlacedMessage>>
+}
+
+export type ReceiveFilter = {
+  gateway?: string
+  conversation?: string
+  /** Only the message with this id, even if older ones wait. */
+  only?: string
+}
+
+/** Asks for messages that were never taken, oldest first. */
+export type ReceiveLook = {
+  part: number
+  gateway?: string | undefined
+  /** The position after which to start. */
+  after: number
+  max: number
+}
+
+export type ReceiveLooked = Page<PlacedMessage> & {
+  /** Up to this position, nothing else matches the request. */
+  to: number
+  /** Positions of messages that were taken and can be taken again, ascending. */
+  back: number[]
+}
+
+export type PlacedMessage = { position: number; message: Message }
+
+export type Taken = {
+  message: Message
+  /** Present with a lease. */
+  receipt?: string
+  /** Number of messages of the gateway that expired unread; reported once. */
+  missed?: number
+}
