@@ -65,6 +65,7 @@ export const sidebar: Group[] = [
         'monitoring',
         'notifications',
         'backup',
+        'moving',
         'console',
         'console-sign-in',
         'audit',

@@ -108,6 +108,32 @@ sleep() { :; }
 sh() { (eval "$2"); }
 `
 
+/**
+ * The reader has the daemon of the page in systemd, containers and pods: of their commands, those for `trivium` are run. Archives pass
+ * through processes, because the commands of the page have no stdin.
+ */
+const BACKUPS = `
+inside() {
+  case "$*" in
+    *' -') shift; ${quote(process.execPath)} ../node_modules/trivium/bin/trivium.js "$@" ;;
+    *) "$@" ;;
+  esac
+}
+sudo() {
+  [ "$1" = systemd-run ] || return 0
+  until [ "$1" = trivium ]; do shift; done
+  inside "$@"
+}
+docker() {
+  until [ $# = 0 ] || [ "$1" = trivium ]; do shift; done
+  if [ $# -gt 1 ]; then shift; inside "$@"; fi
+}
+kubectl() {
+  until [ $# = 0 ] || [ "$1" = -- ]; do shift; done
+  if [ $# -gt 1 ]; then shift; inside "$@"; fi
+}
+`
+
 /** A log among the lines of systemd. */
 const LOG = `Started trivium.service
 ${blocksOf('docs/monitoring.md').find(({ language }) => language === 'json')?.code ?? ''}
@@ -184,7 +210,8 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
   },
   'docs/backup.md': {
-    prepare: `${ROOT}
+    testOfLanguage: { bash: 'test/ops/backup-script.test.ts' },
+    prepare: `${BACKUPS}${SENT}${SENT}mkdir -p restored/state
 redis-server --port 0 --unixsocket redis.sock --save "" > redis.log &
 until redis-cli -s redis.sock ping > /dev/null 2>&1; do sleep 0.05; done
 redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other}:key' 1 > /dev/null
@@ -193,13 +220,19 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       'redis-cli -u redis://localhost:6379': 'redis-cli -s redis.sock',
       "redis --scan --pattern '{trivium[}:]*'                   # prints nothing":
         '[ "$(redis --scan)" = "{other}:key" ]',
-      'sudo install -d -o trivium -g trivium -m 0700 /var/backups/trivium': ':',
-      '/var/backups/trivium/2026-11-28.tgz': './trivium.tgz',
       '/var/backups/trivium/': './',
       '/etc/trivium/routes.yaml': 'routes.yaml',
       '/var/lib/trivium': 'restored',
       '/backups': '.',
       'trivium restore': 'trivium --data-dir restored restore',
+    },
+  },
+  'docs/moving.md': {
+    prepare: `${BACKUPS}\ntrivium backup trivium.tgz\n`,
+    placeholders: {
+      '/etc/trivium/routes.yaml': 'routes.yaml',
+      '/var/lib/trivium': 'moved',
+      '/var/tmp/': './',
     },
   },
   'docs/monitoring.md': {

@@ -37,11 +37,4 @@ describe('commands in the docs', () => {
     const errors = ['first', 'third']
     assert.deepEqual(messages, [...errors, ...errors, 'first', ...errors, ...errors])
   })
-
-  test('that prove a backup still write the archive without the lines for Redis', async () => {
-    const example = await exampleWith('backup', 'cat > $d/trivium.tgz')
-    const rest = example.split('\n').filter((line) => !/redis-server|REDIS_URL/.test(line))
-    const proof = rest.join('\n').split('# Prove it').at(-1) ?? ''
-    assert.match(proof, /cat > \$d\/trivium\.tgz &&\n.* restore \$d\/trivium\.tgz/)
-  })
 })
