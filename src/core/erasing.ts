@@ -29,6 +29,10 @@ export type Erasing = {
   dropEvents(topic: string, ids: readonly string[]): Promise<void>
   /** Removes a topic with its groups. */
   dropTopic(topic: string): Promise<void>
-  /** Overwrites what remains of removed data in the files and the memory of the store. */
-  overwrite(): Promise<void>
+  /**
+   * Overwrites what remains of removed data in the files and the memory of the store.
+   * `isRewritten`: false if old copies may remain in the file of an embedded store, because it is
+   * too large to be rewritten beside a running daemon.
+   */
+  overwrite(): Promise<{ isRewritten: boolean }>
 }

@@ -53,7 +53,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       }
       await store.kv.delete(SUBJECT_PREFIX + id)
       await tools.save({ data: { ...data, identities: [], isErased: true }, at: 'free space' })
-      await store.erasing.overwrite()
+      const { isRewritten } = await store.erasing.overwrite()
       const total = Object.values(data.counts).reduce((sum, count) => sum + count, 0)
       await deps.record({
         by,
@@ -62,7 +62,12 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
         target: { job: id, records: total },
         outcome: 'ok',
       })
-      return { counts: data.counts, records: total, ...(data.later.length > 0 && { later: data.later }) }
+      return {
+        counts: data.counts,
+        records: total,
+        ...(data.later.length > 0 && { later: data.later }),
+        ...(!isRewritten && { needsCompact: true }),
+      }
     },
   }
 

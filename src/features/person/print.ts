@@ -35,7 +35,8 @@ function humanCounted(result: Json): string {
 /** `person-erase`: the job, or what it would erase. */
 function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
-  if (isJsonObject(job)) return [humanStartedJob({ job }), ...laterLines(job)].join('\n')
+  if (isJsonObject(job))
+    return [humanStartedJob({ job }), ...laterLines(job), ...compactLines(job)].join('\n')
   if (Number(total) === 0) return 'Nothing is kept about this person.'
   return [
     countTable(Object(counts)),
@@ -51,6 +52,15 @@ function laterLines(job: JsonObject): string[] {
     ({ host, lastSeen }) =>
       `The data directory on ${host} is erased when its daemon runs again (last seen ${age(lastSeen)} ago).`,
   )
+}
+
+/** That the file of the store was not rewritten. */
+function compactLines(job: JsonObject): string[] {
+  if (pathGet(job, 'result.needsCompact') !== true) return []
+  return [
+    'trivium.db was not rewritten, and may still contain old copies of erased rows.',
+    'To remove them, stop the daemon and run `trivium compact`.',
+  ]
 }
 
 function countTable(counts: JsonObject): string {

@@ -6,7 +6,7 @@ import { attempt } from '../../lib/attempt.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 
 /** Bytes of a page. */
-const PAGE = 16_384
+export const PAGE = 16_384
 /** A write-ahead log of this many pages starts over. */
 export const LONG_LOG = 3_000
 /** Its file is not cut below this many pages: growing again would make flushes slower, as the size of the file is flushed too. */

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Erasing, StoredJob, StoredNote } from '../../core/erasing.ts'
 import { defined } from '../../lib/defined.ts'
 import type { JobRow } from './job-rows.ts'
@@ -181,35 +180,5 @@ function createTopicRemoval(
         sql.run`DELETE FROM consumer WHERE topic = ${topic.id}`
         sql.run`DELETE FROM topic WHERE id = ${topic.id}`
       }),
-  }
-}
-
-/** Pages of 16 KB that one transaction overwrites. */
-const SLICE = 256
-/** Maximum number of checkpoints, and the pause (ms) between them, while somebody reads the log. */
-const MAX_CHECKPOINTS = 100
-const CHECKPOINT_PAUSE = 50
-
-/**
- * Overwrites erased data on the disk. SQLite overwrites removed rows (`secure_delete = FAST`), but not pages that became free. This
- * fills the free pages with zeros, a limited number at a time, and copies the log into the database.
- */
-export function createOverwrite(
-  { writer }: Pick<Parts, 'writer'>,
-  db: { exec(sql: string): void; prepare(sql: string): { get(): Record<string, unknown> | undefined } },
-): Erasing['overwrite'] {
-  const free = () => Number(db.prepare('PRAGMA freelist_count').get()?.freelist_count)
-  return async () => {
-    await writer.write(() => db.exec('CREATE TABLE IF NOT EXISTS overwritten (bytes BLOB)'))
-    // Pages that become free meanwhile contain no erased data.
-    for (let left = free(); left > 0; left -= SLICE) {
-      const pages = Math.min(SLICE, left)
-      await writer.write(() => db.exec(`INSERT INTO overwritten VALUES (zeroblob(${pages} * 16384))`))
-    }
-    await writer.write(() => db.exec('DROP TABLE overwritten'))
-    for (let attempt = 0; attempt < MAX_CHECKPOINTS; attempt++) {
-      if (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0) return
-      await setTimeout(CHECKPOINT_PAUSE)
-    }
   }
 }

@@ -9,10 +9,11 @@ import { createLeases } from '../shared/leases.ts'
 import { heldLanes, oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { createCheckpointer } from './checkpointer.ts'
 import { lockDirectory, openDatabase } from './database.ts'
-import { createErasing, createOverwrite } from './erasing.ts'
+import { createErasing } from './erasing.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
+import { createOverwrite } from './overwrite.ts'
 import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { repairTimes } from './repair.ts'
@@ -61,7 +62,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
     topics: createTopics(parts, journal),
     jobs,
     kv,
-    erasing: createErasing(parts, journal, forgetClaim, createOverwrite(parts, db)),
+    erasing: createErasing(parts, journal, forgetClaim, createOverwrite(writer, db, address, log)),
     leases: createLeases(kv),
     onSignal: parts.signals.on,
     awayAt: () => 0,

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { createFlushes, type Settled } from './flushes.ts'
+import { createHold } from './hold.ts'
 import { createTransactions } from './transactions.ts'
 
 export type Writer = ReturnType<typeof createWriter>
@@ -20,6 +21,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   const transactions = createTransactions(db, address)
   const flushes = createFlushes(flush, { flushed: schedule, failed })
   const waiting: Call[] = []
+  const others = createHold(schedule)
   let mustFlush = false
   let scheduled = false
   let refusal: TriviumError | undefined
@@ -43,11 +45,12 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   function schedule(): void {
-    const hold = mustFlush && flushes.isRunning()
-    if (scheduled || hold || waiting.length === 0) return
+    const mustWait = others.isHeld() || (mustFlush && flushes.isRunning())
+    if (scheduled || mustWait || waiting.length === 0) return
     scheduled = true
     setImmediate(() => {
       scheduled = false
+      if (others.isHeld()) return
       commitWaiting()
       flushes.start()
     })
@@ -78,9 +81,12 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
      * next transaction.
      */
     writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
+    /** Runs `work`, which may use another connection, while no transaction is open or begins here. Calls wait for its end. */
+    hold: others.run,
     follow: transactions.follow,
     /** Commits and flushes pending calls, and refuses later ones. */
     close: async () => {
+      await others.ended()
       if (refusal) return
       commitWaiting()
       refusal = new TriviumError('store_unavailable', { store: address, reason: 'it is closed' })

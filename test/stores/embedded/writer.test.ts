@@ -107,3 +107,28 @@ test('a key stays unique within one turn, even with a failing call in between', 
     assert.equal((await store.stats()).journal.messages, 1)
   })
 })
+
+describe('work of another connection', () => {
+  test('runs while no write does; writes of that time follow, and so does the end of the writer', async (t) => {
+    const { writer, settled, add } = await open(t, noFlush)
+    const work = Promise.withResolvers<void>()
+    add('before')
+    const held = writer.hold(() => work.promise)
+    add('meanwhile')
+    const closed = writer.close().then(() => settled.push('closed'))
+    for (let count = 0; count < 5; count++) await turn()
+    assert.deepEqual(settled, [])
+    work.resolve()
+    await Promise.all([held, closed])
+    assert.deepEqual(settled, ['before', 'meanwhile', 'closed'])
+  })
+
+  test('that fails does not hold writes back', async (t) => {
+    const { writer } = await open(t, noFlush)
+    await assert.rejects(
+      writer.hold(() => Promise.reject(new Error('database or disk is full'))),
+      /disk is full/,
+    )
+    assert.equal(await writer.write(() => 1), 1)
+  })
+})

@@ -37,7 +37,9 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
     dropEvents: first.dropEvents,
     dropTopic: first.dropTopic,
     overwrite: async () => {
-      for (const erasing of all) await erasing.overwrite()
+      let isRewritten = true
+      for (const erasing of all) isRewritten = (await erasing.overwrite()).isRewritten && isRewritten
+      return { isRewritten }
     },
   }
 }
