@@ -21,6 +21,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'cost',
   'dead-letter-groups',
   'dead-letter-list',
+  'dead-letter-retries',
   'dead-letter-show',
   'event-groups',
   'event-list',

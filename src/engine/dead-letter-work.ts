@@ -9,7 +9,7 @@ type Bulk = Parameters<ServiceOf<typeof deadLetters>['bulk']>[0]
 type Filter = Omit<Bulk, 'do'>
 type Verb = Bulk['do']
 
-const DEAD_LETTERS_KIND = 'dead-letters'
+export const DEAD_LETTERS_KIND = 'dead-letters'
 
 /** `messageId`: of letters of dispatch. */
 export type LetterKey = { id: string; queue: string; messageId: string | undefined }
@@ -17,8 +17,10 @@ export type LetterKey = { id: string; queue: string; messageId: string | undefin
 type LetterActions = {
   /** Up to `limit` matching letters, oldest first, and the number of all that match. */
   oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
-  /** Returns how many letters still existed. */
-  act(verb: Verb, found: readonly LetterKey[], by: string): Promise<number>
+  /** Returns the letters that still existed. */
+  act(verb: Verb, found: readonly LetterKey[], by: string): Promise<LetterKey[]>
+  /** Remembers letters that a job has retried. */
+  retried(job: string, letters: readonly LetterKey[]): Promise<void>
 }
 
 /** Letters processed between two saves of the job. */
@@ -74,7 +76,7 @@ export function createDeadLetterWork(
 }
 
 /** After a crash, the work finds the remaining letters. */
-function workKind({ oldest, act }: LetterActions): WorkKind {
+function workKind({ oldest, act, retried }: LetterActions): WorkKind {
   return {
     kind: DEAD_LETTERS_KIND,
     async run(job, { save, signal }) {
@@ -85,8 +87,10 @@ function workKind({ oldest, act }: LetterActions): WorkKind {
         const before = data.count
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)
-          data.count += await act(data.verb, letters, job.by)
-          data.messages = [...data.messages, ...(namedIn(letters).messages ?? [])].slice(0, NAMED)
+          const acted = await act(data.verb, letters, job.by)
+          if (data.verb === 'retry') await retried(job.id, acted)
+          data.count += acted.length
+          data.messages = [...data.messages, ...(namedIn(acted).messages ?? [])].slice(0, NAMED)
           await save({ data, done: Math.max(0, job.total - total + at + letters.length) })
         }
         const { count, messages } = data

@@ -14,6 +14,7 @@ import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-wor
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
+import { createRetriedLetters, createRetries } from './retried-letters.ts'
 
 type Service = ServiceOf<typeof deadLetters>
 type Filter = Parameters<Service['groups']>[0]
@@ -28,13 +29,14 @@ const RETRIED = 'retried'
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
-  store: Pick<Store, 'jobs' | 'journal'>
+  store: Pick<Store, 'jobs' | 'journal' | 'kv'>
   longWork: LongWork
   now(): number
 }): Service {
   const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
   const find = createFind(deps.store)
+  const retried = createRetriedLetters(deps.store)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
@@ -61,30 +63,36 @@ export function createDeadLetters(deps: {
     return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
-  /** Retries or drops letters, and returns how many still existed. */
-  async function act(verb: 'retry' | 'drop', letters: readonly LetterKey[], by: string): Promise<number> {
+  /** Retries or drops letters, and returns those that still existed. */
+  async function act(
+    verb: 'retry' | 'drop',
+    letters: readonly LetterKey[],
+    by: string,
+  ): Promise<LetterKey[]> {
     const at = deps.now()
     // All are started in the same turn, so that the order within a lane is kept.
     const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
-    const retried = letters.filter((_, index) => verb === 'retry' && done[index])
+    const acted = letters.filter((_, index) => done[index])
     const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
-    const ids = retried.flatMap(({ messageId }) => messageId ?? [])
+    const ids = verb === 'retry' ? acted.flatMap(({ messageId }) => messageId ?? []) : []
     await Promise.all(ids.map((id) => deps.store.journal.note(id, [note])))
-    return done.filter(Boolean).length
+    return acted
   }
 
   async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
     const by = authorOf(call.caller)
     if (id !== undefined) {
       const letter = await find(id, filter.queue)
-      return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)) > 0) }
+      return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)).length > 0) }
     }
     const { found, total } = await oldest(filter, limit)
-    return { ok: true, count: await act(verb, found, by), more: total > limit, ...namedIn(found) }
+    const acted = await act(verb, found, by)
+    return { ok: true, count: acted.length, more: total > limit, ...namedIn(acted) }
   }
 
   return {
-    bulk: createDeadLetterWork({ oldest, act }, deps.longWork, deps.now),
+    bulk: createDeadLetterWork({ oldest, act, retried: retried.add }, deps.longWork, deps.now),
+    retries: createRetries({ store: deps.store, retried, jobs: deps.longWork.service }),
     async list({ before, limit, ...filter }) {
       const found: DeadLetter[] = []
       let size = 0

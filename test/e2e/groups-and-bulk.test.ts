@@ -111,5 +111,33 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(String(left[0]), /order keep/)
       assert.match((await site.run(['job', 'list'])).out, /dead-letters-/)
     })
+
+    test('a bulk retry knows later what became of each message', async () => {
+      const retry = async () =>
+        Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'all' })).job.id
+      const retryOf = async (job: string) =>
+        Object([await daemon.invoke('dead-letter-retries', { job })].flat()[0])
+      const whenAll = (job: string, outcome: string) =>
+        until(async () => {
+          const found = await retryOf(job)
+          return found.state === 'done' && found.outcomes[outcome] === 1 ? found : undefined
+        }, `the message is ${outcome}`)
+      const failed = await whenAll(await retry(), 'dead')
+      assert.partialDeepStrictEqual(failed, { retried: 1, target: { do: 'retry', group: 'all' } })
+      site.write('open', '')
+      const done = await whenAll(await retry(), 'done')
+      assert.partialDeepStrictEqual(done, { retried: 1, messages: [{ text: 'keep', outcome: 'done' }] })
+      // The message is done now, whichever retry did it.
+      assert.deepEqual((await retryOf(failed.job)).outcomes, { done: 1 })
+      const listed = await daemon.invoke('dead-letter-retries', { group: 'all', since: '1h', limit: 2 })
+      assert.deepEqual(
+        [listed].flat().map((one) => Object(one).job),
+        [done.job, failed.job],
+      )
+      const cli = (...args: string[]) => site.run(['dead-letter', 'retries', ...args])
+      assert.match((await cli()).out, /all +1 +1 done/)
+      assert.match((await cli('--job', done.job)).out, /done +keep/)
+      assert.deepEqual([await daemon.invoke('dead-letter-retries', { queue: 'outbox' })].flat(), [])
+    })
   })
 }

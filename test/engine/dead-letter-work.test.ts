@@ -14,7 +14,8 @@ describe('bulk work on dead letters', () => {
         searches++
         return { found: letters.slice(0, limit), total: letters.length }
       },
-      act: async (_verb: string, found: readonly LetterKey[]) => letters.splice(0, found.length).length,
+      act: async (_verb: string, found: readonly LetterKey[]) => letters.splice(0, found.length),
+      retried: () => Promise.reject(new Error('these are dropped')),
     }
     let kind: WorkKind | undefined
     const work: Pick<LongWork, 'offer' | 'begin'> = {

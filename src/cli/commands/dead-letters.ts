@@ -5,6 +5,7 @@ import {
   humanLetterCount,
   humanLetterGroups,
   humanLetters,
+  humanRetries,
 } from '../../engine/print/dead-letters.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { counted } from '../../lib/counted.ts'
@@ -15,7 +16,7 @@ import { showDefault } from '../default-help.ts'
 import { operationFlags, runsOperation } from '../operation-command.ts'
 import { fullId } from '../short-ids.ts'
 
-/** `trivium dead-letter list|groups|show|retry|drop`. */
+/** `trivium dead-letter list|groups|show|retry|drop|retries`. */
 export const addDeadLetters: AddCommand = (program, context) => {
   const command = program
     .command('dead-letter')
@@ -79,6 +80,11 @@ export const addDeadLetters: AddCommand = (program, context) => {
   }
   addAction('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
   addAction('drop', 'remove them permanently', 'dropped')
+  runsOperation(
+    command.command('retries').description('the jobs that retried many, and what became of the messages'),
+    context,
+    { operation: 'dead-letter-retries', args: deadLetters.retries, human: humanRetries },
+  )
 }
 
 /** Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */

@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
@@ -6,15 +5,13 @@ import { html } from './html.js'
 import { aboutJob, JOB_BADGES, progressOf, resultOf } from './job-words.js'
 import { Age, act, ask, Badge, dateTime, took, useLoaded, Wait } from './parts.js'
 import { link } from './router.js'
+import { startedJobs } from './started-jobs.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
 /** Maximum number of jobs that are shown at first, and that are loaded. */
 const SHOWN = 5
 const MAX_JOBS = 200
-
-/** Number of jobs started by this page: increment it, so that lists of jobs are reloaded. */
-export const startedJobs = signal(0)
 
 /**
  * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a

@@ -64,7 +64,7 @@ export function Age({ at }) {
 }
 
 /** The kind of badge for each outcome. */
-const OUTCOME_KINDS = {
+export const OUTCOME_KINDS = {
   done: 'good',
   dead: 'bad',
   dropped: 'dim',

@@ -3,9 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { timeRangeIn } from '../../lib/time-range.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { startedJobs } from './jobs.js'
 import { act, ask, dateTime } from './parts.js'
 import { instant } from './range.js'
+import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
 /** Ranges that a click puts into the field. */

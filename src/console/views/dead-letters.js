@@ -4,7 +4,7 @@ import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
-import { Jobs, startedJobs } from '../lib/jobs.js'
+import { Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, rowHeight } from '../lib/live.js'
 import {
@@ -23,12 +23,15 @@ import {
   Wait,
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
+import { Retries } from '../lib/retries.js'
 import { LastRetry, retryLetters, sayEnd } from '../lib/retry.js'
 import { go, goBack, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
+import { startedJobs } from '../lib/started-jobs.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { RetriedPage } from './retried.js'
 
 const MOST = 500
 
@@ -36,6 +39,7 @@ const MOST = 500
 export function DeadLettersPage({ path: [id], query }) {
   if (id !== undefined)
     return html`<${Letter} key=${`${query.queue} ${id}`} id=${id} from=${query.queue && { queue: query.queue }} />`
+  if (query.job !== undefined) return html`<${RetriedPage} key=${query.job} job=${query.job} />`
   if (query.pattern !== undefined) return html`<${Letters} key=${JSON.stringify(query)} filter=${query} />`
   return html`<${Groups} filter=${query} />`
 }
@@ -87,7 +91,8 @@ function Groups({ filter }) {
     <${SavedViews} of="dead-letters" query=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
-    <${Jobs} isSelected=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
+    <${Retries} queue=${filter.queue} group=${filter.group} since="1d" />
+    <${Jobs} isSelected=${isUnderWay} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
@@ -95,6 +100,10 @@ function Groups({ filter }) {
     </div>
   </section>`
 }
+
+/** Jobs that drop dead letters, and those that failed. */
+const isUnderWay = ({ kind, state, target }) =>
+  kind === 'dead-letters' && target.do === 'drop' && (state === 'running' || state === 'failed')
 
 const WORDS = [['timeout "no such customer"', 'in the text of the error']]
 
@@ -158,8 +167,8 @@ function Again({ of: { retriedAt, retriedBy } }) {
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
-/** More dead letters than this are retried or dropped by a job with progress. */
-const AT_ONCE = 200
+/** More dead letters than these are retried or dropped by a job. A retry has outcomes to look at later. */
+const AT_ONCE = { retry: 1, drop: 200 }
 
 /** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
 function Decide({ filter, many, of, common, done }) {
@@ -170,10 +179,10 @@ function Decide({ filter, many, of, common, done }) {
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     const began = Date.now()
     await act(async () => {
-      if (many > AT_ONCE) {
+      if (many > AT_ONCE[verb]) {
         await invoke('dead-letter-bulk', { do: verb, ...filter })
         startedJobs.value++
-        return 'A job has begun. It goes on when this page is closed.'
+        return `${count(many, 'dead letter')} are being ${verb === 'retry' ? 'retried' : 'dropped'} …`
       }
       let sum = 0
       for (let more = true; more; ) {
@@ -231,6 +240,7 @@ function Letters({ filter }) {
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
+    <${Retries} queue=${filter.queue} group=${filter.group} since="1d" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${
       letters.length > 0 &&

@@ -20,6 +20,7 @@ import {
   useLoaded,
   Wait,
 } from '../lib/parts.js'
+import { Outcomes, useRetries } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -111,36 +112,23 @@ function Counts({ of }) {
     <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place}</td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
 }
 
-/** Maximum number of dead letters that are looked at. */
-const MOST = 500
 /** Interval (ms) at which the outcomes of messages are read again. */
 const OUTCOMES_AGAIN = 5_000
 /** Maximum characters of a message in a row. */
 const LINE = 160
 
-/** What became of retried letters: how many died again, and the first of the messages. */
-function Letters({ of: { state, target, startedAt, result } }) {
-  const { do: verb, since: _, until: __, ...filter } = target
-  const isRetry = verb === 'retry' && result?.count > 0
-  const { value } = useLoaded(
-    async (signal) => {
-      if (!isRetry) return undefined
-      const since = new Date(startedAt).toISOString()
-      const found = await invoke('dead-letter-list', { ...filter, since, limit: MOST }, signal)
-      return found.filter(({ retriedAt = 0 }) => retriedAt >= startedAt).length
-    },
-    [state],
-  )
+/** What became of the letters: of retried ones the outcomes with a link to all messages, then the first of the messages. */
+function Letters({ of: { id, state, target, result } }) {
   const { messages = [], count: many = 0 } = result ?? {}
-  return html`${
-    value !== undefined &&
-    html`<p>${
-      value === 0
-        ? 'None of them has failed again so far.'
-        : html`<span class="error">${count(value, 'dead letter')}${value === MOST ? ' or more' : ''} failed again.</span> <a href=${link('dead-letters', { queue: filter.queue, group: filter.group })}>See them</a>`
-    }</p>`
-  }
+  return html`${target.do === 'retry' && html`<${Retried} job=${id} />`}
   ${messages.length > 0 && html`<${Messages} ids=${messages} many=${many} state=${state} />`}`
+}
+
+function Retried({ job }) {
+  const [retry] = useRetries({ job }).value ?? []
+  return retry
+    ? html`<p><${Outcomes} of=${retry} /> <a href=${link('dead-letters', { job })}>See the messages</a></p>`
+    : null
 }
 
 /** Messages of the letters with their outcomes now. */

@@ -6,6 +6,7 @@ import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
 import { Age, Badge, CopyLink, dateTime, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
+import { Retries } from '../lib/retries.js'
 import { go, link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
 import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
@@ -106,6 +107,7 @@ function Troubles() {
   const found = now.value?.troubles ?? []
   return html`<section class="troubles" aria-label="What is wrong" tabindex="0">
     ${now.value === undefined && html`<${Loading} />`}
+    <${Retries} since="1h" limit=${2} />
     ${
       now.value !== undefined &&
       found.length === 0 &&

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Jobs, startedJobs } from '../lib/jobs.js'
+import { Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
 import {
   Age,
@@ -18,6 +18,7 @@ import {
   Wait,
 } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { startedJobs } from '../lib/started-jobs.js'
 import { count } from '../lib/troubles.js'
 
 /** Separates identities in the address, as names may contain spaces. */

@@ -176,6 +176,16 @@ export const deadLetters = {
   groups: closed(letterFilter).describe(
     'Counts dead letters by queue, route and error, most frequent first.',
   ),
+  /** Throws `job_not_found`. */
+  retries: closed({
+    job: optional('Only this job, as in job-list, with its messages'),
+    ...letterQueue,
+    group: letterFilter.group,
+    since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
+    limit: limit.default(20).describe('Maximum number of retries'),
+  }).describe(
+    'Lists the jobs that retried dead letters within a week, newest first, with the outcomes of their messages now.',
+  ),
   show: closed(deadLetter).describe('Shows a complete dead letter: its message, every attempt and error.'),
   retry: someLetters.describe(
     'Retries dead letters: puts them at the end of their lanes, with all attempts available.',

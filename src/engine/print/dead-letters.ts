@@ -16,6 +16,7 @@ export const printers: Printers = {
   'dead-letter-retry': humanLetterAction('retried'),
   'dead-letter-drop': humanLetterAction('dropped'),
   'dead-letter-bulk': humanStartedJob,
+  'dead-letter-retries': humanRetries,
 }
 
 /** Maximum characters of an error in a list. */
@@ -58,6 +59,29 @@ export function humanLetterGroups(result: Json): string {
     return [count, queue, group, code, age(first), age(last), why]
   })
   return rows.length === 0 ? 'No dead letters.' : lineTable(GROUP_COLUMNS, rows)
+}
+
+/** `dead-letter-retries`: one job a row; with `job`, its messages below. */
+export function humanRetries(result: Json): string {
+  const jobs = objectsIn(result)
+  if (jobs.length === 0) return 'No job has retried dead letters within a week.'
+  const rows = jobs.map(({ job, startedAt, by, target, retried, outcomes }) => {
+    const { group, queue = 'all' } = Object(target)
+    return [job, age(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
+  })
+  const list = table(['job', 'age', 'by', 'route', 'retried', 'outcomes'], rows)
+  const messages = jobs.flatMap((one) => objectsIn(one.messages))
+  if (messages.length === 0) return list
+  const named = messages.map(({ id, at, outcome, text, summary, subject }) => {
+    return [shortId(id), age(at), outcome, shorten(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR)]
+  })
+  return `${list}\n\n${listTable(['message', 'age', 'outcome', 'text'], named)}`
+}
+
+function talliesOf(outcomes: Json | undefined): string {
+  return Object.entries(Object(outcomes))
+    .map(([outcome, count]) => `${count} ${outcome}`)
+    .join(', ')
 }
 
 /** The last error, without the skill, as the route is beside it; and why it is dead, unless its attempts are used up. */

@@ -1,0 +1,67 @@
+import { useEffect } from 'preact/hooks'
+import { OUTCOMES } from '../../lib/outcomes.ts'
+import { invoke } from './api.js'
+import { authorOf } from './authors.js'
+import { html } from './html.js'
+import { changes } from './live.js'
+import { Age, Badge, OUTCOME_KINDS, useLoaded } from './parts.js'
+import { link } from './router.js'
+import { startedJobs } from './started-jobs.js'
+import { count } from './troubles.js'
+
+/** Outcomes that still change by themselves. */
+const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
+/** Polling interval (ms) while something is open, and otherwise. */
+const POLL_INTERVAL = { open: 1_000, settled: 30_000 }
+
+/**
+ * The jobs that retried dead letters, with what became of the messages by now. `filter`: arguments of
+ * `dead-letter-retries`.
+ */
+export function useRetries(filter) {
+  const loaded = useLoaded(
+    (signal) => invoke('dead-letter-retries', filter, signal),
+    [JSON.stringify(filter), startedJobs.value, changes.dead.value],
+  )
+  const { value = [], reload } = loaded
+  const isOpen = value.some(
+    ({ state, outcomes }) => state === 'running' || Object.keys(outcomes).some((each) => OPEN.has(each)),
+  )
+  useEffect(() => {
+    const every = isOpen ? POLL_INTERVAL.open : POLL_INTERVAL.settled
+    const timer = setInterval(() => document.hidden || reload(), every)
+    return () => clearInterval(timer)
+  }, [isOpen])
+  return loaded
+}
+
+/** The last retries of many dead letters, a line each. */
+export function Retries({ queue, group, since, limit = 3 }) {
+  const { value = [] } = useRetries({ ...(queue && { queue }), ...(group && { group }), since, limit })
+  if (value.length === 0) return null
+  return html`<ul class="retries" aria-label="Last retries">${value.map((retry) => html`<li key=${retry.job} data-retry=${retry.job}><${RetryLine} of=${retry} /></li>`)}</ul>`
+}
+
+function RetryLine({ of }) {
+  const { job, startedAt, by } = of
+  return html`<a data-row href=${link('dead-letters', { job })}>${titleOf(of)}</a> <span class="dim"><${Age} at=${startedAt} /> ago by ${authorOf(by)}</span> <${Outcomes} of=${of} />`
+}
+
+/** `31 dead letters of orders retried`; while the job runs, how many of how many. */
+export function titleOf({ target, done, total, state, retried }) {
+  const many = state === 'running' ? total : Math.max(done, retried)
+  const name = target.group ?? target.queue
+  return `${count(many, 'dead letter')}${name ? ` of ${name}` : ''} ${state === 'running' ? 'being retried' : 'retried'}`
+}
+
+/** How many messages have each outcome now. */
+export function Outcomes({ of: { outcomes, retried, done, state, error } }) {
+  const known = OUTCOMES.filter((each) => outcomes[each] > 0)
+  const others = Object.keys(outcomes).filter((each) => !known.includes(each))
+  const number = (value) => value.toLocaleString('en')
+  return html`<span class="outcomes">${[...known, ...others].map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${number(outcomes[each])} ${NAMES[each] ?? each}<//> `)}
+    ${retried > 0 && !outcomes.dead && state !== 'running' && html`<span class="dim">0 failed again</span>`}${done > retried && retried > 0 && state !== 'running' && html` <span class="dim">(the first ${number(retried)})</span>`}
+    ${state !== 'done' && state !== 'running' && html` <${Badge} kind="bad">${state}<//>`}${error && html` <span class="error">${error.message}</span>`}</span>`
+}
+
+const NAMES = { dead: 'failed again', retried: 'not failed again' }

@@ -1,0 +1,48 @@
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { List } from '../lib/list.js'
+import { rowHeight } from '../lib/live.js'
+import { Age, Badge, dateTime, Empty, Facts, Gist, Outcome, preview, Wait } from '../lib/parts.js'
+import { Outcomes, titleOf, useRetries } from '../lib/retries.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { senderOf } from './messages.js'
+
+/** One retry of many dead letters: what became of each message, those that need someone first. */
+export function RetriedPage({ job }) {
+  const loaded = useRetries({ job })
+  const [retry] = loaded.value ?? []
+  if (!retry)
+    return html`<section class="page"><${Back} to="dead-letters" /><${Wait} of=${loaded} what="the retry" /></section>`
+  const { startedAt, by, target, messages, retried } = retry
+  return html`<section class="page fills" aria-labelledby="title">
+    <${Back} to="dead-letters" />
+    <header class="bar"><h1 id="title">${titleOf(retry)}</h1></header>
+    <${Wait} of=${loaded} what="the retry" />
+    <${Facts} of=${{
+      outcome: html`<${Outcomes} of=${retry} />`,
+      retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}`,
+      error: target.pattern?.replaceAll('#', '…') ?? target.error ?? target.code,
+    }} />
+    ${messages.length === 0 && html`<${Empty} title="Its messages are not known.">They are remembered for a week.<//>`}
+    ${messages.length < retried && html`<p class="dim">The first ${messages.length} are listed.</p>`}
+    <div class="fills"><${List} label="Retried messages" items=${messages} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} row=${(message) => html`<${Row} message=${message} />`} /></div>
+  </section>`
+}
+
+const keyOf = ({ id, queue }) => `${queue} ${id}`
+
+/** A message, or the dead letter of another queue. */
+function hrefOf({ id, queue, outcome }) {
+  if (queue === 'dispatch') return link(['messages', id])
+  return outcome === 'dead' ? link(['dead-letters', id], { queue }) : link('dead-letters', { queue })
+}
+
+function Row({ message }) {
+  const { id, at, gateway, from, queue, outcome, text } = message
+  return html`<a class="message-row" href=${hrefOf(message)}>
+    ${at === undefined ? html`<span></span>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway ?? queue}</span><span class="sender">${senderOf(from)}</span>
+    ${text === undefined ? html`<span class="text">${preview(id)}</span>` : html`<${Gist} of=${message} />`}
+    ${outcome === 'dead' ? html`<${Badge} kind="bad">failed again<//>` : html`<${Outcome} outcome=${outcome} />`}
+  </a>`
+}

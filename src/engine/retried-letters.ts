@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { LongJob } from '../core/long-job.ts'
+import type { ServiceOf } from '../core/operation.ts'
+import type { Store } from '../core/store.ts'
+import { DAY } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
+import { DEAD_LETTERS_KIND, type LetterKey } from './dead-letter-work.ts'
+import type { LongWork } from './long-work.ts'
+import type { deadLetters } from './operations/messages.ts'
+import { rowOf } from './search.ts'
+
+type Retries = ServiceOf<typeof deadLetters>['retries']
+
+const PREFIX = 'retried-letters:'
+/** How long (ms) the letters of a job are known: as long as the job. */
+const RETENTION_MS = 8 * DAY
+/** Letters of a job that are remembered. The outcomes of further ones are not known. */
+const MOST = 1_000
+/** Messages that are listed. */
+const MOST_LISTED = 200
+
+const storedSchema = z.array(z.tuple([z.string(), z.string(), z.string().nullable()]))
+/** Outcomes in the order of the list: those that need someone first. */
+const FIRST = ['dead', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
+
+/** Remembers which letters a job retried, and finds what became of them. */
+export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
+  const of = async (job: string): Promise<LetterKey[]> => {
+    const stored = storedSchema.safeParse((await kv.get(PREFIX + job))?.value).data ?? []
+    return stored.map(([id, queue, messageId]) => ({ id, queue, messageId: messageId ?? undefined }))
+  }
+  return {
+    of,
+    /** Only the daemon that holds the lease of the job calls it. */
+    async add(job: string, letters: readonly LetterKey[]): Promise<void> {
+      const known = await of(job)
+      if (letters.length === 0 || known.length >= MOST) return
+      const all = [...known, ...letters].slice(0, MOST)
+      const stored = all.map(({ id, queue, messageId }) => [id, queue, messageId ?? null])
+      await kv.set(PREFIX + job, stored, { ttl: RETENTION_MS })
+    },
+  }
+}
+
+/** `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of their messages now. */
+export function createRetries(deps: {
+  store: Pick<Store, 'jobs' | 'journal'>
+  retried: { of(job: string): Promise<LetterKey[]> }
+  jobs: Pick<LongWork['service'], 'list' | 'show'>
+}): Retries {
+  const { store, retried, jobs } = deps
+  const outcomesOf = createOutcomes(store)
+  return async ({ job: id, queue, group, since = 0, limit }) => {
+    const all = id === undefined ? await jobs.list({ kind: DEAD_LETTERS_KIND, limit: MOST }) : []
+    const wanted = id === undefined ? all : [await jobs.show({ id })]
+    const found = wanted.filter(
+      ({ kind, target, startedAt }) =>
+        kind === DEAD_LETTERS_KIND &&
+        target.do === 'retry' &&
+        (queue ?? target.queue) === target.queue &&
+        (group ?? target.group) === target.group &&
+        startedAt >= since,
+    )
+    return Promise.all(
+      found.slice(0, limit).map(async (job) => {
+        const letters = await outcomesOf(await retried.of(job.id))
+        return { ...retryOf(job), ...tallyOf(letters), ...(id && { messages: await rowsOf(store, letters) }) }
+      }),
+    )
+  }
+}
+
+function retryOf(job: LongJob) {
+  const { id, state, by, startedAt, endedAt, target, done, total, error } = job
+  return { job: id, state, by, startedAt, target, done, total, ...defined({ endedAt, error }) }
+}
+
+type Settled = LetterKey & { outcome: string }
+
+/** Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again or `retried`. */
+function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
+  return async (letters: readonly LetterKey[]): Promise<Settled[]> => {
+    const ids = letters.flatMap(({ messageId }) => messageId ?? [])
+    const outcomes = await journal.outcomes(ids)
+    const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
+    return Promise.all(
+      letters.map(async (letter) => {
+        const { id, queue, messageId } = letter
+        if (messageId !== undefined) return { ...letter, outcome: byId.get(messageId) ?? 'expired' }
+        return { ...letter, outcome: (await jobs.deadLetters.get(id, queue)) ? 'dead' : 'retried' }
+      }),
+    )
+  }
+}
+
+/** `retried`: the number of letters whose outcomes are known. */
+function tallyOf(letters: readonly Settled[]) {
+  const outcomes: Record<string, number> = {}
+  for (const { outcome } of letters) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+  return { retried: letters.length, outcomes }
+}
+
+/** The messages of letters, those that need someone first. Letters whose message is not known any more have only their id. */
+async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
+  const rank = ({ outcome }: Settled) => (FIRST.indexOf(outcome) + FIRST.length + 1) % (FIRST.length + 1)
+  const shown = letters.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_LISTED)
+  return Promise.all(
+    shown.map(async ({ id, queue, messageId, outcome }) => {
+      const message = messageId === undefined ? undefined : await journal.get(messageId)
+      const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome }
+      return { ...row, queue, outcome }
+    }),
+  )
+}

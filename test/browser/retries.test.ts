@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: charges, skill: charge, retry: { attempts: 1 } }
+`
+const CHARGE = `import { existsSync } from 'node:fs'
+export default { description: 'charges', run({ args }) {
+  const mayPay = existsSync(new URL('../../open', import.meta.url)) && !args.text.includes('3')
+  if (!mayPay) throw new Error('no money today')
+} }`
+
+describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { charge: CHARGE } })
+  const daemon = await site.start()
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
+  for (const number of [1, 2, 3]) await daemon.post('/shop', JSON.stringify({ text: `charge ${number}` }))
+  const letters = async () => [await daemon.invoke('dead-letter-list', {})].flat().length
+  await until(async () => (await letters()) === 3, 'three dead letters')
+  const retries = page.getByRole('list', { name: 'Last retries' })
+  const retry = retries.getByRole('link', { name: '3 dead letters of charges retried' })
+
+  test('is a job, whose outcome stays on the lists and on Now', async () => {
+    await show('dead-letters')
+    site.write('open', '')
+    await press('Retry all')
+    await page.getByRole('dialog').getByText('Retry all 3 dead letters?').waitFor()
+    await answer('Retry')
+    await page.getByText('3 dead letters are being retried …').waitFor()
+    await retry.waitFor()
+    await retries.getByText('2 done', { exact: true }).waitFor()
+    await retries.getByText('1 failed again', { exact: true }).waitFor()
+    await page.reload()
+    await retries.getByText('2 done', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('retries')
+    await page.locator('.group [data-row]').click()
+    await retries.getByText('2 done', { exact: true }).waitFor()
+    await show('now')
+    await retries.getByText('1 failed again', { exact: true }).waitFor()
+  })
+
+  test('leads to its messages, those that failed again first', async () => {
+    await retry.click()
+    await page.getByRole('heading', { name: '3 dead letters of charges retried' }).waitFor()
+    const rows = page.getByRole('list', { name: 'Retried messages' }).getByRole('listitem')
+    await until(async () => (await rows.count()) === 3, 'the messages')
+    const texts = await rows.allTextContents()
+    assert.match(String(texts[0]), /charge 3.*failed again/)
+    assert.match(String(texts[1]), /done/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('retried')
+    await show('jobs')
+    await page.getByRole('link', { name: /^Retry dead letters/ }).click()
+    await page.getByText('1 failed again', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'See the messages' }).click()
+    await rows.first().click()
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  })
+
+  test('that is not known does not look like one that is on its way', async () => {
+    await show('dead-letters?job=dead-letters-of-yesterday')
+    await page.getByText(/Could not load the retry/).waitFor()
+  })
+})
