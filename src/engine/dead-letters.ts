@@ -37,6 +37,7 @@ export function createDeadLetters(deps: {
   const withRetry = createRetryReader(deps.store.journal)
   const find = createFind(deps.store)
   const retried = createRetriedLetters(deps.store)
+  const act = createAct(deps.store, deps.now)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
@@ -61,22 +62,6 @@ export function createDeadLetters(deps: {
     const found: LetterKey[] = []
     for await (const letter of matching(filter)) found.push(keyOf(letter))
     return { found: found.slice(-limit).reverse(), total: found.length }
-  }
-
-  /** Retries or drops letters, and returns those that still existed. */
-  async function act(
-    verb: 'retry' | 'drop',
-    letters: readonly LetterKey[],
-    by: string,
-  ): Promise<LetterKey[]> {
-    const at = deps.now()
-    // All are started in the same turn, so that the order within a lane is kept.
-    const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
-    const acted = letters.filter((_, index) => done[index])
-    const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
-    const ids = verb === 'retry' ? acted.flatMap(({ messageId }) => messageId ?? []) : []
-    await Promise.all(ids.map((id) => deps.store.journal.note(id, [note])))
-    return acted
   }
 
   async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
@@ -113,6 +98,20 @@ export function createDeadLetters(deps: {
     },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
+  }
+}
+
+/** Makes the function that retries or drops letters, and returns those that still existed. */
+function createAct({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
+  return async (verb: 'retry' | 'drop', letters: readonly LetterKey[], by: string): Promise<LetterKey[]> => {
+    const at = now()
+    // All are started in the same turn, so that the order within a lane is kept.
+    const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
+    const acted = letters.filter((_, index) => done[index])
+    const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
+    const ids = verb === 'retry' ? acted.flatMap(({ messageId }) => messageId ?? []) : []
+    await Promise.all(ids.map((id) => journal.note(id, [note])))
+    return acted
   }
 }
 

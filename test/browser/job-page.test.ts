@@ -32,7 +32,7 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     await page.getByRole('link', { name: /^Retry dead letters: group orders/ }).click()
     await fact('result').getByText('3 dead letters were retried').waitFor()
     await fact('progress').getByText('3 of 3 dead letters').waitFor()
-    await page.getByText('3 dead letters failed again.').waitFor()
+    await page.getByText('3 failed again', { exact: true }).waitFor()
     assert.equal(await page.locator('a[href^="#/messages/"]').count(), 3)
     await page
       .getByRole('listitem')

@@ -45,7 +45,7 @@ const lastRetry = signal()
 export function LastRetry() {
   const { value } = lastRetry
   if (!value) return null
-  return html`<p class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} <span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
+  return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} <span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
 }
 
 /** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
