@@ -23,7 +23,6 @@ import {
 import { Outcomes, useRetries } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
 const AGAIN = 1_000
