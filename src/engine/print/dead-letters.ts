@@ -4,7 +4,7 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
@@ -61,6 +61,20 @@ export function humanLetterGroups(result: Json): string {
   return rows.length === 0 ? 'No dead letters.' : lineTable(GROUP_COLUMNS, rows)
 }
 
+const RETRY_COLUMNS: readonly Column[] = [
+  { title: 'job' },
+  { title: 'age' },
+  { title: 'by', leftOut: 1 },
+  { title: 'route', least: 8 },
+  { title: 'retried', leftOut: 2 },
+  { title: 'outcomes' },
+]
+const RETRIED_COLUMNS: readonly Column[] = [
+  ...[ID, AGE].flatMap((column) => column ?? []),
+  { title: 'outcome' },
+  { title: 'text', least: 16 },
+]
+
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
 export function humanRetries(result: Json): string {
   const jobs = objectsIn(result)
@@ -69,13 +83,13 @@ export function humanRetries(result: Json): string {
     const { group, queue = 'all' } = Object(target)
     return [job, age(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
   })
-  const list = table(['job', 'age', 'by', 'route', 'retried', 'outcomes'], rows)
+  const list = lineTable(RETRY_COLUMNS, rows)
   const messages = jobs.flatMap((one) => objectsIn(one.messages))
   if (messages.length === 0) return list
   const named = messages.map(({ id, at, outcome, text, summary, subject }) => {
     return [shortId(id), age(at), outcome, shorten(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR)]
   })
-  return `${list}\n\n${listTable(['message', 'age', 'outcome', 'text'], named)}`
+  return `${list}\n\n${lineTable(RETRIED_COLUMNS, named)}`
 }
 
 function talliesOf(outcomes: Json | undefined): string {
