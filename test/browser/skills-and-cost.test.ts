@@ -25,6 +25,12 @@ export default {
   run: ({ args }) => 'wiped ' + args.disk,
 }`
 
+/** Runs until the test calls `endSlow`. */
+const SLOW = `export default {
+  description: 'Takes long',
+  run: () => new Promise((end) => { globalThis.endSlow = () => end('late') }),
+}`
+
 describe('skills and cost in the console', { timeout: 180_000 }, async () => {
   const answers = Array.from({ length: 20 }, (_, at) => () => ({
     text: 'Four.',
@@ -43,9 +49,10 @@ model:
   prices: { "*:tiny": { input: 3, output: 15 } }
 routes:
   - { name: unused, match: { gateway: shop, event: never }, skill: flaky }
+  - { name: exports, match: { gateway: shop, text: "export*" }, skill: slow }
   - { name: orders, match: { gateway: shop }, skill: flaky, retry: { attempts: 1 } }
 `,
-    skills: { flaky: FLAKY, wipe: WIPE },
+    skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW },
   })
   site.write('skills/helper/SKILL.md', HELPER('helper'))
   site.write(
@@ -102,6 +109,30 @@ routes:
       .first()
       .click()
     await page.getByRole('heading', { name: 'gateway-send' }).waitFor()
+  })
+
+  test('a run under way is listed with its start and its message, and then among the last runs', async () => {
+    await daemon.post('/shop', 'export 12', { 'content-type': 'text/plain' })
+    await show('skills')
+    await page.getByLabel('Search skills').fill('')
+    const row = page.getByRole('region', { name: 'Your skills' }).getByRole('row').filter({ hasText: 'slow' })
+    await row.getByText('running', { exact: true }).waitFor()
+    await row.getByRole('link', { name: 'slow' }).click()
+    const running = page.getByRole('region', { name: 'Running now' })
+    await running.getByText(/^for \d+ s$/).waitFor()
+    assert.equal(
+      await running.getByRole('link', { name: 'exports' }).getAttribute('href'),
+      '#/configuration/exports',
+    )
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skill-running')
+    await running.getByRole('link', { name: /^open the message/ }).click()
+    await page.getByRole('heading', { name: /running$/ }).waitFor()
+    await page.goBack()
+    Object(globalThis).endSlow()
+    const last = page.getByRole('region', { name: 'Last runs' })
+    await last.getByText('ok', { exact: true }).waitFor()
+    await running.waitFor({ state: 'detached' })
   })
 
   test('a skill that needs an approval can be approved where it was started', async () => {

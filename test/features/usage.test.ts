@@ -4,6 +4,7 @@ import { DAY, HOUR } from '../../src/core/units.ts'
 import { createCost } from '../../src/features/usage/cost.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
+import { createRunningRuns } from '../../src/features/usage/running-runs.ts'
 import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
@@ -16,7 +17,13 @@ async function make(t: TestContext) {
   const ledger = createCostLedger({ kv: store.kv, now })
   const runs = createRunLogs({ kv: store.kv, now })
   const cost = createCost({ ledger, currency: () => undefined, budgets: async () => [], now })
-  const skillUsage = createSkillUsage({ runs, cost, requireSkill: () => undefined, now })
+  const skillUsage = createSkillUsage({
+    runs,
+    running: createRunningRuns(),
+    cost,
+    requireSkill: () => undefined,
+    now,
+  })
   return { clock, ledger, runs, cost, skillUsage }
 }
 

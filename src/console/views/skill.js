@@ -5,7 +5,7 @@ import { Budget, HowToSet } from '../lib/budget.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
-import { Age, ask, Badge, Copy, Facts, fullTime, Json, took, useLoaded, Wait } from '../lib/parts.js'
+import { ask, Badge, Copy, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
@@ -14,6 +14,7 @@ import { barsOf, DAY } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { Caller, clockOf, Running, Runs } from './skill-runs.js'
 
 /** One skill: how it does, its last runs, and a form to run it. */
 export function Skill({ name, range }) {
@@ -80,16 +81,17 @@ function Usage({ name, range }) {
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets: known } = value
-  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots } = usage
+  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots, running = [] } = usage
   const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
   // Failures are not counted by caller: if any run failed, each calling route has the link, even if its list is empty.
   const hasFailures = failed > 0
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
+    ${running.length > 0 && html`<${Running} of=${running} />`}
     <h2>${rangeTitle(range)}</h2>
     ${
       runs === 0
-        ? html`<p class="dim">It has not run in this time.</p>`
+        ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
         : html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
         <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
@@ -106,8 +108,8 @@ function Usage({ name, range }) {
     ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
-      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
+      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
     }
     ${recent.length > 0 && html`<${Runs} of=${recent} />`}
   </section>`
@@ -131,33 +133,8 @@ function Bars({ title, bars, last = bars.at(-1).name }) {
     <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
 }
 
-/** The time of day, with the date unless that is today. */
-function clockOf(at, seconds = {}) {
-  const date = new Date(at)
-  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...seconds })
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? time : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`
-}
-
 function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
-}
-
-/** Number of runs before `Show all`. */
-const SHOWN_RUNS = 8
-
-function Runs({ of: recent }) {
-  const [isAll, setAll] = useState(false)
-  const shown = isAll ? recent : recent.slice(0, SHOWN_RUNS)
-  return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
-    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
-    <tbody>${shown.map(
-      ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
-      <td title=${fullTime(at)}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
-      <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
-      <td class="number">${took(ms)}</td><td>${by}</td><td>${messageId && html`<a href=${link(['messages', messageId])} aria-label=${`open the message of ${clockOf(at, { second: '2-digit' })}`}>open</a>`}</td></tr>`,
-    )}</tbody></table></div>
-    ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
 }
 
 /** Runs the skill with the input. Destructive skills ask for confirmation. */

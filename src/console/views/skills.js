@@ -109,14 +109,14 @@ function Names({ of, current, range }) {
 /** Runs and failures, beside the name. */
 function Doing({ usage }) {
   if (!usage) return null
-  const { runs, failed } = usage
-  return html` <span class="dim doing">${count(runs, 'run')}</span>${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`
+  const { runs, failed, running = 0 } = usage
+  return html` <span class="dim doing">${count(runs, 'run')}</span>${running > 0 && html` <span class="doing">${running.toLocaleString('en')} running</span>`}${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`
 }
 
 /** `of`: what a column is sorted by, highest first. */
 const COLUMNS = [
   { key: 'name', title: 'skill' },
-  { key: 'last', title: 'last run', of: (usage) => usage.lastAt },
+  { key: 'last', title: 'last run', of: (usage) => usage.runningSince ?? usage.lastAt },
   { key: 'runs', title: 'runs', isNumber: true, of: (usage) => usage.runs },
   { key: 'failed', title: 'failed', isNumber: true, of: (usage) => usage.errorRate },
   { key: 'p50', title: 'p50', isNumber: true, of: (usage) => usage.p50 },
@@ -161,11 +161,13 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
     callers = [],
     lastAt,
     lastCode,
+    running,
+    runningSince,
   } = usage ?? {}
   const [first, ...others] = callersOf(name, callers, routes)
   return html`<tr>
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
-    <td class="last-run">${lastAt === undefined ? html`<span class="dim">–</span>` : html`<${Badge} kind=${lastCode ? 'bad' : 'good'}>${lastCode ? 'failed' : 'ok'}<//> <${Age} at=${lastAt} />`}</td>
+    <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${Badge} kind=${lastCode ? 'bad' : 'good'}>${lastCode ? 'failed' : 'ok'}<//> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
     <td class="number" data-label="failed">${failed > 0 ? html`<span class="error">${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></span>` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${took(p50)}</td>

@@ -2,6 +2,7 @@ import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import type { Run } from './run-log.ts'
+import type { RunningRuns } from './running-runs.ts'
 
 /** Maximum characters of an error. */
 const LONGEST_ERROR = 200
@@ -12,11 +13,12 @@ const LONGEST_ERROR = 200
  */
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
+  running: Pick<RunningRuns, 'begin'>
   /** Redacts secrets in the text of an error. */
   clean(text: string): string
   now(): number
 }): BuiltInLayer {
-  const { add, now } = deps
+  const { add, running, now } = deps
   return defineBuiltInLayer({
     name: 'runs',
     order: 250,
@@ -27,20 +29,18 @@ export function createRunsMiddleware(deps: {
       return (ctx, next) => {
         const { call } = ctx
         const startedAt = performance.now()
-        const record = (failed?: Pick<Run, 'code' | 'error'>) => {
-          const messageId = call.message && { messageId: call.message.id }
-          add(name, {
-            at: now(),
-            ms: Math.round(performance.now() - startedAt),
-            by: callerOf(call),
-            ...messageId,
-            ...failed,
-          })
-        }
+        const origin = { by: callerOf(call), ...(call.message && { messageId: call.message.id }) }
+        const end = running.begin(name, { since: now(), ...origin })
+        const record = (failed?: Pick<Run, 'code' | 'error'>) =>
+          add(name, { at: now(), ms: Math.round(performance.now() - startedAt), ...origin, ...failed })
         const result = next()
         result.then(
-          () => record(),
+          () => {
+            end()
+            record()
+          },
           (error) => {
+            end()
             const cause = ctx.signal.aborted ? ctx.signal.reason : error
             if (!willRunAgain(cause)) record(failureOf(cause, deps.clean))
           },

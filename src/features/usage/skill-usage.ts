@@ -5,6 +5,7 @@ import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
 import { noDurations, quantile } from './run-histogram.ts'
 import { addCounts, countsOf, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
+import type { RunningRuns } from './running-runs.ts'
 import { type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
@@ -16,11 +17,12 @@ const MOST_CALLERS = 5
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
   runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill' | 'slotsOf'>
+  running: Pick<RunningRuns, 'of' | 'skills'>
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
   now(): number
 }): ServiceOf<typeof operations.usage>['skill-usage'] {
-  const { runs, cost, now } = deps
+  const { runs, running, cost, now } = deps
 
   const ofSkill = async (name: string, range: Range) => {
     const span = spanOf(range.since, range.until, now())
@@ -41,6 +43,7 @@ export function createSkillUsage(deps: {
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
       recent: recentIn(log, range).slice(0, MOST_RUNS),
+      running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
     }
   }
@@ -67,6 +70,7 @@ export function createSkillUsage(deps: {
     if (name !== undefined) return ofSkill(name, range)
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(span), cost({ by: 'skill', ...range })])
+    for (const skill of running.skills()) if (!counted.has(skill)) counted.set(skill, [])
     const found = await Promise.all(
       [...counted].map(async ([skill, counts]) => {
         const used = rows.find((row) => row.name === skill)
@@ -78,11 +82,21 @@ export function createSkillUsage(deps: {
           ...summaryOf(counts, log, range),
           ...defined({ tokens, money: used?.money, lastCode: log.recent[0]?.code }),
           callers,
+          ...runningIn(running.of(skill)),
         }
       }),
     )
-    return found.filter((each) => each.runs > 0).sort((a, b) => b.runs - a.runs)
+    return found.filter((each) => each.runs > 0 || each.running !== undefined).sort((a, b) => b.runs - a.runs)
   }
+}
+
+/** The number of runs under way, and the start of the oldest; nothing without any. */
+function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
+  running?: number
+  runningSince?: number
+} {
+  const [first] = oldest
+  return first ? { running: count, runningSince: first.since } : {}
 }
 
 type Range = { since: number; until: number }

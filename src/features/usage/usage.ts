@@ -7,6 +7,7 @@ import { createCost } from './cost.ts'
 import { createCostLedger } from './cost-ledger.ts'
 import type * as operations from './operations.ts'
 import { createRunLogs } from './run-log.ts'
+import { createRunningRuns } from './running-runs.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
 
@@ -23,11 +24,12 @@ export function createUsage(deps: {
 }) {
   const ledger = createCostLedger(deps)
   const runs = createRunLogs(deps)
+  const running = createRunningRuns()
   const flushing = repeat(runs.flush, FLUSH_INTERVAL, 'runs of skills', deps.log)
   return {
     /** Records the usage of a model step. Resolves once stored. */
     spent: ledger.add,
-    middleware: createRunsMiddleware({ ...deps, add: runs.add }),
+    middleware: createRunsMiddleware({ ...deps, add: runs.add, running }),
     /** `cost` and `skill-usage`. */
     service(parts: {
       currency(): string | undefined
@@ -36,7 +38,7 @@ export function createUsage(deps: {
       requireSkill(name: string): unknown
     }): ServiceOf<typeof operations.usage> {
       const cost = createCost({ ...deps, ...parts, ledger })
-      return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, cost }) }
+      return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, running, cost }) }
     },
     start: flushing.start,
     /** Stores collected runs. */

@@ -1,0 +1,30 @@
+/** A run of a skill that has not ended. `since`: its start (Unix ms). `by`: as in `Run`. */
+export type RunningRun = { since: number; by: string; messageId?: string }
+
+/** Maximum number of runs in the result for one skill. */
+const MOST_LISTED = 30
+
+export type RunningRuns = ReturnType<typeof createRunningRuns>
+
+/** The runs of skills under way in this daemon. Others of a shared store know only their own. */
+export function createRunningRuns() {
+  const bySkill = new Map<string, Set<RunningRun>>()
+  return {
+    /** Returns the function that ends the run. */
+    begin(skill: string, run: RunningRun): () => void {
+      const runs = bySkill.get(skill) ?? new Set()
+      bySkill.set(skill, runs)
+      runs.add(run)
+      return () => {
+        runs.delete(run)
+        if (runs.size === 0 && bySkill.get(skill) === runs) bySkill.delete(skill)
+      }
+    },
+    skills: () => [...bySkill.keys()],
+    /** The number of runs of a skill, and the oldest ones, oldest first. */
+    of(skill: string): { count: number; oldest: RunningRun[] } {
+      const runs = bySkill.get(skill) ?? new Set()
+      return { count: runs.size, oldest: [...runs].slice(0, MOST_LISTED) }
+    },
+  }
+}
