@@ -19,6 +19,7 @@ import { Modal } from './lib/modal.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
 import { go, link, renderNow, route } from './lib/router.js'
+import { UnknownKeys } from './lib/unknown-keys.js'
 import { later, VIEWS } from './views/index.js'
 
 function App() {
@@ -31,7 +32,7 @@ function App() {
     <${Navigation} current=${view} />
     <${PendingLine} />
     <${ConnectionAlert} />
-    <main id="main" tabindex="-1" key=${view?.path}><${ErrorBoundary} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
+    <main id="main" tabindex="-1" key=${view?.path}><${ErrorBoundary} of=${rest.join('/')}>${view && html`<${UnknownKeys} view=${view} />`}${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
     <${ScrollPosition} />
     <${KeyHelp} />
     <${PaletteLoader} />

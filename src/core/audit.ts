@@ -20,8 +20,8 @@ export const auditEntrySchema = z.object({
   by: z.string(),
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code', 'system']),
   /**
-   * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`,
-   * `control-token-rotate`, `queue-board`.
+   * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `configuration-change`,
+   * `message-submit`, `control-token-rotate`, `queue-board`.
    */
   action: z.string(),
   /** The objects it applied to: names and ids. */

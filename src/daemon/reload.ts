@@ -10,6 +10,7 @@ import type { createPush } from '../features/push/push.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
+import { recordChange } from './configuration-changes.ts'
 import type { Foundation } from './foundation.ts'
 import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
@@ -56,9 +57,12 @@ export function createReload(
     try {
       const next = await load(manager.known())
       refuseMistakes(config(), next)
-      const { asRead } = config()
+      const before = config()
+      const { asRead } = before
       await apply(next)
       if (asRead.yaml !== next.asRead.yaml) previous = { ...asRead, at: last.goodAt }
+      // Without waiting: the store may be unreachable.
+      void recordChange(before, next, base.audit.record)
       last = { ok: true, at, goodAt: at }
     } catch (error) {
       last = { ok: false, at, goodAt: last.goodAt, error: reasonOf(error) }

@@ -14,6 +14,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'sign-in': ['signed in', 'sign in'],
   'sign-out': ['signed out', 'sign out'],
   reload: ['reloaded the configuration', 'reload the configuration'],
+  'configuration-change': ['changed the configuration', 'change the configuration'],
   forget: ['forgot a note', 'forget a note'],
   'message-submit': ['submitted a message', 'submit a message'],
   'message-resend': ['sent a message again', 'send a message again'],

@@ -89,6 +89,30 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     await page.getByText('There is no such entry.').waitFor()
   })
 
+  test('an address with a parameter of another view is searched by it, or says that it is ignored', async () => {
+    await show('audit?search=warehouse')
+    await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
+    await until(async () => (await rows.count()) === 2, 'the head and one entry')
+    await show('audit?colour=red&by=worker')
+    const note = page.getByRole('alert').filter({ hasText: 'colour=red, which is no parameter of Audit' })
+    await note.waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit-unknown-key')
+    await note.getByRole('link', { name: 'Remove it' }).click()
+    await note.waitFor({ state: 'detached' })
+    assert.match(page.url(), /#\/audit\?by=worker$/)
+  })
+
+  test('has changes of the configuration, with the names of what changed and no author', async () => {
+    site.write('routes.yaml', ROUTES.replace('skill: echo', 'skill: echo, reply: none'))
+    await show('audit')
+    const changed = rows.filter({ hasText: 'Changed the configuration' })
+    await changed.getByText('routes.all').waitFor()
+    await changed.getByRole('link', { name: 'from routes.yaml' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit-configuration')
+  })
+
   test('exports all entries that match as CSV', async () => {
     await show('audit?action=gateway-*')
     await rows.first().waitFor()

@@ -5,11 +5,17 @@ import { Moment, span } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 
 /** An author of the log: their name, and how they are known. */
-export function authorIn({ by, kind }) {
+export function authorIn({ by, kind, action, target }) {
+  if (action === 'configuration-change')
+    return { name: fileName(target?.file), known: 'a change of the file; it does not say who made it' }
   if (kind === 'system') return { name: 'Trivium', known: 'Trivium itself' }
   if (by === 'control-token') return { name: 'control token', known: 'control token, without a name' }
   const [, how, name = by] = /^(oidc|control-token|token):(.*)$/s.exec(by) ?? []
   return { name, known: HOW[how] ?? (/^[^:\s]+@[^@\s]+$/.test(by) ? 'command line' : 'sender of a message') }
+}
+
+function fileName(path = 'a file') {
+  return `from ${path.split(/[\\/]/).at(-1)}`
 }
 
 const HOW = {
@@ -55,6 +61,7 @@ const OF_ACTIONS = [
   [/^approval-/, 'id', () => ['approvals']],
   [/^job-/, 'id', (id) => ['jobs', id]],
   [/^subscription-/, 'name', (name) => pushOf(name)],
+  [/^configuration-change$/, 'file', () => ['configuration']],
 ]
 
 function pushOf(name) {
@@ -87,7 +94,8 @@ export function What({ of: { action, target = {}, result = {} }, titles }) {
 function Value({ name, value, action, target }) {
   if (TIMES.has(name)) return html`<${When} at=${value} />`
   if (name === 'for' && typeof value === 'number') return span(value)
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const text =
+    typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
   return path ? html`<a href=${link(path)}>${short}</a>` : short

@@ -24,7 +24,9 @@ const KINDS = ['person', 'token', 'system']
 const NAMES = ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until']
 
 /** Decisions and changes, newest first, or one of them. */
-export function AuditPage({ path: [id], query }) {
+export function AuditPage({ path: [id], query: { search, ...given } }) {
+  // `search` is what addresses of messages have.
+  const query = search ? { what: search, ...given } : given
   return id === undefined
     ? html`<${Entries} query=${query} />`
     : html`<${AuditEntryPage} key=${id} id=${id} />`

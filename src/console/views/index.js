@@ -15,7 +15,7 @@ const SkillsPage = later.page('SkillsPage')
 /**
  * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
- * further path parts. `begins`: it begins a group of the navigation.
+ * further path parts. `keys`: the parameters of its addresses; others are reported. `begins`: it begins a group of the navigation.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },
@@ -42,7 +42,14 @@ export const VIEWS = [
     Page: later.page('ApprovalsPage'),
     count: (now) => now?.approvals,
   },
-  { path: 'queues', title: 'Groups and queues', begins: true, parts: 3, Page: later.page('QueuesPage') },
+  {
+    path: 'queues',
+    title: 'Groups and queues',
+    keys: [],
+    begins: true,
+    parts: 3,
+    Page: later.page('QueuesPage'),
+  },
   {
     path: 'gateways',
     title: 'Gateways',
@@ -54,10 +61,17 @@ export const VIEWS = [
   {
     path: 'skills',
     title: 'Skills',
+    keys: ['since', 'until', 'sort'],
     Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
   },
-  { path: 'cost', title: 'Cost', parts: 0, Page: later.page('CostPage') },
-  { path: 'schedules', title: 'Schedules', parts: 0, Page: later.page('SchedulesPage') },
+  {
+    path: 'cost',
+    title: 'Cost',
+    keys: ['by', 'since', 'until', 'model', 'skill', 'sender'],
+    parts: 0,
+    Page: later.page('CostPage'),
+  },
+  { path: 'schedules', title: 'Schedules', keys: [], parts: 0, Page: later.page('SchedulesPage') },
   {
     path: 'paused',
     title: 'Paused',
@@ -67,10 +81,16 @@ export const VIEWS = [
     count: (now) =>
       now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
   },
-  { path: 'jobs', title: 'Jobs', parts: 1, Page: later.page('JobsPage') },
+  { path: 'jobs', title: 'Jobs', keys: ['kind', 'state'], parts: 1, Page: later.page('JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
-  { path: 'people', title: 'People', begins: true, parts: 0, Page: later.page('PeoplePage') },
-  { path: 'audit', title: 'Audit', parts: 1, Page: later.page('AuditPage') },
+  { path: 'people', title: 'People', keys: ['who'], begins: true, parts: 0, Page: later.page('PeoplePage') },
+  {
+    path: 'audit',
+    title: 'Audit',
+    keys: ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
+    parts: 1,
+    Page: later.page('AuditPage'),
+  },
   { path: 'configuration', title: 'Configuration', parts: 1, Page: later.page('ConfigurationPage') },
 ]
 

@@ -1,0 +1,13 @@
+import { html } from './html.js'
+import { link, route } from './router.js'
+
+/** Says that the address has parameters that the view does not know, so that nobody takes an unfiltered list for a filtered one. */
+export function UnknownKeys({ view: { title, keys } }) {
+  const { path, query } = route.value
+  if (!keys) return null
+  const unknown = Object.keys(query).filter((key) => !keys.includes(key))
+  if (unknown.length === 0) return null
+  const known = Object.fromEntries(Object.entries(query).filter(([key]) => keys.includes(key)))
+  const knows = keys.length > 0 ? `It has ${keys.join(', ')}.` : 'It has none.'
+  return html`<p class="problem unknown-keys" role="alert"><span>The address has ${unknown.map((key) => `${key}=${query[key]}`).join(', ')}, which is no parameter of ${title}, and is ignored. ${knows}</span> <a href=${link(path, known)}>Remove it</a></p>`
+}

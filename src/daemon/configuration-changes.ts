@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util'
+import { parse } from 'yaml'
+import type { Config } from '../config/load-config.ts'
+import { type RecordAudit, SYSTEM } from '../core/audit.ts'
+import { objectsIn } from '../core/json.ts'
+
+type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
+
+/** Maximum number of names in an entry. */
+const MOST = 20
+
+/**
+ * Records in the audit log that a reload changed the configuration, with the names of what changed. The values stay out, as they may
+ * be secret. The files do not say who changed them.
+ */
+export async function recordChange(before: Read, after: Read, record: RecordAudit): Promise<void> {
+  const changed = changedNames(partsIn(before), partsIn(after))
+  const variables = changedVariables(before, after)
+  const isSame = before.asRead.yaml === after.asRead.yaml
+  if (isSame && variables.length === 0) return
+  await record({
+    by: SYSTEM,
+    via: 'system',
+    action: 'configuration-change',
+    target: {
+      file: after.file,
+      ...(changed.length > 0 && { changed: shortened(changed) }),
+      ...(variables.length > 0 && { variables: shortened(variables) }),
+    },
+    outcome: 'ok',
+  })
+}
+
+/** Variables of the environment or `.env` that the files refer to, and that have another value. */
+function changedVariables(before: Read, after: Read): string[] {
+  const used = after.asRead.variables.map(({ name }) => name)
+  return used.filter((name) => before.environment[name] !== after.environment[name])
+}
+
+/** The sections of the files, and the entries of those that have names: `gateways.shop`, `routes.orders`. */
+function partsIn({ asRead }: Read): Map<string, unknown> {
+  const parts = new Map<string, unknown>()
+  for (const { yaml } of asRead.files)
+    for (const [section, value] of Object.entries(contentOf(yaml)))
+      for (const [name, part] of entriesOf(value))
+        parts.set(name === '' ? section : `${section}.${name}`, part)
+  return parts
+}
+
+function contentOf(yaml: string): object {
+  try {
+    return Object(parse(yaml))
+  } catch {
+    return {}
+  }
+}
+
+function entriesOf(section: unknown): [string, unknown][] {
+  if (!Array.isArray(section))
+    return typeof section === 'object' && section !== null ? Object.entries(section) : [['', section]]
+  const named = objectsIn(section)
+  const haveNames = named.length === section.length && named.every(({ name }) => typeof name === 'string')
+  return haveNames ? named.map((entry) => [String(entry.name), entry]) : [['', section]]
+}
+
+function changedNames(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {
+  const names = new Set([...before.keys(), ...after.keys()])
+  return [...names].filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)))
+}
+
+function shortened(names: readonly string[]): string[] {
+  return names.length > MOST ? [...names.slice(0, MOST), `and ${names.length - MOST} more`] : [...names]
+}
