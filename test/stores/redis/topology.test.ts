@@ -76,10 +76,11 @@ describe('a Redis of several servers', { concurrency: 3 }, () => {
 
 test('Redis refuses a call that its caller has given up, if a network repeats it', async (t) => {
   const { server, open, client } = await redisOf(t)
-  const store = await open({ commandTimeout: 300 })
-  const admin = client()
+  // Before the store is open: ioredis fails if it gets a command of others before it knows that it monitors.
   const monitor = await client().monitor()
   t.after(() => monitor.disconnect())
+  const store = await open({ commandTimeout: 300 })
+  const admin = client()
   const sent: string[][] = []
   // Except the regular check of the server's clock, whose last argument is this topic.
   monitor.on('monitor', (_time, args: string[]) => args.at(-1) !== MESSAGE_TOPIC && sent.push(args))
