@@ -31,7 +31,10 @@ export function createMcpConnection(options: ConnectionOptions) {
     step,
     failed: (err) => log.error({ err }, 'an MCP connection attempt failed unexpectedly'),
   })
-  const current = createCurrentClient({ ...options, log }, { status, uses, signal: ending }, loop.wake)
+  const current = createCurrentClient({ ...options, log }, { status, uses, signal: ending }, waitToReconnect)
+  /** The time (of `performance.now`) of the next attempt. A call or a login does not wait for it. */
+  let retryAt = 0
+  let isWanted = false
   /** Settles after the current attempt. */
   let attempt = Promise.withResolvers<void>()
   let isStarted = false
@@ -45,8 +48,8 @@ export function createMcpConnection(options: ConnectionOptions) {
     firstAttempt: attempt.promise,
     /** Connects once, without reconnecting later; `status` has the outcome. */
     once: step,
-    /** Retries immediately, for example after a login. */
-    wake: () => loop.wake(),
+    /** Checks the connection, or connects, immediately, for example after a login. */
+    wake: connectNow,
     status: status.read,
     /** See `callTool`. */
     call: (tool: string, args: Record<string, unknown>, call: ToolCallOptions) =>
@@ -70,17 +73,29 @@ export function createMcpConnection(options: ConnectionOptions) {
     const client = current.get()
     // Over stdio, the end of the process is noticed without a check.
     if (client && isHttp) await current.refresh(client)
-    if (!client) await tryOnce()
-    if (!current.get()) return backoff(status.failures(), BACKOFF)
+    if (!client && (isWanted || performance.now() >= retryAt)) await tryOnce()
+    if (!current.get()) return Math.max(0, retryAt - performance.now())
     return isHttp ? CHECK_INTERVAL : undefined
   }
 
+  function connectNow(): void {
+    isWanted = true
+    loop.wake()
+  }
+
+  function waitToReconnect(): void {
+    retryAt = performance.now() + backoff(status.failures(), BACKOFF)
+    loop.wake()
+  }
+
   async function tryOnce(): Promise<void> {
+    isWanted = false
     try {
       await current.open()
     } catch (error) {
       const needsLogin = (await failureKind(error)) === 'login'
       status.down(needsLogin ? status.loginReason : reasonOf(error), ending.aborted)
+      retryAt = performance.now() + backoff(status.failures(), BACKOFF)
     }
     attempt.resolve()
     attempt = Promise.withResolvers()
@@ -89,7 +104,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   async function connected(signal: AbortSignal): Promise<Client> {
     // A call connects to a server that is down or was not needed before.
     start()
-    if (!current.get()) loop.wake()
+    if (!current.get()) connectNow()
     const giveUp = AbortSignal.any([signal, ending, AbortSignal.timeout(MAX_WAIT_OF_CALL)])
     if (!current.get()) await inTime(attempt.promise, giveUp)
     const client = current.get()

@@ -5,7 +5,7 @@ import type { McpServer } from '../../core/mcp.ts'
 import type { ClientUses } from './client-uses.ts'
 import type { ConnectionStatus } from './connection-status.ts'
 import { openClient } from './open-client.ts'
-import { listTools, type RemoteTool } from './tool-list.ts'
+import { listTools, type RemoteTool, type ToolList } from './tool-list.ts'
 
 export type ConnectionOptions = {
   server: McpServer
@@ -22,7 +22,7 @@ const LIST_TIMEOUT = 30_000
 
 /**
  * The connected client of a server, if any, which all calls use. `signal` ends the connection.
- * `onLost` is called after a client was lost.
+ * `onLost` is called after the current client was lost.
  */
 export function createCurrentClient(
   options: ConnectionOptions,
@@ -30,6 +30,8 @@ export function createCurrentClient(
   onLost: () => void,
 ) {
   let client: Client | undefined
+  /** A client that announced changed tools before it became the current one. */
+  let changedEarly: Client | undefined
   /** After a legacy connection, the newer protocol is not tried again. */
   let isLegacy = false
   const isCurrent = (one: Client) => client === one
@@ -50,30 +52,35 @@ export function createCurrentClient(
 
   function changed(made: Client): void {
     if (isCurrent(made)) void refresh(made)
+    else changedEarly = made
   }
 
-  /** Makes a new client the current one, if it can list its tools. */
+  /** Makes a new client the current one, once it has listed its tools. */
   async function use(made: Client): Promise<void> {
     isLegacy = made.getProtocolEra() === 'legacy'
+    const list = await listTools(made, { timeout: LIST_TIMEOUT, signal })
+    signal.throwIfAborted()
+    const lossReason = uses.whyLost(made)
+    if (lossReason !== undefined) throw new Error(lossReason)
     client = made
-    try {
-      await list(made)
-    } catch (error) {
-      client = undefined
-      throw error
-    }
+    publish(list)
     status.up(made)
+    if (changedEarly === made) void refresh(made)
   }
 
-  async function list(from: Client): Promise<void> {
-    const listed = await listTools(from, LIST_TIMEOUT)
-    status.listed(listed)
-    options.listed(listed.tools)
-  }
-
-  /** Lists the tools again. A client that fails to do so is lost. */
+  /** Lists the tools of the current client again. A client that fails to do so is lost. */
   async function refresh(from: Client): Promise<void> {
-    await list(from).catch((error: unknown) => lose(from, reasonOf(error)))
+    try {
+      const list = await listTools(from, { timeout: LIST_TIMEOUT, signal })
+      if (isCurrent(from)) publish(list)
+    } catch (error) {
+      lose(from, reasonOf(error))
+    }
+  }
+
+  function publish(list: ToolList): void {
+    status.listed(list)
+    options.listed(list.tools)
   }
 
   function lose(one: Client, why: string): void {

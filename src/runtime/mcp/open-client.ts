@@ -28,6 +28,11 @@ export async function openClient(options: {
 }): Promise<void> {
   const { server, version, log, isLegacy, signal, changed, lost, connected } = options
   const { Client } = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
+  let lossReason: string | undefined
+  const lose = (why: string) => {
+    lossReason ??= why
+    lost(client, why)
+  }
   const onChanged = atMostEvery(CHANGE_INTERVAL, () => changed(client))
   const client: Client = new Client(
     { name: 'trivium', version },
@@ -41,18 +46,22 @@ export async function openClient(options: {
     login: await options.login?.(),
     log,
     fault(why) {
-      lost(client, why)
+      lose(why)
       void client.close().catch(() => {})
     },
   })
-  client.onclose = () => lost(client, connection.closeReason())
+  client.onclose = () => lose(connection.closeReason())
+  let isConnected = false
   try {
     const limits = { timeout: CONNECT_TIMEOUT, signal }
     await client.connect(connection.transport, { ...limits, ...(isLegacy && { prior: { kind: 'legacy' } }) })
+    isConnected = true
     await connected(client)
   } catch (error) {
+    // Why an open connection was lost says more than the request that failed with it.
+    const reason = (isConnected ? lossReason : undefined) ?? connection.explain(error)
     await client.close().catch(() => {})
-    throw new Error(connection.explain(error), { cause: error })
+    throw new Error(reason, { cause: error })
   }
 }
 

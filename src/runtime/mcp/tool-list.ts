@@ -35,16 +35,19 @@ const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.unknown(
 
 /**
  * Requests a server's tools. The library rejects a whole list for one invalid tool; here each tool is checked separately. Throws if
- * the server does not return a list.
+ * the server does not return a list. `timeout` (ms) is for each page.
  */
-export async function listTools(client: Client, timeout: number): Promise<ToolList> {
+export async function listTools(
+  client: Client,
+  options: { timeout: number; signal: AbortSignal },
+): Promise<ToolList> {
   if (!client.getServerCapabilities()?.tools) return { tools: [], faults: [] }
   const listed: unknown[] = []
   const seenCursors = new Set<string>()
   let cursor: string | undefined
   do {
     const params = cursor === undefined ? {} : { params: { cursor } }
-    const { tools, nextCursor } = await client.request({ method: 'tools/list', ...params }, page, { timeout })
+    const { tools, nextCursor } = await client.request({ method: 'tools/list', ...params }, page, options)
     listed.push(...tools)
     // A repeated cursor would be an endless list.
     cursor = typeof nextCursor === 'string' && !seenCursors.has(nextCursor) ? nextCursor : undefined
