@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -246,6 +246,22 @@ esac
       assert.equal(await listener.end(), 0)
       assert.deepEqual(await groups(), before)
       assert.throws(() => process.kill(pid, 0), /ESRCH/)
+    })
+
+    test('gives an event back if Ctrl-C interrupts its last attempt', async () => {
+      const args = ['--gateway', 'plain', '--group', 'patient', '--attempts', '1']
+      const first = await start(...args, '--exec', 'touch began; sleep 1000 & wait')
+      await post('"kept"')
+      await until(() => existsSync(join(suite.site.dir, 'began')), 'the command')
+      assert.equal(await first.end(), 0)
+      assert.deepEqual(
+        first.lines().map(({ outcome }) => outcome),
+        ['retry'],
+      )
+      const second = await start(...args, '--exec', 'grep -q kept', '--max', '1')
+      assert.equal((await second.line(1)).outcome, 'done')
+      await until(second.hasEnded, 'the end after one event')
+      await suite.daemon.invoke('event-unsubscribe', { topic: 'gateway-message', queue: 'patient' })
     })
 
     test('ends normally if `timeout` and a launcher send the same signal three times', async () => {

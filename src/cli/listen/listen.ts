@@ -53,7 +53,9 @@ export async function listen(
   const settle = async (event: JsonObject, result: Result, ms: number): Promise<void> => {
     const id = String(event.id)
     const attempt = attemptsOf.get(id) ?? 1
-    const isDropped = !result.ok && (result.drop === true || attempt >= attempts)
+    // An interrupted delivery has not failed: its event is given back.
+    const hasFailedTooOften = attempt >= attempts && !signal.aborted
+    const isDropped = !result.ok && (result.drop === true || hasFailedTooOften)
     const isSettled = result.ok || isDropped
     const delay = Math.min(RETRY.longest, RETRY.first * 2 ** (attempt - 1))
     const retryIn = isSettled || signal.aborted ? undefined : delay
@@ -64,7 +66,7 @@ export async function listen(
     if (isSettled) left -= 1
     const nack = isSettled ? {} : { nack: true, delay: retryIn ?? 0 }
     const args = { ...groupArgs, ids: [id], ...nack }
-    // After an interrupt, there is only one attempt.
+    // After an interrupt, the acknowledgement is tried only once.
     await (signal.aborted
       ? calls.once('event-ack', args, AbortSignal.timeout(LAST_CALL_TIMEOUT)).catch(() => null)
       : calls.call('event-ack', args))
