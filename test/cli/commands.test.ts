@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { bundledCommand } from '../../ops/tests/bundled-command.ts'
+import { objectsIn } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { assertPrompt } from '../fixtures/in-time.ts'
@@ -35,6 +36,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.equal(out.trimEnd().split('\n').length, 1, 'one line of JSON and nothing else')
     return JSON.parse(out)
   }
+
+  const inBusy = async () => objectsIn(await daemon.invoke('message-list', { conversation: 'busy' }))
 
   test('writes daemon.json, and the schema of routes.yaml for editors', async () => {
     const schema = join(site.dir, '.trivium', 'routes.schema.json')
@@ -151,6 +154,15 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
 
   test('message reports each failed attempt while it waits', async () => {
     const { code, err } = await site.run(['message', 'cli', 'slow one'])
+    assert.equal(code, 1)
+    assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
+  })
+
+  test('message reports its own attempts, although its conversation has a newer message', async () => {
+    const slow = site.run(['message', 'cli', 'slow', 'too', '--conversation', 'busy'])
+    await until(async () => (await inBusy()).length === 1, 'the first message')
+    await json('message', 'cli', 'hello', '--conversation', 'busy', '--wait', '0')
+    const { code, err } = await slow
     assert.equal(code, 1)
     assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
   })

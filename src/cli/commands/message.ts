@@ -9,13 +9,13 @@ import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy } from '../paused-by.ts'
+import { reportAttempts } from '../report-attempts.ts'
 import { fullId } from '../short-ids.ts'
 import { pretty, type Terminal } from '../terminal.ts'
 
@@ -64,9 +64,10 @@ export const addMessage: AddCommand = (program, context) => {
       // The same key each time, so that it is accepted once however often it is sent.
       const { key = randomUUID() } = options
       const send = async (daemon: Connection) => {
+        const submitted = { ...submission, key }
         const answered = new AbortController()
-        void reportRetries(daemon, submission, answered.signal, context.terminal().err)
-        const result = await daemon.submit({ ...submission, key }).finally(() => answered.abort())
+        void reportAttempts(daemon, submitted, answered.signal, context.terminal().err)
+        const result = await daemon.submit(submitted).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         const isLate = options.wait > 0 && outcome === undefined
         if (outcome === 'failed') context.exit(1)
@@ -167,41 +168,6 @@ async function withPause(
   const id = pathGet(result, 'id')
   const paused = typeof id === 'string' ? await pausedBy(daemon, { id, ...at }) : undefined
   return { ...Object(result), ...defined({ paused }) }
-}
-
-/** Polling interval (ms) for the state of the message. */
-const POLL_INTERVAL = 1_000
-
-/** Prints pauses and failed attempts of a message until `signal` aborts. */
-async function reportRetries(
-  daemon: Connection,
-  { gateway, conversation }: { gateway: string; conversation: string },
-  signal: AbortSignal,
-  err: (text: string) => void,
-): Promise<void> {
-  const reported = new Set<string>()
-  const report = (key: string, text: string) => {
-    if (signal.aborted || reported.has(key)) return
-    reported.add(key)
-    err(`${text}\n`)
-  }
-  for (;;) {
-    await pause(POLL_INTERVAL, signal)
-    if (signal.aborted) return
-    // Best effort: the final result reports errors.
-    const list = await daemon.invoke('message-list', { gateway, conversation, limit: 1 }).catch(() => null)
-    const id = objectsIn(list)[0]?.id
-    if (typeof id !== 'string') continue
-    const paused = await pausedBy(daemon, { id, gateway, conversation })
-    if (paused) report(paused, paused)
-    const shown = await daemon.invoke('message-show', { id }).catch(() => null)
-    for (const { at, what, detail } of objectsIn(pathGet(shown, 'history'))) {
-      const { attempt: number, error, delay } = Object(detail)
-      if (delay === undefined) continue
-      const seconds = Math.round(delay / 100) / 10
-      report(`${id} ${at}`, `${what}, attempt ${number}: ${error} (again in ${seconds} s)`)
-    }
-  }
 }
 
 /** The replies as text; without replies, the state of the message. */
