@@ -33,8 +33,8 @@ export function addProgramCalls(
     storeFile,
     BYTES,
   )
-  const file = 'Reads a file that you stored, or an attachment of the message.'
-  serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
+  const aboutFile = 'Reads a file that you stored, or an attachment of the message.'
+  serve('get /v1/artifacts/{sha256}?message', aboutFile, RAW, async (request, response) => {
     const { message } = request.query
     const bearer = bearerIn(response)
     if (message !== undefined && !mayInvoke(bearer, 'gateway-receive'))
@@ -46,13 +46,18 @@ export function addProgramCalls(
     response.attachment().type('application/octet-stream')
     await pipeline(content, response)
   })
-  app.use(express.text({ limit: BODY_LIMIT, type: 'application/json' }), parseBody, refuseDeep)
-  const mcp = 'Model Context Protocol over streamable HTTP.'
-  described.push({ call: 'post /mcp', summary: mcp, more: { ...withBody({}), ...RAW } })
+  app.use(
+    express.text({ limit: BODY_LIMIT, type: ['application/json', 'application/*+json'] }),
+    parseBody,
+    refuseDeep,
+  )
+  const aboutMcp = 'Model Context Protocol over streamable HTTP.'
+  described.push({ call: 'post /mcp', summary: aboutMcp, more: { ...withBody({}), ...RAW } })
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
   })
+  app.use(refuseUnreadBody)
   serveResult('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
     Object.values(Object(deps.skills())).filter((skill) => mayInvoke(bearer, String(pathGet(skill, 'name')))),
   )
@@ -82,6 +87,16 @@ const parseBody: RequestHandler = (request, _response, next) => {
     throw new TriviumError('bad_request', { reason: reasonOf(cause) }, { cause })
   }
   next()
+}
+
+/** A body of another type would be ignored, and the skill would run without its arguments. */
+const refuseUnreadBody: RequestHandler = (request, _response, next) => {
+  const hasBody =
+    request.get('transfer-encoding') !== undefined || Number(request.get('content-length') ?? 0) > 0
+  if (request.body !== undefined || !hasBody) return next()
+  const type = request.get('content-type') ?? 'none'
+  const reason = `its content type is ${type}; send JSON with \`content-type: application/json\``
+  throw Object.assign(new Error(reason), { status: 415 })
 }
 
 /** Deep JSON would exceed the stack of later code. */

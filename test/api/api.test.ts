@@ -210,6 +210,21 @@ describe('the control listener', () => {
     assert.deepEqual(calls.at(-1)?.args, {})
   })
 
+  test('refuses a body that is not JSON, and accepts any JSON type and no body', async (t) => {
+    const { calls, post } = await start(t)
+    for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/octet-stream']) {
+      const refused = await post('/v1/skills/echo', '{"a":1}', { 'content-type': type })
+      assert.deepEqual([refused.status, json(refused).error.code], [415, 'bad_request'])
+      assert.match(json(refused).error.message, /content-type: application\/json/)
+    }
+    await post('/v1/skills/echo', '{"a":1}', { 'content-type': 'application/vnd.x+json; charset=utf-8' })
+    await post('/v1/skills/echo', '', { 'content-type': 'application/x-www-form-urlencoded' })
+    assert.deepEqual(
+      calls.map(({ args }) => args),
+      [{ a: 1 }, {}],
+    )
+  })
+
   test('answers with Retry-After while the store is unavailable', async (t) => {
     const { get } = await start(t, {
       status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),

@@ -1,6 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { reasonOf } from '../../core/errors.ts'
-import { backoff } from '../../lib/backoff.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { inTime } from '../../lib/pause.ts'
 import { callTool, type ToolCallOptions } from './call-tool.ts'
@@ -8,13 +7,12 @@ import { createClientUses } from './client-uses.ts'
 import { createConnectionStatus } from './connection-status.ts'
 import { type ConnectionOptions, createCurrentClient } from './current-client.ts'
 import { failureKind } from './failure-kind.ts'
+import { createRetryTime } from './retry-time.ts'
 
 export type McpConnection = ReturnType<typeof createMcpConnection>
 
 /** Interval (ms) for checking servers over HTTP, which have no connection whose end would be noticed. */
 const CHECK_INTERVAL = 60_000
-/** Pauses (ms) between connection attempts. */
-const BACKOFF = { first: 500, longest: 60_000 }
 /** How long (ms) a call waits for a connection attempt. */
 const MAX_WAIT_OF_CALL = 10_000
 
@@ -31,10 +29,8 @@ export function createMcpConnection(options: ConnectionOptions) {
     step,
     failed: (err) => log.error({ err }, 'an MCP connection attempt failed unexpectedly'),
   })
-  const current = createCurrentClient({ ...options, log }, { status, uses, signal: ending }, waitToReconnect)
-  /** The time (of `performance.now`) of the next attempt. A call or a login does not wait for it. */
-  let retryAt = 0
-  let isWanted = false
+  const retry = createRetryTime(status.failures, loop.wake)
+  const current = createCurrentClient({ ...options, log }, { status, uses, signal: ending }, retry.lost)
   /** Settles after the current attempt. */
   let attempt = Promise.withResolvers<void>()
   let isStarted = false
@@ -49,7 +45,7 @@ export function createMcpConnection(options: ConnectionOptions) {
     /** Connects once, without reconnecting later; `status` has the outcome. */
     once: step,
     /** Checks the connection, or connects, immediately, for example after a login. */
-    wake: connectNow,
+    wake: retry.want,
     status: status.read,
     /** See `callTool`. */
     call: (tool: string, args: Record<string, unknown>, call: ToolCallOptions) =>
@@ -73,29 +69,19 @@ export function createMcpConnection(options: ConnectionOptions) {
     const client = current.get()
     // Over stdio, the end of the process is noticed without a check.
     if (client && isHttp) await current.refresh(client)
-    if (!client && (isWanted || performance.now() >= retryAt)) await tryOnce()
-    if (!current.get()) return Math.max(0, retryAt - performance.now())
+    if (!client && retry.isDue()) await tryOnce()
+    if (!current.get()) return retry.left()
     return isHttp ? CHECK_INTERVAL : undefined
   }
 
-  function connectNow(): void {
-    isWanted = true
-    loop.wake()
-  }
-
-  function waitToReconnect(): void {
-    retryAt = performance.now() + backoff(status.failures(), BACKOFF)
-    loop.wake()
-  }
-
   async function tryOnce(): Promise<void> {
-    isWanted = false
+    retry.attempted()
     try {
       await current.open()
     } catch (error) {
       const needsLogin = (await failureKind(error)) === 'login'
       status.down(needsLogin ? status.loginReason : reasonOf(error), ending.aborted)
-      retryAt = performance.now() + backoff(status.failures(), BACKOFF)
+      retry.failed()
     }
     attempt.resolve()
     attempt = Promise.withResolvers()
@@ -104,7 +90,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   async function connected(signal: AbortSignal): Promise<Client> {
     // A call connects to a server that is down or was not needed before.
     start()
-    if (!current.get()) connectNow()
+    if (!current.get()) retry.want()
     const giveUp = AbortSignal.any([signal, ending, AbortSignal.timeout(MAX_WAIT_OF_CALL)])
     if (!current.get()) await inTime(attempt.promise, giveUp)
     const client = current.get()
