@@ -26,15 +26,15 @@ export function callerOf(
   const client = request.get('x-trivium-client')
   const { authorization: _authorization, cookie: _cookie, ...headers } = request.headers
   return {
-    caller: bearer.skills
-      ? { kind: 'http', ...bearer }
-      : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
+    caller: isOperator(bearer)
+      ? { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer }
+      : { kind: 'http', ...bearer },
     signal: abort.signal,
     nonlocals: { request: { headers, address: peerOf(request) } },
   }
 }
 
-/** The caller that a token or cookie stands for, with their rights. */
+/** The caller that a token or cookie stands for, with their rights. Without `skills`: an operator. */
 export type Bearer = Omit<Caller, 'kind'>
 export type BearerOf = (request: Request) => Promise<Bearer | undefined>
 
@@ -89,10 +89,9 @@ export function bearerIn(response: Response): Bearer {
 /** Requires an operator. Viewers may only read. */
 export const requireOperator: RequestHandler = (request, response, next) => {
   const bearer = bearerIn(response)
-  const { skills, id } = bearer
-  if (!skills || (isViewer(bearer) && isReading(request))) return next()
+  if (isOperator(bearer) || (isViewer(bearer) && isReading(request))) return next()
   throw new TriviumError('forbidden', {
-    what: `${request.method} ${request.path} for ${id}`,
+    what: `${request.method} ${request.path} for ${bearer.id}`,
     reason: isViewer(bearer) ? VIEWER_LIMIT : PROGRAM_LIMIT,
   })
 }
@@ -106,8 +105,8 @@ function isReading({ method, path }: Request): boolean {
 }
 
 /**
- * Protects local calls that need no token from web pages. By DNS rebinding, a page can reach
- * 127.0.0.1, but its requests have the host name of the page.
+ * Protects the calls that need no token on this machine: web pages must not make them. By DNS
+ * rebinding, a page can reach 127.0.0.1, but its requests have the host name of the page.
  */
 export function refuseRebinding(bearerOf: BearerOf): RequestHandler {
   return async (request, _response, next) => {

@@ -55,7 +55,7 @@ export function addProgramCalls(
   described.push({ call: 'post /mcp', summary: aboutMcp, more: { ...withBody({}), ...RAW } })
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
-    await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
+    await deps.mcp(request, response, { ...bearer, kind: 'mcp' })
   })
   app.use(refuseUnreadBody)
   serveResult('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { createControlApi } from '../../src/api/api.ts'
 import type { ControlDeps } from '../../src/api/control-deps.ts'
-import type { InvokeOptions } from '../../src/core/call.ts'
+import type { Caller, InvokeOptions } from '../../src/core/call.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import { skillJsonSchema } from '../../src/core/skill.ts'
@@ -223,6 +223,23 @@ describe('the control listener', () => {
       calls.map(({ args }) => args),
       [{ a: 1 }, {}],
     )
+  })
+
+  test('calls MCP as the bearer of the request, with their id and roles', async (t) => {
+    const callers: Caller[] = []
+    const { ask, post } = await start(t, {
+      tokens: () => [{ name: 'worker', token: 'a-token-of-a-worker', skills: ['echo'], gateways: ['*'] }],
+      mcp: async (_request, response, caller) => {
+        callers.push(caller)
+        response.end()
+      },
+    })
+    await post('/mcp', '{}')
+    await ask('POST', '/mcp', { headers: { authorization: 'Bearer a-token-of-a-worker' } })
+    assert.deepEqual(callers, [
+      { kind: 'mcp', roles: ['operator'] },
+      { kind: 'mcp', id: 'token:worker', skills: ['echo'] },
+    ])
   })
 
   test('answers with Retry-After while the store is unavailable', async (t) => {

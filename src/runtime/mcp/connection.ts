@@ -34,8 +34,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   /** Settles after the current attempt. */
   let attempt = Promise.withResolvers<void>()
   let isStarted = false
-  const { isCurrent, lose } = current
-  const link = { server: server.name, status, uses, connected, isCurrent, lose }
+  const link = { ...current, server: server.name, status, uses, connected }
 
   return {
     name: server.name,
