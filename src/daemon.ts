@@ -29,8 +29,8 @@ import { createPush } from './features/push/push.ts'
 import { withSharedLogs } from './features/transcript/shared-logs.ts'
 import { troublesSkill } from './features/troubles/troubles.ts'
 import { createVoice } from './features/voice/voice.ts'
-import { createMissed } from './http/missed.ts'
 import { createPublicHttp } from './http/public-http.ts'
+import { createUnknownPathReports } from './http/unknown-paths.ts'
 import { nounOf } from './runtime/own-middleware.ts'
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
@@ -141,7 +141,7 @@ function makePublicHttp({ config, refusals, isVerbose, log, now }: Foundation) {
     host: config().daemon.listen.host,
     logsEach: isVerbose,
     publicUrl: () => config().daemon.publicUrl,
-    missed: createMissed(refusals.add, now),
+    reportUnknownPath: createUnknownPathReports(refusals.add, now),
   })
 }
 

@@ -9,16 +9,16 @@ import type { Part } from './parts.ts'
 import type { KeyValues, Leases } from './store.ts'
 
 /**
- * A kind of transport: a folder in `transports/` and a line in its registry. `options`: strict
- * schema of its own gateway keys. `Host`: what it needs from the daemon beyond `TransportDeps`,
- * declared in its `host.ts`.
+ * A kind of transport: a folder in `transports/` and a line in its registry. `Host`: what it needs
+ * from the daemon beyond `TransportDeps`, declared in its `host.ts`.
  */
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
+  /** Strict schema of its own gateway keys. */
   options: ZodType<Options>
   /**
-   * Former spellings of options, by path (`oauth.clientId`), and the new last part. They still
-   * work, with a warning.
+   * The new last part of renamed options, by their former path (`oauth.clientId`). The former path
+   * still works, with a warning.
    */
   former?: Readonly<Record<string, string>>
   /** The optional part whose packages `create` needs. */
@@ -42,37 +42,42 @@ export type TransportKind<Options = unknown, Host = unknown> = {
   eventData(message: Message): JsonObject
   /**
    * The `data` of a test message, as this transport would fill it for a message that a person
-   * writes; what is given stays. `identity`: of the gateway, if it runs and is connected. Absent:
-   * the given data.
+   * writes; given fields stay. `account` is undefined if the gateway is not connected. Transports
+   * without this method use the given data.
    */
-  example?(given: ExampleMessage, identity: Identity | undefined): JsonObject
-  /** Why a message cannot be answered; undefined if it can. Absent: always possible. */
+  example?(given: ExampleMessage, account: Account | undefined): JsonObject
+  /**
+   * Why a message cannot be answered; undefined if it can. Transports without this method can
+   * answer every message.
+   */
   unanswerable?(message: Message): string | undefined
   /**
-   * Whether a person waits for the listeners' reaction, so that the message must not queue behind
-   * its conversation.
+   * Whether a person waits for the reaction of a Bolt app, so that the message must not queue
+   * behind earlier ones of its conversation.
    */
   isUrgent?(message: Message): boolean
-  /** Loads a file of listeners (a Bolt app), and ends it again. Throws `part_missing`. */
+  /** Loads a Bolt app, and ends it again. Throws `part_missing`. */
   tryListener?(file: string): Promise<ListenerTrial>
   /**
-   * Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any
-   * target may exist.
+   * Why a target cannot exist on a gateway with these options; undefined if it may. On transports
+   * without this method, any target may exist.
    */
   targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
 
-/**
- * `fault`: why a file of listeners cannot be loaded. `warnings`: what works differently than
- * without Trivium.
- */
-export type ListenerTrial = { fault?: string; warnings: string[] }
+/** The result of loading a Bolt app. */
+export type ListenerTrial = {
+  /** Why it cannot be loaded. */
+  fault?: string
+  /** What works differently than without Trivium. */
+  warnings: string[]
+}
 
 /** A message that is submitted by hand. */
 export type ExampleMessage = { text: string; from: string; data: JsonObject }
 
 /** The account of a gateway at its provider: its workspace and its own user. */
-export type Identity = { team: string; teamName: string; user: string }
+export type Account = { team: string; teamName: string; user: string }
 
 /** One gateway: a listener for messages and a sender of replies. */
 export type Transport = {
@@ -83,9 +88,11 @@ export type Transport = {
   start(): Promise<void>
   /**
    * Sends one reply, for the outbox. After a crash it may be called again with the same `key`, and
-   * must not send twice if the transport can detect that. `retryable` of a thrown TriviumError
-   * decides between a retry and a dead letter; other errors are retried; `SendPostponed` does not
-   * count as an attempt. Must not wait for long: sends share a limited number of slots.
+   * must not send twice if the transport can detect that. Must not wait for long: sends share a
+   * limited number of slots.
+   *
+   * A thrown TriviumError becomes a retry if it is `retryable`, and a dead letter otherwise. Other
+   * errors are retried. `SendPostponed` does not count as an attempt.
    */
   send(reply: Reply): Promise<Receipt>
   /**
@@ -94,13 +101,13 @@ export type Transport = {
    */
   requireTarget?(to: string): Promise<void>
   /**
-   * Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such sends are
+   * Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Without it, such sends are
    * refused.
    */
   copies?: true
   /**
-   * Checks whether an earlier `send` with this key arrived. Absent: `send` recognises the key
-   * itself.
+   * Checks whether an earlier `send` with this key arrived. Without this method, `send` recognises
+   * the key itself.
    */
   probe?(reply: Reply): Promise<Probed>
   /**
@@ -120,15 +127,15 @@ export type Transport = {
    */
   progress?(step: ReplyPlace & { progress: Json }): void
   /**
-   * Runs the listeners of a file (a Bolt app) for a message. Rejects with their error, and soon
-   * after `signal` aborts or `timeout` ms pass.
+   * Runs the listeners of a Bolt app for a message. Rejects with their error, and soon after
+   * `signal` aborts or `timeout` ms pass.
    */
   runListeners?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
   ): Promise<void>
   /**
-   * Present if workspaces install the app themselves (OAuth) instead of by tokens in routes.yaml.
+   * Present if workspaces install the app themselves (OAuth). Absent if routes.yaml has its tokens.
    */
   installs?:
     | {
@@ -140,20 +147,20 @@ export type Transport = {
         remove(team: string): Promise<boolean>
       }
     | undefined
-  /** False if a restart cannot repair anything: senders connect to it. Default: true. */
+  /** False if senders connect to it, so that a restart cannot repair anything. Default: true. */
   hasConnection?: boolean
   /**
-   * Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone`
-   * if none is kept.
+   * Checks refused deliveries with another secret: the one with this id, or else the newest. Throws
+   * `refused_gone` if it is no longer kept.
    */
   tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
   /**
-   * The event name of a delivery with this text and these headers, as `data.event` would have it.
-   * Absent: none.
+   * The event name of a delivery with this text and these headers, as `data.event` would have it;
+   * undefined if it has none.
    */
   eventOf?(given: { text: string; headers: JsonObject }): string | undefined
-  /** Who the gateway is at its provider, once known. */
-  identity?(): Identity | undefined
+  /** The gateway's own account at its provider, once known. */
+  account?(): Account | undefined
   /**
    * Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`.
    */
@@ -168,20 +175,27 @@ export type Transport = {
 /** An installation: workspace, installer and time (Unix ms), as far as known. */
 export type Install = { team: string; name?: string; at?: number; by?: string }
 
-/**
- * `gauges` become metrics. `connections`: open upstream connections as reported by upstream; 0 if
- * this gateway lost its own. `secondsSinceEvent`: since the last event, or since the start.
- */
 export type Health = {
   ok: boolean
   detail?: string
   /** A problem to report although the gateway works. */
   warning?: string
-  gauges?: { connections?: number; secondsSinceEvent?: number }
+  /** Become metrics. */
+  gauges?: {
+    /** Open upstream connections as reported by upstream; 0 if this gateway lost its own. */
+    connections?: number
+    /** Since the last event, or since the start. */
+    secondsSinceEvent?: number
+  }
 }
 
-/** `warning`: works, but an operator should know about it. */
-export type Check = { name: string; ok: boolean; warning?: boolean; detail: string }
+export type Check = {
+  name: string
+  ok: boolean
+  /** It works, but an operator should know about it. */
+  warning?: boolean
+  detail: string
+}
 
 /** A reply, as the outbox passes it to a transport. */
 export const replySchema = z.object({
@@ -233,12 +247,12 @@ export class SendPostponed extends Error {
   }
 }
 
-/** Result of `probe`. `how`: how a person can find out if the transport cannot. */
+/** Result of `probe`. `how`: what a person can do to find out, if the transport cannot. */
 export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
 /**
- * Result of a send: the provider's id and further data. `data.suppressed`: why the reply was
- * permanently not sent.
+ * Result of a send: the provider's id and further data. With `data.suppressed`, the reason, the
+ * reply was not sent and will not be.
  */
 export type Receipt = { id: string; data?: Json }
 
@@ -251,7 +265,11 @@ export type TransportDeps = {
    * `store_unavailable` or `overloaded` it must refuse, so that upstream retries.
    */
   accept(message: NewMessage): Promise<Accepted>
-  /** The same for messages of one delivery: accepted atomically, all or none. */
+  /**
+   * The same for the messages of one delivery, which are accepted in one step; on a sharded store,
+   * in one step per shard. If it rejects, some may be accepted. The sender must repeat the
+   * delivery, which is deduplicated by the keys.
+   */
   acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]>
   http: PublicHttp
   replies: ReplyLog
@@ -270,28 +288,33 @@ export type TransportDeps = {
    */
   note(messageId: string, what: string, detail: JsonObject): void
   /**
-   * Counts a refused delivery by reason (`trivium_refused_total`) and lists it for `refused`.
-   * `accept` reports its own refusals.
+   * Counts a refused delivery by reason (`trivium_refused_total`), and lists it in the skill
+   * `refused`. `accept` reports its own refusals.
    */
   refused(reason: string, what?: Refused): void
 }
 
-/**
- * Details of a refused delivery: origin, reason in words, and body; `id` if another secret can be
- * tried on it (`tryRefused`).
- */
+/** Details of a refused delivery. */
 export type Refused = {
   from?: string | undefined
+  /** The reason in words. */
   why?: string
   body?: string | Buffer | undefined
+  /** Present if another secret can be tried on it (`tryRefused`). */
   id?: string | undefined
 }
 
-/**
- * Result of `tryRefused`: whether the secret fits the delivery, and how many of the `tried` kept
- * deliveries it fits.
- */
-export type RefusedTry = { ok: boolean; reason?: string; at: number; fits: number; tried: number }
+/** Result of `tryRefused`. */
+export type RefusedTry = {
+  /** Whether the secret fits the delivery. */
+  ok: boolean
+  reason?: string
+  /** When the delivery arrived (Unix ms). */
+  at: number
+  /** How many of the `tried` kept deliveries the secret fits. */
+  fits: number
+  tried: number
+}
 
 /** The public listener, shared by all gateways. */
 export type PublicHttp = {

@@ -14,7 +14,7 @@ import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
-import { NO_GATEWAY } from '../http/missed.ts'
+import { NO_GATEWAY } from '../http/unknown-paths.ts'
 import { defined } from '../lib/defined.ts'
 
 /** The rate of a gateway is the average of this many minutes. */

@@ -10,8 +10,9 @@ const MAX_BATCH = 256
 const MAX_HELD = 64 * 1024 * 1024
 
 /**
- * The entry point for every message of every transport. Calls in one turn of the event loop share one store call.
- * `maxPending` limits the messages in memory, `maxBacklog` those that wait in the store for dispatch.
+ * The entry point for every message of every transport. Calls in one turn of the event loop share
+ * one store call. `maxPending` limits the messages in memory, `maxBacklog` those that wait in the
+ * store for dispatch.
  */
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
@@ -44,7 +45,10 @@ export function createAccept(options: {
   })
 
   return {
-    /** Resolves when the message is durable and on all three roads. Throws `overloaded` or `store_unavailable`: upstream must retry. */
+    /**
+     * Resolves when the message is durable and on all three roads. Throws `overloaded` or
+     * `store_unavailable`: upstream must retry.
+     */
     accept(message: NewMessage): Promise<Accepted> {
       const { length } = message.text
       const error = load.overload(length)
@@ -56,8 +60,8 @@ export function createAccept(options: {
       return batcher.add(message)
     },
     /**
-     * The same for messages of one delivery: accepted atomically, all or none. If one of several shards is unreachable, the messages on
-     * other shards stay; a redelivery is deduplicated by the keys.
+     * The same for the messages of one delivery, in one step per shard. If one of several shards is
+     * unreachable, the messages on other shards stay; a redelivery is deduplicated by the keys.
      */
     async acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]> {
       const [first] = messages
@@ -73,7 +77,10 @@ export function createAccept(options: {
       for (const { error } of answers) if (error) throw error
       return answers
     },
-    /** Reports how many accepted messages wait for dispatch. Above the limit, new messages are refused. */
+    /**
+     * Reports how many accepted messages wait for dispatch. Above the limit, new messages are
+     * refused.
+     */
     setBacklog: load.setBacklog,
     idle: batcher.idle,
   }
@@ -85,7 +92,10 @@ function createReports(options: Pick<Parameters<typeof createAccept>[0], 'accept
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
   return {
     reportRefusal,
-    /** Counts neighbours of one gateway together: counting each message would cost as much as matching it. */
+    /**
+     * Counts neighbours of one gateway together: counting each message would cost as much as
+     * matching it.
+     */
     report(messages: readonly NewMessage[], answers: readonly Accepted[]): void {
       let gateway = messages[0]?.gateway ?? ''
       let count = { fresh: 0, duplicates: 0 }

@@ -135,7 +135,7 @@ function exampleFrom(
     const own = running.get(gateway)?.transport
     const event =
       data.event === undefined ? own?.eventOf?.({ text, headers: objectAt(data, 'headers') }) : undefined
-    const example = kinds.get(transport)?.example?.({ text, from, data }, own?.identity?.()) ?? data
+    const example = kinds.get(transport)?.example?.({ text, from, data }, own?.account?.()) ?? data
     return event === undefined ? example : { ...example, event }
   }
 }

@@ -10,7 +10,10 @@ export function textOf({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Resolves with the actual address (port 0 picks one). Throws `cannot_listen`; `setting` names the option to change. */
+/**
+ * Resolves with the actual address (port 0 picks one). Throws `cannot_listen`; `setting` names the
+ * option to change.
+ */
 export async function listenOn(server: Server, wanted: Address, setting: string): Promise<Address> {
   server.listen(wanted.port, wanted.host)
   await once(server, 'listening').catch((cause: Error) => {
@@ -21,12 +24,15 @@ export async function listenOn(server: Server, wanted: Address, setting: string)
   return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : wanted
 }
 
-/** Stops listening. Resolves once requests in flight are answered; after `grace` ms they are cut. */
+/**
+ * Stops listening. Resolves once requests in flight are answered; after `grace` ms they are cut.
+ */
 export async function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {
   if (!server.listening) return
   const closed = once(server, 'close')
   server.close()
-  // A connection that was busy at `close` becomes idle after its response; nothing else would close it.
+  // A connection that was busy at `close` becomes idle after its response; nothing else would close
+  // it.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
     // Browsers preconnect, and Node 24 counts connections without a request as busy.

@@ -9,7 +9,10 @@ export type Paths = ReturnType<typeof createPaths>
 /** The handlers by exact path: one map lookup per request. */
 export function createPaths() {
   const entries = new Map<string, Entry>()
-  /** The last path and its handlers. Most requests repeat it, and a map has to hash each new text first. */
+  /**
+   * The last path and its handlers. Most requests repeat it, and a map has to hash each new text
+   * first.
+   */
   let last: { path: string; entry: Entry } = { path: '', entry: {} }
   const forgetLast = () => {
     last = { path: '', entry: {} }

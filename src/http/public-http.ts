@@ -5,10 +5,10 @@ import { isLoopback, logRequests } from '../lib/http.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { createServer } from '../lib/node-http.ts'
 import { type Address, drain, listenOn } from './listen-on.ts'
-import type { Missed } from './missed.ts'
 import { createPaths, pathOf } from './paths.ts'
 import { createBodyReader } from './read-body.ts'
 import { createServing } from './serving.ts'
+import type { ReportUnknownPath } from './unknown-paths.ts'
 import { WholeRequest } from './whole-request.ts'
 
 /** Limits for the open internet; times in ms. */
@@ -24,7 +24,10 @@ const LIMITS = {
   maxConnections: 10_000,
 }
 
-/** `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `logsEach`: logs each request at debug. */
+/**
+ * `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `logsEach`: logs
+ * each request at debug.
+ */
 export type PublicHttpOptions = {
   log: Log
   host?: string
@@ -32,12 +35,23 @@ export type PublicHttpOptions = {
   logsEach?: boolean
   publicUrl?(): string | undefined
   /** Called for requests to unknown paths, except for common probes of scanners and browsers. */
-  missed?: Missed
+  reportUnknownPath?: ReportUnknownPath
 } & Partial<typeof LIMITS>
 
-/** Makes the listener that all gateways share: plain node:http, with one map lookup by exact path, without the query. */
+/**
+ * Makes the listener that all gateways share: plain node:http, with one map lookup by exact path,
+ * without the query.
+ */
 export function createPublicHttp(given: PublicHttpOptions) {
-  const { log, host = '127.0.0.1', bodies, logsEach = false, publicUrl, missed, ...options } = given
+  const {
+    log,
+    host = '127.0.0.1',
+    bodies,
+    logsEach = false,
+    publicUrl,
+    reportUnknownPath,
+    ...options
+  } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const paths = createPaths()
   const open = new Set<Socket>()
@@ -52,7 +66,13 @@ export function createPublicHttp(given: PublicHttpOptions) {
       headers.upgrade?.toLowerCase() === 'websocket' &&
       paths.get(pathOf(url)).upgrade !== undefined,
   })
-  const { serve, serveUpgrade, fail, leave } = createServing({ server, paths, log, logsEach, missed })
+  const { serve, serveUpgrade, fail, leave } = createServing({
+    server,
+    paths,
+    log,
+    logsEach,
+    reportUnknownPath,
+  })
   server.on('request', logsEach ? logRequests(log, serve) : serve)
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
@@ -74,9 +94,15 @@ export function createPublicHttp(given: PublicHttpOptions) {
     isListening: () => server.listening,
     /** Number of open connections, including WebSockets. */
     connections: () => open.size,
-    /** From now on, responses ask clients to reconnect, possibly to another daemon. Everything is still served. */
+    /**
+     * From now on, responses ask clients to reconnect, possibly to another daemon. Everything is
+     * still served.
+     */
     leave,
-    /** Stops listening. Resolves once requests in flight are answered; after `grace` ms they are cut. */
+    /**
+     * Stops listening. Resolves once requests in flight are answered; after `grace` ms they are
+     * cut.
+     */
     close(grace = 10_000) {
       leave()
       return drain(server, open, grace)

@@ -2,14 +2,20 @@ import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
-/** Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies, which are the most common. */
+/**
+ * Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies, which are the
+ * most common.
+ */
 const TOTAL = 64 * 1024 * 1024
 const SMALL = 16 * 1024
 /** Initial buffer, in bytes, for a body that arrives in several pieces. */
 const LEAST = 1024
 const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
-/** Makes the body readers for all gateways. A single body may reach its own limit, regardless of `total`. */
+/**
+ * Makes the body readers for all gateways. A single body may reach its own limit, regardless of
+ * `total`.
+ */
 export function createBodyReader(total = TOTAL): Pick<PublicHttp, 'readBody' | 'takeBody'> {
   const memory: Memory = { held: 0, total }
 
@@ -53,7 +59,10 @@ type Memory = { held: number; total: number }
 
 type Pieces = ReturnType<typeof gatherPieces>
 
-/** Copies the pieces of a body on arrival: with 1-byte pieces, each would keep its whole read buffer alive. */
+/**
+ * Copies the pieces of a body on arrival: with 1-byte pieces, each would keep its whole read buffer
+ * alive.
+ */
 function gatherPieces(request: WholeRequest, memory: Memory, limit: number) {
   let room: Buffer = EMPTY
   let size = 0

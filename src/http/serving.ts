@@ -4,12 +4,13 @@ import type { Log } from '../core/log.ts'
 import { peerOf } from '../lib/http.ts'
 import { type IncomingMessage, type Server, ServerResponse } from '../lib/node-http.ts'
 import { answerError } from './answer-error.ts'
-import type { Missed } from './missed.ts'
 import { type Paths, pathOf } from './paths.ts'
+import type { ReportUnknownPath } from './unknown-paths.ts'
 
 /**
- * Passes requests and upgrades to the handlers of their paths; answers the errors of handlers, and requests to unknown paths.
- * The server upgrades only paths with an upgrade handler, so one that is missing was removed in the meantime.
+ * Passes requests and upgrades to the handlers of their paths; answers the errors of handlers, and
+ * requests to unknown paths. The server upgrades only paths with an upgrade handler, so one that is
+ * missing was removed in the meantime.
  */
 export function createServing(options: {
   server: Pick<Server, 'listening'>
@@ -17,9 +18,9 @@ export function createServing(options: {
   log: Log
   /** Logs each upgrade, at debug. */
   logsEach: boolean
-  missed?: Missed | undefined
+  reportUnknownPath?: ReportUnknownPath | undefined
 }) {
-  const { server, paths, log, logsEach, missed } = options
+  const { server, paths, log, logsEach, reportUnknownPath } = options
   let isLeaving = false
   return {
     serve,
@@ -58,7 +59,7 @@ export function createServing(options: {
 
   function refuse(request: IncomingMessage, response: ServerResponse, path: string) {
     const error = errorFor(path)
-    if (error.code === 'not_found') missed?.(request, path, paths.all())
+    if (error.code === 'not_found') reportUnknownPath?.(request, path, paths.all())
     answerError(response, error)
   }
 

@@ -5,8 +5,9 @@ import { IncomingMessage } from '../lib/node-http.ts'
 export type BodyTaker = (piece: Buffer | null) => void
 
 /**
- * A request whose body can be taken directly from the parser. The stream in between costs ten events, ticks and state
- * changes a request, as much as reading everything else. Without a taker it is the usual stream.
+ * A request whose body can be taken directly from the parser. The stream in between costs ten
+ * events, ticks and state changes a request, as much as reading everything else. Without a taker it
+ * is the usual stream.
  */
 export class WholeRequest extends IncomingMessage {
   #taker: BodyTaker | undefined
@@ -30,7 +31,8 @@ export class WholeRequest extends IncomingMessage {
   }
 
   static {
-    // node:http asks for it before it releases a request. TypeScript does not let an accessor override this property.
+    // node:http asks for it before it releases a request. TypeScript does not let an accessor
+    // override this property.
     const { get: isEnded } = Object.getOwnPropertyDescriptor(Readable.prototype, 'readableEnded') ?? {}
     Object.defineProperty(WholeRequest.prototype, 'readableEnded', {
       configurable: true,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
-import type { ExampleMessage, Identity } from '../../src/core/transport.ts'
+import type { Account, ExampleMessage } from '../../src/core/transport.ts'
 import { isDirect } from './inbound/read-event.ts'
 
 /** Ids for a gateway that is not connected, and for a message without a channel. */
-const EXAMPLE: Identity = { team: 'T0EXAMPLE', teamName: 'example', user: 'U0EXAMPLE' }
+const EXAMPLE: Account = { team: 'T0EXAMPLE', teamName: 'example', user: 'U0EXAMPLE' }
 const CHANNEL = 'C0EXAMPLE'
 const DIRECT = 'D0EXAMPLE'
 
@@ -16,9 +16,9 @@ const POSTS = ['message', 'app_mention']
  * in a channel, or of what the fields in `data` describe, such as a direct message. Events that are not
  * posts only get the workspace, because their fields depend on the event.
  */
-export function exampleData({ text, from, data }: ExampleMessage, identity = EXAMPLE): JsonObject {
+export function exampleData({ text, from, data }: ExampleMessage, account = EXAMPLE): JsonObject {
   const [event] = [data.event].flat()
-  const place = { team: identity.team, teamName: identity.teamName }
+  const place = { team: account.team, teamName: account.teamName }
   if (event !== undefined && !POSTS.includes(String(event))) return { ...place, ...data }
   const [channel] = [data.channel ?? (data.direct === true ? DIRECT : CHANNEL)].flat()
   const direct = data.direct ?? isDirect(String(channel))
@@ -37,10 +37,10 @@ export function exampleData({ text, from, data }: ExampleMessage, identity = EXA
   const slackEvent = {
     type: event ?? 'message',
     user: from,
-    text: mention === true ? `<@${identity.user}> ${text}` : text,
+    text: mention === true ? `<@${account.user}> ${text}` : text,
     ts: fields.ts ?? ts,
     event_ts: fields.ts ?? ts,
-    team: fields.team ?? identity.team,
+    team: fields.team ?? account.team,
     channel: channel ?? CHANNEL,
     channel_type: direct === true ? 'im' : 'channel',
     ...(data.thread === undefined ? {} : { thread_ts: data.thread }),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Check, Health, Identity, Transport } from '../../src/core/transport.ts'
+import type { Account, Check, Health, Transport } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createAssistant } from './assistant.ts'
@@ -68,7 +68,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
 
   return {
     installs: workspaces.installs,
-    identity: () => identityOf(workspaces.only()),
+    account: () => accountOf(workspaces.only()),
     async start() {
       stopServing = workspaces.installs?.serve()
       // Not awaited: the daemon starts even if Slack is unavailable.
@@ -150,7 +150,7 @@ function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): L
     : createSocketMode(options, deps, listening)
 }
 
-const identityOf = (workspace: Workspace | undefined): Identity | undefined =>
+const accountOf = (workspace: Workspace | undefined): Account | undefined =>
   workspace && { team: workspace.team, teamName: workspace.name, user: workspace.botUser }
 
 /** A gateway that receives from only some of its workspaces is unhealthy. */

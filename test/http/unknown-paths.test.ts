@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { createRefusals } from '../../src/engine/refusals.ts'
-import { createMissed, NO_GATEWAY } from '../../src/http/missed.ts'
 import { createPublicHttp } from '../../src/http/public-http.ts'
+import { createUnknownPathReports, NO_GATEWAY } from '../../src/http/unknown-paths.ts'
 import { silent } from '../contract/store/kit.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
@@ -21,8 +21,8 @@ async function start() {
     log,
     now: () => time,
   })
-  const missed = createMissed(refusals.add, () => time)
-  const http = createPublicHttp({ log: silent, missed })
+  const reportUnknownPath = createUnknownPathReports(refusals.add, () => time)
+  const http = createPublicHttp({ log: silent, reportUnknownPath })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
   for (const path of ['/hooks/demo', '/hooks/github'])

@@ -6,20 +6,20 @@ import { createTokenBucket } from '../lib/token-bucket.ts'
 /** Placeholder for requests that reached no gateway; no gateway can have this name. */
 export const NO_GATEWAY = '-'
 
-/** Called for requests to unknown paths. */
-export type Missed = (request: IncomingMessage, path: string, served: readonly string[]) => void
+/** Called for each request to an unknown path. `served`: the known paths. */
+export type ReportUnknownPath = (request: IncomingMessage, path: string, served: readonly string[]) => void
 
 /** Comparing paths takes time, so it is rate-limited. */
 const RATE = { count: 20, per: 1_000 }
 
 /**
- * Records requests to unknown paths, such as a mistyped webhook address. Many requests on the internet come from scanners, mostly
- * GETs, so a GET counts only if it resembles a known path.
+ * Records requests to unknown paths, such as a mistyped webhook address. Many requests on the
+ * internet come from scanners, mostly GETs, so a GET counts only if it resembles a known path.
  */
-export function createMissed(
+export function createUnknownPathReports(
   refused: (gateway: string, reason: string, what: Refused) => void,
   now: () => number,
-): Missed {
+): ReportUnknownPath {
   const takeToken = createTokenBucket(RATE, now)
   return ({ method = '', socket }, path, served) => {
     if (takeToken() > 0) return
