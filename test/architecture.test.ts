@@ -13,8 +13,9 @@ const LONGEST_FILE = 400
 const LONGEST_FUNCTION = 80
 
 /**
- * The rooms by layer. A file can import files of its own room and of lower layers; rooms of one layer do not import each
- * other. `*` stands for one name: each folder in `src/features/` is a room.
+ * The parts of the product by layer: folders, and single files. A file can import files of its own
+ * part and of lower layers; parts of one layer do not import each other. `*` stands for one name:
+ * each folder in `src/features/` is a part.
  */
 const LAYERS: string[][] = [
   ['src/main.ts'],
@@ -35,9 +36,10 @@ const LAYERS: string[][] = [
     'transports/*/',
     'skills/*/',
   ],
-  // The contract of each feature with its users: its section of routes.yaml, which config puts together.
+  // The contract of each feature with its users: its section of routes.yaml, which config puts
+  // together.
   ['src/features/*/schema.ts', 'src/runtime/mcp/schema.ts'],
-  // Rules of `notify:` and entries of `subscriptions:` have the same targets.
+  // Below the other sections, because the schema of `notify:` uses the targets of push.
   ['src/features/push/schema.ts'],
   // Parsing and verification of HTTP deliveries, for every transport with a webhook.
   ['transports/deliveries/'],
@@ -47,31 +49,39 @@ const LAYERS: string[][] = [
 ]
 
 /**
- * A section of routes.yaml in the folder of its feature. Config is below the features, but has to know all sections. So these files are
- * a layer of their own below config, and import nothing of their feature. Others get the parsed sections from config.
+ * A section of routes.yaml in the folder of its feature. Config is below the features, but has to
+ * know all sections. So these files are a layer of their own below config, and import nothing of
+ * their feature. Others get the parsed sections from config.
  */
 const SECTION = /^src\/(features\/[^/]+|runtime\/mcp)\/schema\.ts$/
 
-/** How people see the results of operations. Stands beside them, but only the command line loads it. */
+/** How people see the results of operations: files beside the operations. */
 const PRINTER = /^src\/(features\/[^/]+\/print\.ts|engine\/print\/)/
 
 /**
- * Imports that are forbidden although the layers allow them. Only the composition root and the command name transports, and only config
- * and a feature itself know its section.
+ * Imports that are forbidden although the layers allow them: of a file `to`, except by these files.
  */
 const CLOSED: { to: RegExp; except: RegExp }[] = [
+  // Only the command line loads printers.
   { to: PRINTER, except: /^(src\/cli\/|src\/features\/[^/]+\/print\.ts$|src\/engine\/print\/)/ },
+  // Only config reads sections, and other sections. (A feature can import its own, see
+  // `isOwnSection`.)
   { to: SECTION, except: /^src\/(config\/|features\/[^/]+\/schema\.ts$)/ },
+  // Only the composition root and the command line know which transports there are.
   { to: /^transports\/registry\.ts$/, except: /^src\/(daemon|cli|main\.ts)/ },
+  // The registry loads transports (see `isRegistry`).
   { to: /^transports\/[^/]+\/index\.ts$/, except: /^transports\// },
-  // The types in `host.ts` are for those who provide a transport with its dependencies.
+  // Files of transports are private, except `host.ts`: its types are for those who provide the
+  // dependencies.
   { to: /^transports\/(?!\w+\/host\.ts)/, except: /^(transports\/|src\/(daemon|cli|main\.ts))/ },
+  // Skills are found in their folder, not imported.
   { to: /^skills\//, except: /^skills\// },
 ]
 
 /**
- * The schemas of core: the vocabulary of other schemas, and the records that several rooms store or send. Arguments of operations
- * belong to the room of the operation (`operations.ts`), sections of routes.yaml to its `schema.ts`.
+ * The schemas of core: the vocabulary of other schemas, and the records that several parts store or
+ * send. Arguments of operations belong to the part of the operation (`operations.ts`), sections of
+ * routes.yaml to its `schema.ts`.
  */
 const CORE_SCHEMAS = {
   vocabulary:
@@ -85,7 +95,7 @@ const product = sources.filter(
 )
 /** The product with the console, which is JavaScript. */
 const scripts = [...product, ...globSync('src/console/**/*.js', { cwd: root }).sort()]
-const imports = sources.flatMap(importsOf)
+const imports = sources.flatMap((file) => importsOf(file))
 
 describe('architecture', () => {
   test('imports point down the layers', () => {
@@ -99,10 +109,12 @@ describe('architecture', () => {
   })
 
   test('printers import only core, lib, other printers and types of their feature', () => {
-    const typesOnly = /\/(records|workbench)\.ts$/
-    const wrong = imports
-      .filter(({ from }) => PRINTER.test(from))
-      .filter(({ to }) => !/^src\/(core|lib)\//.test(to) && !PRINTER.test(to) && !typesOnly.test(to))
+    const isTypeOfFeature = ({ from, to }: Import) =>
+      dirname(from) === dirname(to) &&
+      !importsOf(from, valueSpecifiersOf(from)).some((edge) => edge.to === to)
+    const mayPrinterImport = (edge: Import) =>
+      /^src\/(core|lib)\//.test(edge.to) || PRINTER.test(edge.to) || isTypeOfFeature(edge)
+    const wrong = imports.filter((edge) => PRINTER.test(edge.from) && !mayPrinterImport(edge))
     assert.deepEqual(wrong, [], 'a printer gets all it shows as its argument')
   })
 
@@ -112,7 +124,7 @@ describe('architecture', () => {
       .filter((file) => file.startsWith('src/core/'))
       .flatMap((file) => packagesOf(file).map((name) => ({ file, name })))
       .filter(({ name }) => !allowed.test(name))
-    assert.deepEqual(foreign, [], 'a type of a package belongs to the room that uses it')
+    assert.deepEqual(foreign, [], 'a type of a package belongs to the part that uses it')
   })
 
   test('src/core has no schemas of arguments or of routes.yaml', () => {
@@ -121,7 +133,7 @@ describe('architecture', () => {
     assert.deepEqual(
       found.map((file) => basename(file, '.ts')).sort(),
       allowed.sort(),
-      'move a new one to the `operations.ts` or `schema.ts` of its room',
+      'move a new one to the `operations.ts` or `schema.ts` of its part',
     )
   })
 
@@ -138,9 +150,9 @@ describe('architecture', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('every source file belongs to a room', () => {
-    const withoutRoom = product.filter((file) => roomOf(file) === undefined)
-    assert.deepEqual(withoutRoom, [], 'move these into a room, or describe the new room in this test')
+  test('every source file belongs to a part', () => {
+    const withoutPart = product.filter((file) => partOf(file) === undefined)
+    assert.deepEqual(withoutPart, [], 'move these into a part, or add the new part to LAYERS')
   })
 
   test('no files import each other in a circle, including type and late imports', () => {
@@ -150,7 +162,7 @@ describe('architecture', () => {
   test('no sibling folders import each other in a circle', () => {
     const between = imports
       .filter(({ from, to }) => product.includes(from) && !SECTION.test(to))
-      .flatMap(betweenFolders)
+      .flatMap(betweenSiblings)
     assert.deepEqual(findCircles(between), [], 'move what they share into a folder of its own')
   })
 
@@ -162,7 +174,7 @@ describe('architecture', () => {
   })
 
   test(`no source file is longer than ${LONGEST_FILE} lines`, () => {
-    const long = product
+    const long = scripts
       .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
       .filter(({ lines }) => lines > LONGEST_FILE)
       .map(({ file, lines }) => `${file} has ${lines} lines: split it by idea`)
@@ -212,18 +224,22 @@ function read(file: string): string {
 }
 
 /** The relative imports of a file, as paths from the root. */
-function importsOf(file: string): Import[] {
-  return specifiersOf(file)
+function importsOf(file: string, specifiers = specifiersOf(file)): Import[] {
+  return specifiers
     .filter((specifier) => /^\.{1,2}\//.test(specifier))
     .map((specifier) => ({ from: file, to: normalize(join(dirname(file), specifier)) }))
 }
 
-/** Whether a file imports values of zod, not only types. */
 function makesSchemas(file: string): boolean {
+  return valueSpecifiersOf(file).includes('zod')
+}
+
+/** The specifiers from which a file statically imports values, not only types. */
+function valueSpecifiersOf(file: string): string[] {
   const { module } = parseSync(file, read(file))
-  return module.staticImports.some(
-    ({ moduleRequest, entries }) => moduleRequest.value === 'zod' && entries.some(({ isType }) => !isType),
-  )
+  return module.staticImports
+    .filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType))
+    .map(({ moduleRequest }) => moduleRequest.value)
 }
 
 function packagesOf(file: string): string[] {
@@ -245,28 +261,34 @@ function specifiersOf(file: string): string[] {
   return [...new Set([...early, ...quoted])]
 }
 
-/** An import between two sibling folders, as those folders. Not those of the root, which are layers. */
-function betweenFolders({ from, to }: Import): Import[] {
+/**
+ * The folders of an import if they are siblings: `a/b/x.ts` → `a/c/y.ts` is `a/b` → `a/c`. Empty
+ * for other imports, and for folders of the root, which are layers.
+ */
+function betweenSiblings({ from, to }: Import): Import[] {
   const [own, other] = [from.split('/'), to.split('/')]
-  const shared = own.findIndex((name, index) => name !== other[index])
-  if (shared === 0 || shared >= own.length - 1 || shared >= other.length - 1) return []
-  return [{ from: own.slice(0, shared + 1).join('/'), to: other.slice(0, shared + 1).join('/') }]
+  const depth = own.findIndex((name, index) => name !== other[index])
+  const areFolders = depth < own.length - 1 && depth < other.length - 1
+  if (depth === 0 || !areFolders) return []
+  const folderOf = (path: string[]) => path.slice(0, depth + 1).join('/')
+  return [{ from: folderOf(own), to: folderOf(other) }]
 }
 
-/** The functions of a file that are too long. A function without a name has the name of its parent. */
+/**
+ * The functions of a file that are too long. A function without a name has the name of its parent.
+ */
 function longFunctionsIn(file: string): { place: string; lines: number }[] {
   const source = read(file)
   const found: { place: string; lines: number }[] = []
   const visit = (node: unknown, outer: string): void => {
-    if (Array.isArray(node)) for (const each of node) visit(each, outer)
-    if (Array.isArray(node) || typeof node !== 'object' || node === null) return
-    const { type, start, end, id, key, ...rest }: Record<string, unknown> = { ...node }
+    if (typeof node !== 'object' || node === null) return
+    const { type, start, end, id, key }: Record<string, unknown> = { ...node }
     const name = nameOf(id) ?? nameOf(key) ?? outer
     if (/^(Function(Declaration|Expression)|ArrowFunctionExpression)$/.test(String(type))) {
       const lines = source.slice(Number(start), Number(end)).split('\n').length
       if (lines > LONGEST_FUNCTION) found.push({ place: `${file} ${name}`, lines })
     }
-    for (const child of [id, key, ...Object.values(rest)]) visit(child, name)
+    for (const child of Object.values(node)) visit(child, name)
   }
   visit(parseSync(file, source).program, '')
   return found
@@ -278,25 +300,29 @@ function nameOf(identifier: unknown): string | undefined {
 }
 
 /**
- * The room of a file: its layer (0 is the top), and the part of its path that names the room. The longest pattern counts, and of two with
- * the same name the one without `*`.
+ * The part that a file belongs to: its layer (0 is the top), and the beginning of the path that
+ * matches a pattern of LAYERS. The longest match counts, and of two equal ones that without `*`.
  */
-function roomOf(file: string): { layer: number; name: string } | undefined {
-  const found = LAYERS.flatMap((patterns, layer) =>
+function partOf(file: string): { layer: number; name: string } | undefined {
+  const matches = LAYERS.flatMap((patterns, layer) =>
     patterns.flatMap((pattern) => {
-      const ending = pattern.endsWith('/') ? '' : '$'
-      const name = new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]+')}${ending}`).exec(
-        file,
-      )?.[0]
+      const name = matchOf(pattern, file)
       return name === undefined ? [] : [{ layer, name, stars: pattern.includes('*') ? 1 : 0 }]
     }),
   )
-  return found.sort((a, b) => b.name.length - a.name.length || a.stars - b.stars)[0]
+  return matches.sort((a, b) => b.name.length - a.name.length || a.stars - b.stars)[0]
+}
+
+/** The beginning of a path that matches a folder, or the whole path that matches a file. */
+function matchOf(pattern: string, file: string): string | undefined {
+  const end = pattern.endsWith('/') ? '' : '$'
+  const text = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]+')
+  return new RegExp(`^${text}${end}`).exec(file)?.[0]
 }
 
 function mayImport({ from, to }: Import): boolean {
   if (/^(test|ops)\//.test(from)) return true
-  const [own, other] = [roomOf(from), roomOf(to)]
+  const [own, other] = [partOf(from), partOf(to)]
   if (own === undefined || other === undefined) return false
   const isOwnSection = SECTION.test(to) && dirname(from) === dirname(to)
   if (own.name === other.name || isOwnSection) return true
