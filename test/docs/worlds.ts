@@ -1,4 +1,4 @@
-import { blocksOf } from './blocks.ts'
+import { blocksOf, root } from './blocks.ts'
 import { MERGE, quote, TYPED } from './commands.ts'
 import { mail, model, modelWithTool, program, redis, redisWithWorker, type Servers } from './servers.ts'
 
@@ -96,42 +96,32 @@ sudo() {
 }
 `
 
-/** The reader has Docker and Kubernetes: commands for containers are run as the reader. */
+/**
+ * The reader has Docker and Kubernetes: commands for containers are run as the reader. An archive passes through a process, because the
+ * commands of the page have no stdin.
+ */
 const CLUSTER = `
 mkdir copy && export TMPDIR="$PWD/copy"
-inside() { until [ $# = 0 ] || [ "$1" = "$BEFORE" ]; do shift; done; "$\{@:2}"; }
-docker() { BEFORE=trivium inside "$@"; }
-kubectl() { BEFORE=-- inside "$@"; }
+inside() {
+  local before=$1
+  shift
+  until [ $# = 0 ] || [ "$1" = "$before" ]; do shift; done
+  case "$*" in
+    *' -') ${quote(process.execPath)} ../node_modules/trivium/bin/trivium.js "$\{@:3}" ;;
+    *) "$\{@:2}" ;;
+  esac
+}
+docker() { inside trivium "$@"; }
+kubectl() { inside -- "$@"; }
 helm() { :; }
 git() { :; }
 sleep() { :; }
 sh() { (eval "$2"); }
 `
 
-/**
- * The reader has the daemon of the page in systemd, containers and pods: of their commands, those for `trivium` are run. Archives pass
- * through processes, because the commands of the page have no stdin.
- */
-const BACKUPS = `
-inside() {
-  case "$*" in
-    *' -') shift; ${quote(process.execPath)} ../node_modules/trivium/bin/trivium.js "$@" ;;
-    *) "$@" ;;
-  esac
-}
-sudo() {
-  [ "$1" = systemd-run ] || return 0
-  until [ "$1" = trivium ]; do shift; done
-  inside "$@"
-}
-docker() {
-  until [ $# = 0 ] || [ "$1" = trivium ]; do shift; done
-  if [ $# -gt 1 ]; then shift; inside "$@"; fi
-}
-kubectl() {
-  until [ $# = 0 ] || [ "$1" = -- ]; do shift; done
-  if [ $# -gt 1 ]; then shift; inside "$@"; fi
-}
+/** The reader has an installation of each kind. */
+const BACKUPS = `${CLUSTER}
+sudo() { if [ "$1" = systemd-run ]; then until [ "$1" = trivium ]; do shift; done; "$@"; fi; }
 `
 
 /** A log among the lines of systemd. */
@@ -200,6 +190,14 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     routes: `gateways: ${GATEWAYS}`,
     prepare: `${SENT}trivium message show $id --json | jq .message > message.json\n`,
     placeholders: { ' ID ': ' $id ' },
+  },
+  'docs/kubernetes.md': {
+    prepare: `${CLUSTER}nano() { :; }\n`,
+    placeholders: {
+      'cd ~/my-bot': 'cd .',
+      '~/trivium/ops/': `${root}/ops/`,
+      "jsonpath='{.data.TRIVIUM_TOKEN}' | base64 -d": "jsonpath='{.data.TRIVIUM_TOKEN}'",
+    },
   },
   'docs/new-versions.md': {
     prepare: CLUSTER,

@@ -1,7 +1,7 @@
 // The Helm chart and the commands of the docs for Kubernetes, with the real helm and kubectl; a cluster is not needed.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
@@ -98,6 +98,37 @@ describe('the Helm chart', { skip, timeout: 300_000 }, () => {
     assert.deepEqual(items.at(-1), { key: 'shout', path: 'skills/shout/index.ts' })
   })
 
+  test('takes the values that the docs show, and the docs explain each of its values', (t) => {
+    const dir = temporaryDir(t)
+    const page = 'docs/kubernetes.md'
+    const files = blocksOf(page)
+      .filter(({ attributes }) => attributes.get('no-run')?.startsWith('values of the chart'))
+      .map(({ code }, at) => {
+        const file = join(dir, `${at}.yaml`)
+        writeFileSync(file, code)
+        return file
+      })
+    assert.equal(files.length, 3)
+    const kinds = files.map((file) => render('-f', file).map(({ kind }) => kind))
+    assert.deepEqual(
+      ['NetworkPolicy', 'Ingress', 'PersistentVolumeClaim'].map((kind, at) => kinds[at]?.includes(kind)),
+      [true, true, true],
+    )
+    assert.equal(
+      kubernetesProblem(
+        files.flatMap((file) => render('-f', file)),
+        dir,
+      ),
+      undefined,
+    )
+    const explained = [...readFileSync(join(root, page), 'utf8').matchAll(/^\| `(\w+)/gm)].map(
+      ([, key]) => key,
+    )
+    const [values] = parseAllDocuments(readFileSync(join(root, 'ops/helm/values.yaml'), 'utf8'))
+    const missing = Object.keys(values?.toJS()).filter((key) => !explained.includes(key))
+    assert.deepEqual(missing, [])
+  })
+
   test('lets no pod start without Redis, unless its data is in a volume', () => {
     const needsRedis = ({ values }: (typeof VARIANTS)[number]) =>
       podOf(render(...values)).container.env.some(({ name }) => name === 'REDIS_URL')
@@ -134,6 +165,7 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
       writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
     // The files of the reader.
     for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(dir, name), '')
+    mkdirSync(join(dir, 'my-bot'))
     const run = (script: string, place: string) => {
       const env = { PATH: dir, HOME: dir }
       // Other programs do nothing.
