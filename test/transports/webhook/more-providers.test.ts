@@ -192,6 +192,7 @@ const SAMPLES: Record<string, Sample> = {
   },
   Telnyx: {
     secret: pem(ed),
+    comparedWith: 'webhooks.unwrap of telnyx 7.24.0',
     delivery: {
       body: '{"data":{"id":"t-1"}}',
       headers: {

@@ -132,6 +132,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     { hash: 'sha1', prefix: 'sha1=' },
   ),
   Linear: {
+    comparedWith: 'LinearWebhookClient of @linear/sdk 98.0.0',
     body: { action: 'create', type: 'Issue', webhookTimestamp: NOW },
     sign: (text) => ({ 'linear-delivery': 'l-1', 'linear-event': 'Issue', 'linear-signature': hmac(text) }),
   },
@@ -191,6 +192,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     }),
   },
   'SendGrid (events)': {
+    comparedWith: 'EventWebhook of @sendgrid/eventwebhook 8.0.0',
     secret: sendgrid.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
     body: [
       { sg_event_id: 'e-1', event: 'open' },
@@ -207,6 +209,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   Sentry: plain('sentry-hook-signature', { action: 'created' }),
   Shopify: {
+    comparedWith: 'webhooks.validate of @shopify/shopify-api 15.0.0',
     body: { id: 1 },
     sign: (text) => ({ 'x-shopify-webhook-id': 's-1', 'x-shopify-hmac-sha256': hmac(text, 'base64') }),
   },

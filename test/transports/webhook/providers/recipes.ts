@@ -62,8 +62,12 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
   ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
-  'Coinbase Commerce': plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
+  'Coinbase Commerce': {
+    ...plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
+    comparedWith: 'Webhook of coinbase-commerce-node 1.0.4',
+  },
   Cloudinary: {
+    comparedWith: 'verifyNotificationSignature of cloudinary 2.11.0',
     body: { notification_type: 'upload', public_id: 'sample', asset_id: 'a-1' },
     sign: (text, at) => ({
       'x-cld-timestamp': seconds(at),
@@ -107,17 +111,23 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   LaunchDarkly: plain('x-ld-signature', { _id: 'ld-1' }),
   'Lemon Squeezy': plain('x-signature', { meta: { event_name: 'order_created' } }),
-  LINE: plain(
-    'x-line-signature',
-    { events: [{ webhookEventId: '01A' }, { webhookEventId: '01B' }] },
-    { encoding: 'base64' },
-  ),
+  LINE: {
+    ...plain(
+      'x-line-signature',
+      { events: [{ webhookEventId: '01A' }, { webhookEventId: '01B' }] },
+      { encoding: 'base64' },
+    ),
+    comparedWith: 'validateSignature of @line/bot-sdk 11.2.0',
+  },
   'Microsoft Teams (outgoing webhook)': {
     secret: airtable.toString('base64'),
     body: { type: 'message', id: '1485983408511', text: '<at>Bot</at> hello' },
     sign: (text) => ({ authorization: `HMAC ${hmac(text, 'base64', 'sha256', airtable)}` }),
   },
-  Mux: timed('mux-signature', { id: 'm-1', type: 'video.asset.ready' }),
+  Mux: {
+    ...timed('mux-signature', { id: 'm-1', type: 'video.asset.ready' }),
+    comparedWith: 'webhooks.verifySignature of @mux/mux-node 15.3.0',
+  },
   Netlify: {
     body: { id: 'deploy-1', state: 'ready' },
     sign: async (text) => ({
@@ -176,7 +186,10 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     },
   },
   Vercel: plain('x-vercel-signature', { id: 'v-1', type: 'deployment.created' }, { hash: 'sha1' }),
-  Viber: plain('x-viber-content-signature', { event: 'message', message_token: '4912661846655238145' }),
+  Viber: {
+    ...plain('x-viber-content-signature', { event: 'message', message_token: '4912661846655238145' }),
+    comparedWith: 'MessageValidator of viber-bot 1.0.18',
+  },
   Vonage: {
     body: { message_uuid: 'u-1', channel: 'sms' },
     sign: async (text, at) => ({

@@ -12,7 +12,10 @@ export type Sample = {
   query?: string
   /** Time at which the sample was signed, in ms. Default: `NOW`. */
   now?: number
-  /** What of the provider the sample was compared with: its library, a test vector, an example. */
+  /**
+   * What of the provider the sample was compared with: its library, a test vector, an example. A library
+   * with a version accepted it once, and refused a changed body.
+   */
   comparedWith?: string
   sign(body: string, at: number): Headers | Promise<Headers>
   /** Asserts that the gateway answers the check that the provider sends before its first delivery. */
