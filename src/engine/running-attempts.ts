@@ -1,7 +1,13 @@
 import type { Dispatch } from './dispatch-options.ts'
 
-/** An attempt that runs now. `since`: its start (Unix ms). */
-export type RunningAttempt = { since: number; route: string; attempt: number; skill?: string }
+/** An attempt that runs now. `since`: its start (Unix ms). `timeoutAt`: when the timeout of its route ends it. */
+export type RunningAttempt = {
+  since: number
+  timeoutAt: number
+  route: string
+  attempt: number
+  skill?: string
+}
 
 export type RunningAttempts = ReturnType<typeof createRunningAttempts>
 
@@ -16,7 +22,8 @@ export function createRunningAttempts(now: () => number) {
       work: () => Promise<Result>,
     ): Promise<Result> {
       const skill = route.skill === undefined ? {} : { skill: route.skill }
-      const mine = { since: now(), route: route.name, attempt, ...skill }
+      const since = now()
+      const mine = { since, timeoutAt: since + route.timeout, route: route.name, attempt, ...skill }
       running.set(message.id, mine)
       try {
         return await work()

@@ -49,7 +49,7 @@ model:
   prices: { "*:tiny": { input: 3, output: 15 } }
 routes:
   - { name: unused, match: { gateway: shop, event: never }, skill: flaky }
-  - { name: exports, match: { gateway: shop, text: "export*" }, skill: slow }
+  - { name: exports, match: { gateway: shop, text: "export*" }, skill: slow, timeout: 30m }
   - { name: orders, match: { gateway: shop }, skill: flaky, retry: { attempts: 1 } }
 `,
     skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW },
@@ -120,6 +120,7 @@ routes:
     await row.getByRole('link', { name: 'slow' }).click()
     const running = page.getByRole('region', { name: 'Running now' })
     await running.getByText(/^for \d+ s$/).waitFor()
+    await page.getByText('route exports running', { exact: true }).waitFor()
     assert.equal(
       await running.getByRole('link', { name: 'exports' }).getAttribute('href'),
       '#/configuration/exports',
@@ -128,6 +129,7 @@ routes:
     await shots('skill-running')
     await running.getByRole('link', { name: /^open the message/ }).click()
     await page.getByRole('heading', { name: /running$/ }).waitFor()
+    await page.getByText(/The timeout of the route ends it at .*, in \d+ (min|h)/).waitFor()
     await page.goBack()
     Object(globalThis).endSlow()
     const last = page.getByRole('region', { name: 'Last runs' })
@@ -157,8 +159,11 @@ routes:
     await page.getByText('tokens are not in the cost').waitFor()
     await page
       .getByRole('list', { name: 'Budgets' })
-      .getByText(/0\.018 of 20\.00 EUR spent, 19\.98 EUR left.*all of it is free again by/)
+      .getByText(
+        /0\.018 of 20\.00 EUR spent, 19\.98 EUR left.*If nothing more is used, all of it is free again by/,
+      )
       .waitFor()
+    await page.getByText(/^When a budget is used up, runs that it applies to do not begin/).waitFor()
     await page.getByRole('figure').getByText('Tokens a day').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('cost')

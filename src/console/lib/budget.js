@@ -26,14 +26,19 @@ function usedOf({ unit, used, most }) {
 
 /** When what is used has left the window, which slides. */
 function Resets({ of: { until, resetsAt, usedUpAt } }) {
-  if (until !== undefined) return `runs wait, and go on at ${dateTime(until)}`
-  if (resetsAt === undefined) return 'nothing was used in its window'
-  return html`${usedUpAt !== undefined && html`<b>at this rate used up by ${dateTime(usedUpAt)}</b>; runs wait then. `}all of it is free again by ${dateTime(resetsAt)}`
+  if (until !== undefined) return html`Runs wait, and go on at <b>${dateTime(until)}</b>.`
+  if (resetsAt === undefined) return 'Nothing was used in its window.'
+  return html`${usedUpAt !== undefined && html`<b>At this rate used up by ${dateTime(usedUpAt)}.</b> `}If nothing more is used, all of it is free again by ${dateTime(resetsAt)}.`
 }
 
 /** Used of a budget, in a row. */
 export function BudgetInShort({ of }) {
   return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${dateTime(of.until)}`}</span>`
+}
+
+/** What happens when a budget is used up. */
+export function WhenUsedUp() {
+  return html`<p class="hint">When a budget is used up, runs that it applies to do not begin. Messages are still accepted, and wait in their places; their senders are notified once. Other callers get an error. They run as soon as earlier usage leaves the window of the budget, such as the last 30 days, or when the budget is raised.</p>`
 }
 
 /** What to edit for another budget. `example`: a value of `model.budget`. */

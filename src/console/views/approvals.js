@@ -5,7 +5,7 @@ import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
-import { changes } from '../lib/live.js'
+import { changes, clock } from '../lib/live.js'
 import { Age, Badge, Empty, took, useLoaded, Wait } from '../lib/parts.js'
 import { PauseList, usePauses } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
@@ -121,13 +121,17 @@ function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
   return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html` <${Age} at=${decidedAt} /> ago`}${reason && `: ${reason}`}`
 }
 
+/** An approved call begins sooner (ms), unless its run was not recorded. */
+const SOON = 600_000
+
 /** What becomes of an approved call: what it waits for, or how its run ended. */
-function After({ of: { status, pausedBy, run, message } }) {
+function After({ of: { status, pausedBy, run, message, decidedAt } }) {
   if (status !== 'approved') return null
   if (pausedBy)
     return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
   if (run) return html`<${Ran} of=${run} />`
-  return html`<p class="after dim">It is about to run. ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
+  const isSoon = decidedAt === undefined || clock.value - decidedAt < SOON
+  return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
 }
 
 /** The arguments in which requests for one skill differ; empty if they have nothing in common. */

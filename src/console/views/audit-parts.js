@@ -58,7 +58,6 @@ const PAGES = {
 /** The same for arguments called `id` or `name`, whose meaning depends on the action. */
 const OF_ACTIONS = [
   [/^(?:dead-letter|message)-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
-  [/^approval-/, 'id', () => ['approvals']],
   [/^job-/, 'id', (id) => ['jobs', id]],
   [/^subscription-/, 'name', (name) => pushOf(name)],
   [/^configuration-change$/, 'file', () => ['configuration']],
@@ -97,6 +96,8 @@ function Value({ name, value, action, target }) {
   const text =
     typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
+  if (name === 'id' && action.startsWith('approval-'))
+    return html`<a href=${link('approvals', { id: text })}>${short}</a>`
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
   return path ? html`<a href=${link(path)}>${short}</a>` : short
 }

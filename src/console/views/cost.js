@@ -1,5 +1,5 @@
 import { invoke } from '../lib/api.js'
-import { Budget, BudgetInShort, HowToSet } from '../lib/budget.js'
+import { Budget, BudgetInShort, HowToSet, WhenUsedUp } from '../lib/budget.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
 import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
@@ -160,6 +160,6 @@ function Budgets({ of: budgets, senders, currency, query }) {
       : html`<li key=${index} class="card"><${Budget} of=${each} name=${each.budget === 'skill' ? html`Budget of <a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'Budget of all'} /></li>`,
   )}
     ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>
-    ${budgets.length === 0 && html`<p class="hint">No budget is set.</p>`}
+    ${budgets.length === 0 ? html`<p class="hint">No budget is set.</p>` : html`<${WhenUsedUp} />`}
     <${HowToSet} example="budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }" />`
 }

@@ -2,7 +2,7 @@ import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, span, Words } from '../lib/parts.js'
+import { Age, dateTime, span, Words } from '../lib/parts.js'
 import { PauseList, PauseNames } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
@@ -61,8 +61,8 @@ function NotApproved({ note: { what, detail } }) {
 /** The running attempt, unless another daemon has it. */
 function Runs({ of }) {
   if (!of) return 'An attempt is running on another daemon. Its end is shown here.'
-  const { attempt, route, skill, since } = of
-  return html`Attempt ${attempt} of route <b>${route}</b>${skill && html` runs <a href=${link(['skills', skill])}>${skill}</a>`} for <${Age} at=${since} />.`
+  const { attempt, route, skill, since, timeoutAt } = of
+  return html`Attempt ${attempt} of route <b>${route}</b>${skill && html` runs <a href=${link(['skills', skill])}>${skill}</a>`} for <${Age} at=${since} />.${timeoutAt !== undefined && html` The timeout of the route ends it at ${dateTime(timeoutAt)}, in ${span(Math.max(0, timeoutAt - clock.value))}.`}`
 }
 
 /** Whether a person ended the attempt of a note. */

@@ -28,7 +28,7 @@ const ANY = '*'
 
 const PLACES = {
   messages: 'what they sent',
-  jobs: 'work that waits: dispatch, replies, pushes',
+  jobs: 'unfinished work, and results of finished work: dispatch, replies, pushes',
   'dead letters': 'dead letters from them or to them',
   histories: 'lines in histories of other messages',
   events: 'events: replies to them, logs, notifications',

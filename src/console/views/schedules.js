@@ -13,7 +13,7 @@ const AGAIN = 5_000
 
 /** All schedules, the soonest first: when they run, how the last run went, and what can be done. */
 export function SchedulesPage() {
-  const loaded = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
+  const loaded = useLoaded(readSchedules, [])
   const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
@@ -27,6 +27,18 @@ export function SchedulesPage() {
     ${value?.length === 0 && html`<${Empty} title="There are no schedules.">A schedule runs a skill at planned times. Write one under <code>schedules:</code> in routes.yaml.<//>`}
     ${schedules.length > 0 && html`<${Table} of=${schedules} reload=${reload} />`}
   </section>`
+}
+
+/** The schedules. Runs before an update have no record: `formerRun` is then the last one among the runs of the skill. */
+async function readSchedules(signal) {
+  const schedules = await invoke('schedule-list', {}, signal)
+  return Promise.all(
+    schedules.map(async (schedule) => {
+      if (schedule.lastRun) return schedule
+      const { recent = [] } = await invoke('skill-usage', { name: schedule.skill }, signal).catch(() => ({}))
+      return { ...schedule, formerRun: recent.find(({ by }) => by === `schedule ${schedule.id}`) }
+    }),
+  )
 }
 
 /** Paused and finished schedules have no next time: they are last. */
@@ -50,7 +62,7 @@ function Schedule({ schedule, reload }) {
     <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
     <td title=${cron}>${whenInWords(schedule)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
-    <td data-label="last"><${LastRun} of=${schedule.lastRun} /></td>
+    <td data-label="last"><${LastRun} of=${schedule.lastRun} former=${schedule.formerRun} /></td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>
       ${
         paused
@@ -72,11 +84,17 @@ const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad
 const LATE = 30_000
 
 /** The planned time of the last run, its outcome, delay and duration. */
-function LastRun({ of: run }) {
+function LastRun({ of: run, former }) {
+  if (!run && former) return html`<${FormerRun} of=${former} />`
   if (!run) return html`<span class="dim">none known</span>`
   const { planned, startedAt, endedAt, outcome } = run
   const delay = startedAt - planned
   const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
   const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
   return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
+}
+
+/** A run whose planned time is not known. */
+function FormerRun({ of: { at, ms, code } }) {
+  return html`<span class="dim">began</span> <${Moment} at=${at - ms} /> <${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//> <span class="dim whole-words">took ${took(ms)}</span>`
 }

@@ -109,10 +109,16 @@ function Usage({ name, range }) {
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
+      ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul>`
     }
     ${recent.length > 0 && html`<${Runs} of=${recent} />`}
   </section>`
+}
+
+/** What a route does that has called the skill in no run that has ended. */
+function stateOf({ name, paused }, running) {
+  if (running.some(({ by }) => by === `route ${name}`)) return 'running'
+  return paused ? 'paused' : 'no run'
 }
 
 /** The runs of the last day, or of a shorter range, in equal times. */
