@@ -30,12 +30,14 @@ type NameSource = {
 }
 type Names = Promise<readonly string[]>
 
-/** How to find the names of a kind. `current`: existing names. `stored`: names without an object that still have stored data. */
+/** How to find the names of a kind. */
 type KindOfName = {
   word: string
   /** The command that lists them, if there may be many. */
   listedBy?: string
+  /** The names of existing objects. */
   current(source: NameSource, environs: Environs, args: JsonObject): Names
+  /** The names of former objects that still have stored data. */
   stored?(source: NameSource, name: string): Names
 }
 
@@ -177,7 +179,10 @@ async function routeNames(source: NameSource, environs: Environs): Names {
   return (await loadFor(environs, FOR_STORE)).routes.map(({ name }) => name)
 }
 
-/** The queues of push subscriptions. Unknown without a daemon; `stored` then finds those with dead letters. */
+/**
+ * The queues of push subscriptions. Unknown without a daemon; `stored` then finds those with dead
+ * letters.
+ */
 async function subscriptionQueues(source: NameSource): Names {
   if (!source.running) return []
   return namesIn(await source.invoke('subscription-list', {}), 'name').map((name) => `push/${name}`)

@@ -9,9 +9,11 @@ import { filesOf, isGlob } from './include-pattern.ts'
 import { createSubstitution, notSet, type Variable } from './variables.ts'
 import { type Path, type Problem, readYaml, type YamlFile } from './yaml-file.ts'
 
-/** One file of the configuration. `file`: absolute path. `shown`: path for display. */
+/** One file of the configuration. */
 export type Part = {
+  /** Absolute path. */
   file: string
+  /** Path for display. */
   shown: string
   yaml: YamlFile
 }

@@ -2,11 +2,15 @@ import { isJsonObject } from '../core/json.ts'
 import type { Environment } from './environment.ts'
 import type { Path } from './yaml-file.ts'
 
-/**
- * One `${…}` in a text. `optional`: it has a default. `value`: from the environment; undefined if
- * unset or empty.
- */
-export type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
+/** One `${…}` in a text. */
+export type Variable = {
+  path: Path
+  name: string
+  /** Whether it has a default. */
+  optional: boolean
+  /** Its value in the environment; undefined if unset or empty. */
+  value: string | undefined
+}
 
 /** A variable, or `$${`. An invalid or unclosed one too, which is reported. */
 const TOKEN = /\$?\$\{[^}]*\}?/g
@@ -18,7 +22,8 @@ const LONGEST_SHOWN = 40
 /**
  * Makes a function that substitutes environment variables in every text of a value: `${NAME}` and
  * `${NAME:-default}`; `$${` is a literal `${`. Calls `onVariable` for each variable, and
- * `onInvalid` for invalid syntax, which stays as it is. `unset`: the value of a variable that is not set.
+ * `onInvalid` for invalid syntax, which stays as it is. `unset`: the value of a variable that is
+ * not set.
  */
 export function createSubstitution(
   env: Environment,

@@ -1,10 +1,15 @@
 import type { Call } from './call.ts'
 
-/**
- * The limit `most` within a sliding window of `per` ms. `unit`: `tokens` (input plus output), or a
- * currency. `text`: the limit as configured.
- */
-export type Amount = { most: number; unit: string; per: number; text: string }
+/** A limit within a sliding window. */
+export type Amount = {
+  most: number
+  /** `tokens` (input plus output), or a currency. */
+  unit: string
+  /** Length of the window (ms). */
+  per: number
+  /** The limit as configured. */
+  text: string
+}
 
 /**
  * Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply.
@@ -12,17 +17,17 @@ export type Amount = { most: number; unit: string; per: number; text: string }
 export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, Amount[]> }
 
 /**
- * Price of a million tokens by `provider:model`, or a glob over it, in the currency that `currencyOf`
- * returns. The first match counts.
+ * Price of a million tokens by `provider:model`, or a glob over it, in the currency that
+ * `currencyOf` returns. The first match counts.
  */
 export type Prices = Record<string, { input: number; output: number }>
 
 /**
  * For operators: the state of a budget in total or of a skill, or the senders who used up theirs:
  * up to 100, and `more` if there are others. `left`: what may still be used. `until`: when it is
- * available again (Unix ms); absent while something is left. `resetsAt`: when all of `used` has left
- * the sliding window; absent if nothing is used. `usedUpAt`: when it is used up (Unix ms), if usage goes
- * on as in the newest quarter of the window; absent if it lasts.
+ * available again (Unix ms); absent while something is left. `resetsAt`: when all of `used` has
+ * left the sliding window; absent if nothing is used. `usedUpAt`: when it is used up (Unix ms), if
+ * usage goes on as in the newest quarter of the window; absent if it lasts.
  */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)

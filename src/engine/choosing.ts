@@ -22,8 +22,9 @@ const FIRST_READ = 4
 const LARGEST_READ = 128
 
 /**
- * Takes messages from the receive road by content, oldest first; others stay for other consumers. The position reached is
- * remembered per filter, so that a rare match does not cost a scan of the whole backlog in each call.
+ * Takes messages from the receive road by content, oldest first; others stay for other consumers.
+ * The position reached is remembered per filter, so that a rare match does not cost a scan of the
+ * whole backlog in each call.
  */
 export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   const { receive } = store
@@ -32,13 +33,15 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   const knownOf = ({ key }: Wish): Known[] => {
     const awayAt = store.awayAt()
     const found = wishes.get(key)
-    // A store that was unreachable may have lost its last writes, and have other messages at their positions.
+    // A store that was unreachable may have lost its last writes, and have other messages at their
+    // positions.
     const fresh = () =>
       Array.from({ length: receive.parts }, () => ({ after: 0, refused: new Set<number>() }))
     const known = found?.awayAt === awayAt ? found : { awayAt, parts: fresh() }
     wishes.delete(key)
     wishes.set(key, known)
-    for (const oldest of wishes.keys()) if (wishes.size > MAX_WISHES) wishes.delete(oldest)
+    const [leastRecent] = wishes.keys()
+    if (leastRecent !== undefined && wishes.size > MAX_WISHES) wishes.delete(leastRecent)
     return known.parts
   }
 

@@ -10,13 +10,26 @@ import { STORE_PAUSE } from './worker-settler.ts'
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
-/** The history entry of a message that no target received, because a person handles its conversation. Its outcome is `dropped`. */
+/**
+ * The history entry of a message that no target received, because a person handles its
+ * conversation. Its outcome is `dropped`.
+ */
 export const HANDLED = 'handled by a person'
 
-/** `notes`: further history entries. `handled`: replaces the `done` entry. `noReply`: why the skill sent no reply. */
-type Ended = { notes?: readonly Note[]; handled?: Note; noReply?: string }
+/** What a run adds to its outcome. */
+type Ended = {
+  /** Further history entries. */
+  notes?: readonly Note[]
+  /** Replaces the `done` entry. */
+  handled?: Note
+  /** Why the skill sent no reply. */
+  noReply?: string
+}
 
-/** Ends attempts of dispatch: their outcome for the store, the history, metrics, logs, and the sender. */
+/**
+ * Ends attempts of dispatch: their outcome for the store, the history, metrics, logs, and the
+ * sender.
+ */
 export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
 ) {
@@ -25,7 +38,7 @@ export function createOutcomes(
   const waiting = new Set<string>()
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
 
-  /** Keeps the place of the message and retries. Notifies the sender once, and adds to the history. */
+  /** Keeps the place of the message and retries. Notifies the sender once. */
   async function paused({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
     if (waiting.has(message.id)) return { outcome: 'release', delay } as const
     if (waiting.size >= MOST_WAITING) waiting.clear()

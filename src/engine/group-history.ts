@@ -3,7 +3,10 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 
-/** The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread or unsent event then. */
+/**
+ * The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread or unsent
+ * event then.
+ */
 export type GroupPoint = { at: number; lag: number; behind?: number }
 
 /** Interval in ms, and number of points: four hours in detail, and a day. */
@@ -12,16 +15,23 @@ const COARSE = { every: 10 * MINUTE, most: 144 }
 /** Groups with a history. Each has up to 624 points. */
 const MOST_GROUPS = 200
 
-/** A push subscription. `waiting`: its unsent events. `oldestAt`: publication time of the oldest one that failed so far. */
-type Push = { topic: string; name: string; waiting: number; oldestAt?: number }
+/** A push subscription. */
+type Push = {
+  topic: string
+  name: string
+  /** Its unsent events. */
+  waiting: number
+  /** Publication time of the oldest one that failed so far. */
+  oldestAt?: number
+}
 
 type Series = { fine: GroupPoint[]; coarse: GroupPoint[]; seenAt: number }
 
 export type GroupHistory = ReturnType<typeof createGroupHistory>
 
 /**
- * The backlog of consumer groups over the last day, in memory, as this daemon saw it. Call `sample` every `every` ms.
- * With too many groups, those with the largest backlog are kept.
+ * The backlog of consumer groups over the last day, in memory, as this daemon saw it. Call `sample`
+ * every `every` ms. With too many groups, those with the largest backlog are kept.
  */
 export function createGroupHistory(deps: {
   topics: Pick<Store['topics'], 'groups' | 'read'>
@@ -33,7 +43,9 @@ export function createGroupHistory(deps: {
 
   return {
     every: FINE.every,
-    /** `pushes`: push subscriptions, whose groups have read events that still wait for an attempt. */
+    /**
+     * `pushes`: push subscriptions, whose groups have read events that still wait for an attempt.
+     */
     async sample(pushes: readonly Push[] = []): Promise<void> {
       const at = now()
       const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))

@@ -8,8 +8,13 @@ import type { GroupLastReads, LastRead } from './group-last-reads.ts'
 /** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
 
-/** `current`: nothing is unread. `reading`: events were read in the last minutes. `stalled`: events are unread, and nobody reads them. */
-export type GroupState = 'current' | 'reading' | 'stalled'
+export type GroupState =
+  /** Nothing is unread. */
+  | 'current'
+  /** Events were read in the last minutes. */
+  | 'reading'
+  /** Events are unread, and nobody reads them. */
+  | 'stalled'
 
 /** A consumer group, its lag in events and in time, and its readers. Times in Unix ms. */
 type ListedGroup = GroupInfo &
@@ -24,7 +29,10 @@ type ListedGroup = GroupInfo &
     history?: GroupPoint[]
   }
 
-/** `event-groups`, furthest behind first; only those named `queue` if it is given. `history`: with the points of the last day. */
+/**
+ * `event-groups`, furthest behind first; only those named `queue` if it is given. `history`: with
+ * the points of the last day.
+ */
 export async function listGroups(
   deps: {
     topics: Pick<Store['topics'], 'groups' | 'read'>

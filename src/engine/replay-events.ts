@@ -10,7 +10,10 @@ import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
 import { countWanted, createPageReader, type WantedCount, type WantedPage } from './replay-pages.ts'
 
-/** A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and `to`: event ids, both inclusive. */
+/**
+ * A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and
+ * `to`: event ids, both inclusive.
+ */
 export type EventRange = {
   since?: number | undefined
   until?: number | undefined
@@ -18,11 +21,12 @@ export type EventRange = {
   to?: string | undefined
 }
 
-/** `subscription`: the push subscription to which the group belongs, if any. `match`: its filter; it leaves out other events. */
 export type ReplayTarget = {
   topic: string
   group: string
+  /** Its filter; it leaves out other events. */
   match?: RouteMatch | undefined
+  /** The push subscription to which the group belongs, if any. */
   subscription?: string
   range: EventRange
 }
@@ -50,8 +54,8 @@ type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
 /**
- * What a replay of a range would do. `events`: all retained events of the range. `filtered` is absent without a filter. The times of the
- * first and the last event are Unix ms.
+ * What a replay of a range would do. `events`: all retained events of the range. `filtered` is
+ * absent without a filter. The times of the first and the last event are Unix ms.
  */
 export type ReplayCount = Omit<WantedCount, 'filtered'> & {
   events: number
@@ -60,7 +64,10 @@ export type ReplayCount = Omit<WantedCount, 'filtered'> & {
   lastAt?: number
 }
 
-/** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
+/**
+ * Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events
+ * are delivered anyway.
+ */
 export function createReplayEvents(deps: {
   store: Pick<Store, 'topics' | 'journal'>
   work: LongWork
@@ -96,8 +103,8 @@ export function createReplayEvents(deps: {
       return work.begin({ kind: KIND, target, data: toJson(data), total: leftOf(parts) }, call)
     },
     /**
-     * Counts the retained events of a range without a change. Without a filter, events that were deleted
-     * from the middle of the topic count too. Throws as `begin` does.
+     * Counts the retained events of a range without a change. Without a filter, events that were
+     * deleted from the middle of the topic count too. Throws as `begin` does.
      */
     async count({ topic, group, match, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
       const parts = await partsOf(topic, range)
@@ -144,7 +151,10 @@ function requireRange({ since = 0, until = Number.POSITIVE_INFINITY, from, to }:
   throw new TriviumError('bad_request', { reason: 'the range ends before it begins' })
 }
 
-/** The part of a partition that a range covers. Ids, and the times in them, ascend with the positions. */
+/**
+ * The part of a partition that a range covers. Ids, and the times in them, ascend with the
+ * positions.
+ */
 async function partOf(topics: Topics, topic: string, partition: number, range: EventRange) {
   const end = await topics.end(topic, partition)
   const isBefore = (event: Event) =>
@@ -160,7 +170,10 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   return { after, last: Math.max(after, last) }
 }
 
-/** Binary search: the last position up to which `holds` is true. Deleted events count as the next one that exists. */
+/**
+ * Binary search: the last position up to which `holds` is true. Deleted events count as the next
+ * one that exists.
+ */
 async function boundary(
   topics: Topics,
   topic: string,

@@ -14,11 +14,17 @@ const PAGE = 500
 /** Maximum time (ms) of a count with a filter. */
 const COUNT_TIME = 2_000
 
-/**
- * The events of a range for a group with a filter. `redelivered`: those that it has consumed and gets again; `unread`: those that it gets
- * anyway; `filtered`: those that its filter leaves out. `more`: the count took too long, and later events are not counted.
- */
-export type WantedCount = { redelivered: number; unread: number; filtered: number; more?: true }
+/** The numbers of events of a range, for a group with a filter. */
+export type WantedCount = {
+  /** Events that the group has consumed and gets again. */
+  redelivered: number
+  /** Events that the group gets anyway. */
+  unread: number
+  /** Events that the filter leaves out. */
+  filtered: number
+  /** The count took too long, and later events are not counted. */
+  more?: true
+}
 
 /** The next events of a part that the group wants. `last`: the position up to which they reach. */
 export type WantedPage = { wanted: PlacedEvent[]; unread: number; filtered: number; last: number }
@@ -64,7 +70,10 @@ export function createPageReader({ topics, journal }: { topics: Topics; journal:
   }
 }
 
-/** The number of events of a page that the group has not consumed. Asks for single events only where both kinds are mixed. */
+/**
+ * The number of events of a page that the group has not consumed. Asks for single events only where
+ * both kinds are mixed.
+ */
 async function unreadAmong(
   topics: Topics,
   { topic, group }: Group,

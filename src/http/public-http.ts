@@ -24,14 +24,13 @@ const LIMITS = {
   maxConnections: 10_000,
 }
 
-/**
- * `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `logsEach`: logs
- * each request at debug.
- */
 export type PublicHttpOptions = {
   log: Log
+  /** The listen address. */
   host?: string
+  /** Maximum total bytes of unfinished bodies. */
   bodies?: number
+  /** Whether to log each request at debug. */
   logsEach?: boolean
   publicUrl?(): string | undefined
   /** Called for requests to unknown paths, except for common probes of scanners and browsers. */

@@ -1,12 +1,18 @@
 import { type ServerResponse, STATUS_CODES } from './node-http.ts'
 
-/** Internal fields of a node:http response. `_header`: its head as text; null before it is written. `_keepAliveTimeout`: in ms. */
-type Inner = { _header: string | null; _expect_continue: boolean; _keepAliveTimeout: number }
+/** Internal fields of a node:http response. */
+type Inner = {
+  /** Its head as text; null before it is written. */
+  _header: string | null
+  _expect_continue: boolean
+  /** In ms. */
+  _keepAliveTimeout: number
+}
 
 /**
- * Sends the same bytes as `writeHead` and `end` at half their cost: most responses differ only in the body, so the head is
- * cached for a second. Other responses take the normal path. `nosniff` keeps browsers from rendering a sender's text as a
- * page.
+ * Sends the same bytes as `writeHead` and `end` at half their cost: most responses differ only in
+ * the body, so the head is cached for a second. Other responses take the normal path. `nosniff`
+ * keeps browsers from rendering a sender's text as a page.
  */
 export function answerQuickly(response: ServerResponse, status: number, type: string, text: string): void {
   if (ASCII.test(text)) answerAscii(response, status, type, text)

@@ -5,17 +5,22 @@ import { createHmac } from './hmac.ts'
 import { type Algorithm, byHash, byHmac, byPublicKey, SECRET_PLACE } from './signature-keys.ts'
 
 /**
- * How a provider signs requests: by HMAC, by a plain hash, or with a private key whose public key is known.
- * Header names are in lower case.
- * Fields are paths in the body, separated by spaces; the first that leads to a string or number counts.
+ * How a provider signs requests: by HMAC, by a plain hash, or with a private key whose public key
+ * is known. Header names are in lower case. Fields are paths in the body, separated by spaces; the
+ * first that leads to a string or number counts.
  */
 export type Scheme = {
   /** The header with the signatures, or fields with one signature each. */
   header?: string | undefined
   field?: string | undefined
-  /** Prefix of each signature in the header. Signatures end at a space, comma, semicolon or quote. */
+  /**
+   * Prefix of each signature in the header. Signatures end at a space, comma, semicolon or quote.
+   */
   prefix?: string | undefined
-  /** Whether the signature is a plain hash of a text that contains the secret (`{secret}` in the template). */
+  /**
+   * Whether the signature is a plain hash of a text that contains the secret (`{secret}` in the
+   * template).
+   */
   isHash?: boolean
   /** With several algorithms, any of them is accepted. */
   algorithm?: Algorithm | readonly Algorithm[]
@@ -26,23 +31,28 @@ export type Scheme = {
 }
 
 /**
- * Location of the signed time: a field, or a header (default: that of the signatures), after `prefix`. `digits`: exact length of
- * the Unix time, for templates without a separator after it.
+ * Location of the signed time: a field, or a header (default: that of the signatures), after
+ * `prefix`. `digits`: exact length of the Unix time, for templates without a separator after it.
  */
 export type TimePlace = { header?: string; field?: string; prefix?: string; digits?: number }
 
-/** A received request. `url`: our public address with the query; `path`: the request path. */
+/** A received request. */
 export type Signed = {
   method?: string
   headers: IncomingHttpHeaders
   raw: Buffer
+  /** Our public address with the query. */
   url?: string
+  /** The request path. */
   path?: string
   /** Reads a field of the body. Only called for schemes with fields. */
   field?(paths: string): string | undefined
 }
 
-/** `{header.NAME}` and `{body.PATH}` stand for a header and a field, which are required unless they end with `?`. */
+/**
+ * `{header.NAME}` and `{body.PATH}` stand for a header and a field, which are required unless they
+ * end with `?`.
+ */
 export const PLACEHOLDERS = [
   'body',
   'body-sha256',
@@ -65,9 +75,9 @@ export const SLACK: Scheme = {
 }
 
 /**
- * Makes a signature check for several schemes; the first whose header or field is present applies. Any of the `keys` is
- * accepted, in constant time. A signed time may differ by `tolerance` ms. Returns undefined for a valid signature, else a
- * reason that contains no secret.
+ * Makes a signature check for several schemes; the first whose header or field is present applies.
+ * Any of the `keys` is accepted, in constant time. A signed time may differ by `tolerance` ms.
+ * Returns undefined for a valid signature, else a reason that contains no secret.
  */
 export function createSignatureCheck(
   schemes: readonly Scheme[],
@@ -181,8 +191,8 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
 }
 
 /**
- * Whoever knows the hash of a text that begins with a secret can compute the hash of a longer text (length
- * extension). What has to be inserted in between is not valid UTF-8.
+ * Whoever knows the hash of a text that begins with a secret can compute the hash of a longer text
+ * (length extension). What has to be inserted in between is not valid UTF-8.
  */
 function faultOfHashed({ raw }: Signed): string | undefined {
   return isUtf8(raw) ? undefined : 'its body is not UTF-8, which a plain hash cannot protect'
@@ -196,7 +206,9 @@ function faultOfForm({ place, prefix }: { place: string; prefix: string }, value
   return `${place} has no signature that begins with "${prefix}"`
 }
 
-/** A prefix of signatures of the right size, such as `sha256=`. Reveals nothing else of the request. */
+/**
+ * A prefix of signatures of the right size, such as `sha256=`. Reveals nothing else of the request.
+ */
 function prefixIn(
   signatures: readonly string[],
   encoding: BufferEncoding,
@@ -228,7 +240,10 @@ function listIn(value: string, prefix: string, each: RegExp): string[] {
   return Array.from(value.matchAll(each), ([, signature = '']) => signature)
 }
 
-/** A placeholder or a literal text of a template. `fill` returns undefined if the request does not have a required part. */
+/**
+ * A placeholder or a literal text of a template. `fill` returns undefined if the request does not
+ * have a required part.
+ */
 type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
 
 const ONE_PLACEHOLDER =
@@ -290,7 +305,10 @@ function textOf(headers: IncomingHttpHeaders, name: string): string {
 const DATE = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
 const HTTP_DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Larger Unix times are in milliseconds: as seconds, this is the year 5138, and as milliseconds, 1973. */
+/**
+ * Larger Unix times are in milliseconds: as seconds, this is the year 5138, and as milliseconds,
+ * 1973.
+ */
 const MAX_SECONDS = 99_999_999_999
 
 /** Parses a Unix time in seconds or milliseconds, or a date, to ms. Undefined for anything else. */

@@ -2,12 +2,20 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
 import { decodeAsBrowsers } from '../charsets.ts'
 
-/**
- * The kind of body that a content type announces. `guess`: text that may be JSON. `octets`: bytes
- * that may be JSON, also under types that are misspelt or unknown here. `unknown`: no type was given.
- * `text`: plain text only.
- */
-export type BodyKind = 'json' | 'form' | 'multipart' | 'guess' | 'text' | 'octets' | 'unknown' | 'binary'
+/** The kind of body that a content type announces. */
+export type BodyKind =
+  | 'json'
+  | 'form'
+  | 'multipart'
+  /** Text that may be JSON. */
+  | 'guess'
+  /** Plain text only. */
+  | 'text'
+  /** Bytes that may be JSON, also under types that are misspelt or unknown here. */
+  | 'octets'
+  /** No type was given. */
+  | 'unknown'
+  | 'binary'
 
 export type ContentType = { kind: BodyKind; charset: string; boundary?: string }
 

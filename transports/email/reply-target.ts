@@ -13,8 +13,8 @@ const recipientSchema = z.object({ name: z.string(), address: z.string() })
 export const MIN_ANSWER_MS = 30_000
 
 /**
- * Where a reply goes. It is derived from the inbound mail only and stored with the message, so a reply
- * needs no other data.
+ * Where a reply goes. It is derived from the inbound mail only and stored with the message, so a
+ * reply needs no other data.
  */
 export const replyTargetSchema = z.object({
   to: z.string(),
@@ -24,8 +24,8 @@ export const replyTargetSchema = z.object({
   /** The References of the reply, oldest first. */
   references: z.array(z.string()),
   /**
-   * The other recipients, for replies to all: without this mailbox, and without addresses that may not
-   * write here.
+   * The other recipients, for replies to all: without this mailbox, and without addresses that may
+   * not write here.
    */
   others: z.object({ to: z.array(recipientSchema), cc: z.array(recipientSchema) }).exactOptional(),
   /** The parts of an invitation that an answer needs. `attendee`: our address in it. */
@@ -56,14 +56,13 @@ export const replyTargetSchema = z.object({
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
 
-/**
- * Facts about a mail. `auto`: why it counts as automatic. `allowed`: whether an address may write to
- * this gateway.
- */
+/** Facts about a mail. */
 type Facts = {
   own: OwnAddresses
+  /** Why it counts as automatic. */
   auto: string | undefined
   identity: Identity
+  /** Whether an address may write to this gateway. */
   allowed(address: string): boolean
   /** Whether the mail is addressed to this mailbox, or need not be. */
   isAddressed: boolean
@@ -76,8 +75,8 @@ type Facts = {
 
 /** Determines where a reply to this mail may go, and whether one may be sent at all. */
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
-  // Reply-To counts only for an address that may write here, and only if the proof of the sender covers
-  // it: otherwise answers could leak to anyone.
+  // Reply-To counts only for an address that may write here, and only if the proof of the sender
+  // covers it: otherwise answers could leak to anyone.
   const isUnsigned = facts.identity.unsigned?.includes('reply-to')
   const replyTo = isUnsigned
     ? undefined
@@ -103,15 +102,15 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
 }
 
 /**
- * Maximum number of other recipients in To, and in Cc. A mail with more is not a conversation between
- * people.
+ * Maximum number of other recipients in To, and in Cc. A mail with more is not a conversation
+ * between people.
  */
 const MAX_OTHERS = 50
 
 /**
- * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To and
- * Cc. Left out are addresses that may not write here, those of machines, and those in a header that the
- * proof of the sender does not cover.
+ * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To
+ * and Cc. Left out are addresses that may not write here, those of machines, and those in a header
+ * that the proof of the sender does not cover.
  */
 function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): ReplyTarget['others'] {
   const seen = new Set([recipient?.address])

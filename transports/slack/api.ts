@@ -33,8 +33,9 @@ export type SlackApi = ReturnType<typeof createSlackApi>
 
 /**
  * Slack's Web API. While a method, or chat.postMessage in a channel, is rate-limited, calls reject
- * without contacting Slack (https://docs.slack.dev/apis/web-api/rate-limits). Does not retry: callers
- * decide. The client's own log lines go to debug, because failures are logged where they are handled.
+ * without contacting Slack (https://docs.slack.dev/apis/web-api/rate-limits). Does not retry:
+ * callers decide. The client's own log lines go to debug, because failures are logged where they
+ * are handled.
  */
 export function createSlackApi(
   token: string,
@@ -108,9 +109,9 @@ export function clientOptions(
 const PAGE_SIZE = 100
 
 /**
- * Reads the messages of a channel, or with `ts` of a thread, in Slack's order: whole pages until there
- * are at least `limit`. `hasMore`: there are further ones. Awaits `pace` before each call except the
- * first. Rejects with errors of `pace` and of the Web API.
+ * Reads the messages of a channel, or with `ts` of a thread, in Slack's order: whole pages until
+ * there are at least `limit`. `hasMore`: there are further ones. Awaits `pace` before each call
+ * except the first. Rejects with errors of `pace` and of the Web API.
  */
 export async function readHistory(api: SlackApi, query: JsonObject, limit: number, pace = async () => {}) {
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
@@ -125,11 +126,14 @@ export async function readHistory(api: SlackApi, query: JsonObject, limit: numbe
   return { messages, hasMore: cursor !== undefined }
 }
 
-/**
- * `rejected`: permanently refused. `unsent`: certainly had no effect, so it can be repeated. `unknown`:
- * may have had an effect.
- */
-type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
+type Kind =
+  | 'rate-limited'
+  /** Permanently refused. */
+  | 'rejected'
+  /** Certainly had no effect, so it can be repeated. */
+  | 'unsent'
+  /** May have had an effect. */
+  | 'unknown'
 
 /** Errors after which, according to Slack, "some aspect of the operation" may have succeeded. */
 export const MAYBE_DONE = /^(internal_error|fatal_error|request_timeout)$/
@@ -165,8 +169,8 @@ export function ifRefused(error: unknown): undefined {
 }
 
 /**
- * Classifies an error of a Web API call. `code`: Slack's error code, if any. `seconds`: duration of a
- * rate limit. `isToken`: the token is no longer accepted, and has to be replaced.
+ * Classifies an error of a Web API call. `code`: Slack's error code, if any. `seconds`: duration of
+ * a rate limit. `isToken`: the token is no longer accepted, and has to be replaced.
  */
 export function slackFailure(error: unknown) {
   const failure = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {

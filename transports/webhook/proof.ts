@@ -4,15 +4,16 @@ import type { Preset } from '../deliveries/preset.ts'
 import { SNS_SIGNED } from '../deliveries/sns.ts'
 import type { Verify } from '../deliveries/verify.ts'
 
-/**
- * What a signature proves. `body`: the whole body; `fields`: only these paths of it. `headers` in lower
- * case. `sender`: who sent the request, although the delivery names nobody.
- */
+/** What a signature proves. */
 export type Proof = {
+  /** Whether it proves the whole body. */
   body: boolean
+  /** Paths of the body, if not the whole body is proven. */
   fields: readonly string[]
+  /** Names in lower case. */
   headers: readonly string[] | 'all'
   query: boolean
+  /** Whether it proves who sent the request, although the delivery names nobody. */
   sender: boolean
 }
 
@@ -50,7 +51,10 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
   return preset.isBodyInUrl ? { ...proof, body: true, sender: true } : proof
 }
 
-/** A delivery is signed by one of several templates, so only parts signed by all of them are trusted. */
+/**
+ * A delivery is signed by one of several templates, so only parts signed by all of them are
+ * trusted.
+ */
 function byTemplates(templates: readonly (string | undefined)[]): Proof {
   const all = templates.map((template = '{body}') => ({
     body: signsBody(template),

@@ -15,11 +15,13 @@ import { createOwnDaemon } from '../own-daemon.ts'
 import { type Case, type Recorded, readCases, readRecord, writeRecord } from './cases.ts'
 import { judge, type Outcome, type ToolUse, usesOf } from './judge.ts'
 
-/**
- * `recorded`: replays the recording. `live`: calls the model and the tools. `record`: like `live`,
- * and stores a recording.
- */
-export type EvaluationMode = 'recorded' | 'live' | 'record'
+export type EvaluationMode =
+  /** Replays the recording. */
+  | 'recorded'
+  /** Calls the model and the tools. */
+  | 'live'
+  /** Like `live`, and stores a recording. */
+  | 'record'
 
 /** The result of one case. */
 export type CaseResult = {
@@ -110,7 +112,10 @@ export async function evaluate(
   return { ...evaluation, file: await writeRecord(path, newRecord, secrets) }
 }
 
-/** Runs a case like dispatch. Returns the outcome, and the record of the run: the answers of model and tools. */
+/**
+ * Runs a case like dispatch. Returns the outcome, and the record of the run: the answers of model
+ * and tools.
+ */
 async function runCase(daemon: Daemon, skill: string, one: Case, recorded: Outcome['entries']) {
   const { kv } = daemon.store
   const id = randomUUID()

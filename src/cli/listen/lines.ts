@@ -6,11 +6,13 @@ import { shorten } from '../../lib/short-text.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Result } from './delivery.ts'
 
-/** A delivery to print. `ms`: its duration. `verdict`: what happens to the event. */
+/** A delivery to print. */
 export type Line = {
   event: JsonObject
   attempt: number
+  /** Duration of the delivery. */
   ms: number
+  /** What happens to the event next. */
   verdict: 'done' | 'retry' | 'dropped'
   result: Result
   /** Ms until the next attempt. */

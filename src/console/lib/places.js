@@ -14,7 +14,7 @@ export function remembered(entry, name) {
   const all = entries.get(entry) ?? new Map()
   entries.delete(entry)
   entries.set(entry, all)
-  for (const oldest of entries.keys()) if (entries.size > MAX_ENTRIES) entries.delete(oldest)
+  if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value)
   if (!all.has(name)) all.set(name, {})
   return all.get(name)
 }

@@ -6,8 +6,13 @@ import { age, shorten, shortId } from '../../lib/short-text.ts'
 /** Number of refusals that fit on a screen below their causes. */
 const MAX_SHOWN = 10
 
-/** How refusals are shown. `isEach`: each one, and not those of a sender with the same reason as one. `isScreen`: as many as fit. */
-type Shown = { isEach: boolean; isScreen: boolean }
+/** How refusals are shown. */
+type Shown = {
+  /** Shows each one. Otherwise those of a sender with the same reason are one row. */
+  isEach: boolean
+  /** Shows as many as fit on the screen. */
+  isScreen: boolean
+}
 
 /** `refused`: the causes, then the refusals. */
 export function humanRefused(result: Json, { isEach, isScreen }: Shown): string {
@@ -49,7 +54,10 @@ function columnsOf(isEach: boolean): Column[] {
   ]
 }
 
-/** Says of which refusals of the last hour the details are not kept: a gateway keeps only its newest. */
+/**
+ * Says of which refusals of the last hour the details are not kept: a gateway keeps only its
+ * newest.
+ */
 function keptText(all: readonly JsonObject[], groups: readonly JsonObject[]): string {
   const keyOf = ({ gateway, reason }: JsonObject) => JSON.stringify([gateway, reason])
   const kept = Map.groupBy(all, keyOf)
@@ -67,7 +75,10 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
   return [...groups.values()].map((group) => ({ ...group[0], count: group.length }))
 }
 
-/** The refusals of one gateway for one reason in the last hour, with the likely cause and what to do. */
+/**
+ * The refusals of one gateway for one reason in the last hour, with the likely cause and what to
+ * do.
+ */
 export function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
   const head = `${gateway}: ${count} of ${Number(count) + Number(accepted)} refused in ${age(since)} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'

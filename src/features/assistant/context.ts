@@ -2,19 +2,24 @@ import type { AskedBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 
-/** A skill that messages invoke by their first words (`prefixes`). `ref`: the skill that it runs. `verified`: from verified senders only. */
+/** A skill that messages invoke by their first words (`prefixes`). */
 export type Word = {
   name: string
+  /** The skill that it runs. */
   ref: string
   description: string
   prefixes: readonly string[]
+  /** Whether it is only for verified senders. */
   verified: boolean
 }
 
 /** Dependencies of the assistant, besides its state. */
 export type AssistantContext = {
   words(): readonly Word[]
-  /** Whether a skill exists and the caller may use it by a word, a route or a role. Operators may use all. */
+  /**
+   * Whether a skill exists and the caller may use it by a word, a route or a role. Operators may
+   * use all.
+   */
   mayUse(skill: string, call: Call): boolean
   /** Throws if the call may not run the skill. */
   requireAccess(skill: string, call: Call): Promise<void>
@@ -22,7 +27,10 @@ export type AssistantContext = {
   run(skill: string, args: object, call: Call): Promise<unknown>
   /** Sends a result to its requester, once per key. `by`: the part that reports it. */
   report(to: AskedBy, result: { key: string; text: string; by: string }): Promise<void>
-  /** Sends a question to a person, in their conversation or to an address. Resolves with the reason if that is impossible. */
+  /**
+   * Sends a question to a person, in their conversation or to an address. Resolves with the reason
+   * if that is impossible.
+   */
   ask(
     recipient: { message: Message } | { gateway: string; to: string },
     text: string,

@@ -25,8 +25,8 @@ const REFUSED_MARGIN_MS = DAY
 const TOKENS_PER_PRICE = 1e6
 
 /**
- * Budgets of models, counted in the store for all daemons. A run may start while something is left. Its usage
- * is counted step by step, so concurrent runs can together exceed the budget.
+ * Budgets of models, counted in the store for all daemons. A run may start while something is left.
+ * Its usage is counted step by step, so concurrent runs can together exceed the budget.
  */
 export function createBudgets(deps: {
   kv: KeyValues
@@ -35,14 +35,16 @@ export function createBudgets(deps: {
   prices(): Prices
   /** Called once for each refused run, also if it checks its budget again and again. */
   refused(budget: BudgetStatus['budget']): void
-  /** Called for each step with its usage, caller and cost; undefined for a model without a price. */
+  /**
+   * Called for each step with its usage, caller and cost; undefined for a model without a price.
+   */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
 }): Budgets & { status(): Promise<BudgetStatus[]> } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
-  const isFirstRefusal = createRefusals(kv, now)
+  const recordRefusal = createRefusals(kv, now)
   const warnUnpriced = createUnpricedWarning(log)
 
   /** The budgets that apply to a call, with their owners. */
@@ -70,7 +72,8 @@ export function createBudgets(deps: {
       for (const { amount, owner, budget } of budgetsOf(call)) {
         const until = availableAt(await sums.read(owner, amount.per), amount)
         if (until === undefined) continue
-        if (await isFirstRefusal(call, budget, until)) deps.refused(budget)
+        const isFirst = await recordRefusal(call, budget, until)
+        if (isFirst) deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + owner, until, { ttl: Math.max(1, until - now()) })
         const whose = { sender: 'for each sender', total: 'for all', skill: `for the skill ${call.skill}` }[
           budget
@@ -96,8 +99,8 @@ export function createBudgets(deps: {
 }
 
 /**
- * Tells whether a refusal is the first one of a run, on any daemon. A run that waits checks its budget
- * again and again.
+ * Records the refusal of a run, and resolves with whether it is the first one, on any daemon. A run
+ * that waits checks its budget again and again.
  */
 function createRefusals(kv: KeyValues, now: () => number) {
   return async ({ message, skill, place = '' }: Call, budget: string, until: number): Promise<boolean> => {
@@ -164,8 +167,9 @@ function formatMinute(time: number): string {
 }
 
 /**
- * The owner of a sender's budget: the verified sender of a message, or a program with a token. Unverified senders of a gateway
- * share one budget, because they can change their name. Undefined for operators, who count only towards the total.
+ * The owner of a sender's budget: the verified sender of a message, or a program with a token.
+ * Unverified senders of a gateway share one budget, because they can change their name. Undefined
+ * for operators, who count only towards the total.
  */
 function senderOf({ caller, message }: Call): string | undefined {
   // Also for work that the daemon does on behalf of a sender.

@@ -8,11 +8,15 @@ const MAX_READ = 1_000
 /** Maximum number of message ids per pause. */
 const MAX_IDS = 20
 
-/**
- * `waiting`: number of messages that a pause holds, alone or together with other pauses. Messages
- * behind them in their conversations are not counted. `messageIds`: the oldest ones.
- */
-export type HeldCount = { waiting: number; messageIds: string[] }
+export type HeldCount = {
+  /**
+   * Number of messages that a pause holds, alone or together with other pauses. Messages behind
+   * them in their conversations are not counted.
+   */
+  waiting: number
+  /** The ids of the oldest ones. */
+  messageIds: string[]
+}
 
 /** The pauses known to this daemon. */
 export type PauseView = { list(): readonly Pause[]; pausesOf(job: Held): readonly Pause[] }
@@ -21,8 +25,8 @@ export type PauseView = { list(): readonly Pause[]; pausesOf(job: Held): readonl
 export type CountOf = (pause: Pause) => HeldCount | undefined
 
 /**
- * Counts the messages that wait for each pause, among the oldest 1,000 held messages. A pause is found
- * by what it pauses, because its record is a new object after each load.
+ * Counts the messages that wait for each pause, among the oldest 1,000 held messages. A pause is
+ * found by what it pauses, because its record is a new object after each load.
  */
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
   const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))

@@ -6,12 +6,20 @@ import { defined } from '../../lib/defined.ts'
 import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 
-/** A person has taken over. `by`: their name; `for`: for how long (ms), else without an end. */
-export type TakeOver = { conversation: string; by: string; reason: string; for?: number; drop: boolean }
+/** The take-over of a conversation by a person. */
+export type TakeOver = {
+  conversation: string
+  /** Their name. */
+  by: string
+  reason: string
+  /** Duration (ms). Absent: until it is handed back. */
+  for?: number
+  drop: boolean
+}
 
 /**
- * Returns the function that pauses a conversation in which a gateway noticed a person. It resolves with
- * false if the conversation is unknown. A pause that ends later stays unchanged.
+ * Returns the function that pauses a conversation in which a gateway noticed a person. It resolves
+ * with false if the conversation is unknown. A pause that ends later stays unchanged.
  */
 export function createTakeOver(deps: {
   pauses: Pick<Pauses, 'view'>

@@ -11,11 +11,16 @@ import { createPace } from './pace.ts'
 import type { PushSubscription } from './schema.ts'
 import { createSigner, encodeEvent } from './wire.ts'
 
-/**
- * The outcome of a POST. `reason`: why it failed; absent after a 2xx. `answer`: the start of the
- * body. `retryAt`: when the receiver wants to be asked again (Unix ms).
- */
-export type Answer = { status?: number; reason?: string; answer?: string; retryAt?: number }
+/** The outcome of a POST. */
+export type Answer = {
+  status?: number
+  /** Why it failed; absent after a 2xx. */
+  reason?: string
+  /** The start of the body. */
+  answer?: string
+  /** When the receiver wants to be asked again (Unix ms). */
+  retryAt?: number
+}
 
 /** Longest pause (ms) that a receiver can ask for. */
 const LONGEST_PAUSE = DAY

@@ -19,17 +19,16 @@ export const ACK_INTERVAL = 100
 /** How long (ms) a partition whose shard is unreachable is neither read nor acknowledged. */
 const SHARD_PAUSE = 500
 
-/**
- * State per partition. `hasMore`: the group may have unread events. `readTo`: all events up to this
- * position are pending or done, so the next read starts after it (0: unknown). `isBehind`: earlier
- * events may have become visible since the last read from the start.
- * `retryAt`: its shard was unreachable, so it is not read before this time (monotonic).
- */
+/** State per partition. */
 type Partition = {
   partition: number
+  /** Whether the group may have unread events. */
   hasMore: boolean
+  /** Earlier events are pending or done. The next read starts after this position. 0: unknown. */
   readTo: number
+  /** Whether earlier events may have become visible since the last read from the start. */
   isBehind: boolean
+  /** The next attempt after its shard was unreachable (monotonic time). */
   retryAt: number
 }
 
@@ -147,7 +146,7 @@ type Done = { id: string; round: number | undefined }
 
 /** The events that were read but are not acknowledged yet: in lanes, or done. */
 function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: ReadingDeps) {
-  /** The rounds of ids that were read and are not acknowledged, with those in `done` and `unreachable`. */
+  /** The rounds of unacknowledged ids, including those in `done` and `unreachable`. */
   const pending = new Map<string, number | undefined>()
   /** Those that only need an acknowledgement. */
   const done: Done[] = []
@@ -156,7 +155,7 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
   let ackedAt = 0
   /** Number of events that are being acknowledged. */
   let acking = 0
-  /** Groups events by partition, so that reachable shards need not wait for others, and by round. */
+  /** Groups events by round, and by partition: reachable shards need not wait for others. */
   const inParts = (items: Done[]) => {
     const partitionOf = (id: string) => topics.placeOf(topic, id)?.partition ?? 0
     const [first] = items

@@ -7,11 +7,16 @@ import { HOUR } from '../../core/units.ts'
 import { aboutSchedule, cursorKey, type ScheduleKey } from './about.ts'
 import type { createLastRuns } from './last-runs.ts'
 
-/**
- * One firing. `key` is the same when it is repeated, and different for each planned time.
- * `planned`: Unix ms. `missed`: number of earlier planned times that did not fire.
- */
-export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
+/** One firing. */
+export type Occasion = {
+  /** The same when the firing is repeated, and different for each planned time. */
+  key: string
+  schedule: Schedule
+  /** The planned time (Unix ms). */
+  planned: number
+  /** Number of earlier planned times that did not fire. */
+  missed: number
+}
 
 /**
  * Lease (ms) of the firing process, which renews it each round. Another takes over after its end.
@@ -54,7 +59,7 @@ export function createFiring(deps: {
   const { store, runs, record, log, owner, now } = deps
 
   return {
-    /** One round: fires what is due if this process holds the lease. Returns the pause (ms) after it. */
+    /** Fires what is due if this process holds the lease. Returns the pause (ms) after it. */
     tick,
     /** Releases the lease, so that another process can continue immediately. */
     async release() {

@@ -32,13 +32,16 @@ export type TroubleReadings = {
   stored: StoredReadings | undefined
 }
 
-/** Attempts for a gateway. `since`: the start of the oldest. `route`: empty for replies. `longest`: the longest recent attempt of the route (ms). */
+/** Attempts for a gateway. */
 export type RunningReading = {
   road: string
   gateway: string
+  /** Empty for replies. */
   route: string
+  /** The start of the oldest attempt (Unix ms). */
   since: number
   count: number
+  /** The longest recent attempt of the route (ms). */
   longest?: number | undefined
 }
 
@@ -51,7 +54,10 @@ export type PauseReading = {
   by: string
   reason?: string
   until?: number
-  /** Number of messages that wait for it, without those behind them in their conversations. Absent while unknown. */
+  /**
+   * Number of messages that wait for it, without those behind them in their conversations. Absent
+   * while unknown.
+   */
   waiting?: number
 }
 

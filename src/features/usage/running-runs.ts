@@ -1,5 +1,11 @@
-/** A run of a skill that has not ended. `since`: its start (Unix ms). `by`: as in `Run`. */
-export type RunningRun = { since: number; by: string; messageId?: string }
+/** A run of a skill that has not ended. */
+export type RunningRun = {
+  /** Its start (Unix ms). */
+  since: number
+  /** Who started it, as in `Run`. */
+  by: string
+  messageId?: string
+}
 
 /** Maximum number of runs in the result for one skill. */
 const MOST_LISTED = 30

@@ -1,11 +1,18 @@
 import { TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 
-/**
- * How a call failed. `answered`: the server reported the error. `session`: it forgot the session. `refused`: it did not get the call.
- * `login`: it requires a login. `lost`: the call may have run.
- */
-export type FailureKind = 'answered' | 'session' | 'refused' | 'login' | 'lost'
+/** How a call failed. */
+export type FailureKind =
+  /** The server reported the error. */
+  | 'answered'
+  /** It forgot the session. */
+  | 'session'
+  /** It did not get the call. */
+  | 'refused'
+  /** It requires a login. */
+  | 'login'
+  /** The call may have run. */
+  | 'lost'
 
 export async function failureKind(error: unknown): Promise<FailureKind> {
   if (error instanceof TriviumError) return 'refused'

@@ -5,20 +5,28 @@ import { createKeyList } from './key-list.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
-/**
- * `lastRow`, `lastOfRound`: the last number, now and at the start of the round. `next`: the next bucket to move; 0 between rounds.
- * `cut`: the last number moved by the previous round.
- */
-type Progress = { lastRow: number; next: number; lastOfRound: number; cut: number }
+/** How far the move of keys has come. */
+type Progress = {
+  /** The last number. */
+  lastRow: number
+  /** The next bucket to move; 0 between rounds. */
+  next: number
+  /** The last number at the start of the round. */
+  lastOfRound: number
+  /** The last number moved by the previous round. */
+  cut: number
+}
 
 /**
- * Hashes of keys with the bytes of their ids, new ones in memory and the others in the table `key_index`.
+ * Hashes of keys with the bytes of their ids, new ones in memory and the others in the table
+ * `key_index`.
  *
- * Random inserts into a B-tree dirty a page per key, which costs as much as the rest of accepting a message. So a transaction
- * appends its new keys to the table `key_batch` as one row, and keeps them in memory. Once `capacity` keys are in memory, a round
- * begins: each transaction moves some buckets to the index, where the keys of a bucket are adjacent and share pages. After all
- * buckets have moved, the rows from before that round are removed. So memory and `key_batch` hold at most `capacity` keys and
- * those added during a round, a quarter of that.
+ * Random inserts into a B-tree dirty a page per key, which costs as much as the rest of accepting a
+ * message. So a transaction appends its new keys to the table `key_batch` as one row, and keeps
+ * them in memory. Once `capacity` keys are in memory, a round begins: each transaction moves some
+ * buckets to the index, where the keys of a bucket are adjacent and share pages. After all buckets
+ * have moved, the rows from before that round are removed. So memory and `key_batch` hold at most
+ * `capacity` keys and those added during a round, a quarter of that.
  */
 export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
   const list = createKeyList()
@@ -28,7 +36,8 @@ export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
   const moveBucket = (bucket: number) => {
     for (const row of buckets.take(bucket)) index.add(list.hash(row), list.id(row))
   }
-  // An earlier version may have left more keys than fit. One transaction moves them: alone, each would flush a page.
+  // An earlier version may have left more keys than fit. One transaction moves them: alone, each
+  // would flush a page.
   sql.run`BEGIN`
   const lastRow = batches.load((n) => {
     const hash = list.hash(n)
@@ -92,7 +101,10 @@ export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
       // A full bucket must keep its keys until the commit, so this one goes to the index directly.
       if (!buckets.put(hash, at.lastRow)) index.add(list.hash(at.lastRow), list.id(at.lastRow))
     },
-    /** Removes expired keys from a slice of the index. Returns their number, or 0 if few. Only inside a transaction. */
+    /**
+     * Removes expired keys from a slice of the index. Returns their number, or 0 if few. Only
+     * inside a transaction.
+     */
     sweep: index.sweep,
   }
 }

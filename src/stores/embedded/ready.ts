@@ -4,15 +4,22 @@ import type { Sql } from './sql.ts'
 
 export type Ready = ReturnType<typeof createReady>
 
-/** `isFirst`: directly after its gateway's cursor. `isAhead`: chosen before older messages of its conversation. */
-export type Place = { seq: number; gateway: number; isFirst?: boolean; isAhead?: boolean }
+export type Place = {
+  seq: number
+  gateway: number
+  /** It is directly after its gateway's cursor. */
+  isFirst?: boolean
+  /** It was chosen before older messages of its conversation. */
+  isAhead?: boolean
+}
 type ReadyRow = { gateway: number; fresh: number | null; back: number | null }
 type Given = { id: string; conversation: string | null }
 
 /**
- * Messages available on the receive road. Accepting a message writes nothing here: a message is ready while it is after the cursors
- * of its gateway and its conversation and not in `taken_ahead`, or if it is in `receive`, to which ended leases return it. A
- * gateway's cursor is directly before its first ready message. Changes only inside a transaction.
+ * Messages available on the receive road. Accepting a message writes nothing here: a message is
+ * ready while it is after the cursors of its gateway and its conversation and not in `taken_ahead`,
+ * or if it is in `receive`, to which ended leases return it. A gateway's cursor is directly before
+ * its first ready message. Changes only inside a transaction.
  */
 export function createReady(sql: Sql, counters: { get(name: string): number }) {
   const { firstUntaken, moveCursor, skipRemoved } = createGatewayCursors(sql, counters)
@@ -86,7 +93,10 @@ function oldestPlace(places: readonly (Place | undefined)[]): Place | undefined 
 
 /** Reads for single conversations. */
 function createConversationReads(sql: Sql) {
-  /** The oldest ready message of a conversation on a gateway. A message without a conversation is found by its id. */
+  /**
+   * The oldest ready message of a conversation on a gateway. A message without a conversation is
+   * found by its id.
+   */
   function oldestIn(conversation: string, gateway: number): number | undefined {
     const own = positionOf(conversation) ?? 0
     const taken = takenTo(gateway, conversation)

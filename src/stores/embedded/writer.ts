@@ -9,13 +9,19 @@ export type Writer = ReturnType<typeof createWriter>
 /** `isFlushed`: it settles once it is on disk. */
 type Call = Settled & { isFlushed: boolean; run(): void }
 
-/** `flush`: resolves once on disk. `soon`: in the next transaction. `later`: in the transaction after the current flush. */
-type Urgency = 'flush' | 'soon' | 'later'
+type Urgency =
+  /** Resolves once on disk. */
+  | 'flush'
+  /** In the next transaction. */
+  | 'soon'
+  /** In the transaction after the current flush. */
+  | 'later'
 
 /**
- * Group commit: the calls of a turn share a transaction, and settle after `flush` (in the thread pool); later calls join the next one.
- * After a failed flush the kernel may have dropped pages unnoticed (https://wiki.postgresql.org/wiki/Fsync_Errors), so all later
- * calls are refused until the store is reopened.
+ * Group commit: the calls of a turn share a transaction, and settle after `flush` (in the thread
+ * pool); later calls join the next one. After a failed flush the kernel may have dropped pages
+ * unnoticed (https://wiki.postgresql.org/wiki/Fsync_Errors), so all later calls are refused until
+ * the store is reopened.
  */
 export function createWriter(db: DatabaseSync, address: string, flush: () => Promise<void>) {
   const transactions = createTransactions(db, address)
@@ -73,15 +79,15 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   return {
-    /** Runs `work` in this turn's transaction. Resolves with its result once on disk. An error undoes only this call. */
+    /** Runs `work` in this turn's transaction; durable when it resolves. An error undoes only this call. */
     write: <T>(work: () => T) => enter(work, 'flush'),
     /**
-     * Like `write`, but a transaction with only such calls is not flushed. It survives the end of this process, but a power failure may
-     * undo it until the next `write`. Only for work that can be repeated. Without `isUrgent` it waits for the current flush, to share the
-     * next transaction.
+     * For work that can be repeated. A transaction with only such calls is not flushed: until the
+     * next `write`, a power failure may undo it. Without `isUrgent` it waits for the current flush,
+     * to share the next transaction.
      */
     writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
-    /** Runs `work`, which may use another connection, while no transaction is open or begins here. Calls wait for its end. */
+    /** Runs `work`, which may use another connection, while no transaction is open here. */
     hold: others.run,
     follow: transactions.follow,
     /** Commits and flushes pending calls, and refuses later ones. */

@@ -27,7 +27,10 @@ export function storedMessage(fields: Map<string, string>, places: Places): Mess
   return messageOf([fields.get('v') ?? '', ['h', head, 'p', fields.get('p') ?? '']], places)
 }
 
-/** Parses the head of an entry. For a message: its gateway and the digest of its conversation, or an empty string. */
+/**
+ * Parses the head of an entry. For a message: its gateway and the digest of its conversation, or an
+ * empty string.
+ */
 export function parseHead(head: string) {
   const [time, tail, offset, conversation, ...gateway] = head.split(' ')
   const receivedAt = Number(time) + Number(offset)
@@ -42,10 +45,17 @@ export function eventOf(topic: string, entry: Entry): Event {
   return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
-/** `place`: of a new message. `shard`: the shard of the first message with the key. */
-export type Appended = Accepted & { place?: number; shard?: number }
+export type Appended = Accepted & {
+  /** The place of a new message; absent for a duplicate. */
+  place?: number
+  /** The shard of the first message with the key. */
+  shard?: number
+}
 
-/** Appends to a log. lua/append.lua defines `head` and the items, each of which starts with the tail of its id. `together`: atomically. */
+/**
+ * Appends to a log. lua/append.lua defines `head` and the items, each of which starts with the tail
+ * of its id. `together`: atomically.
+ */
 export function append(
   run: Server['run'],
   root: string,
@@ -70,7 +80,10 @@ export function append(
 
 const ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
 
-/** Encodes notes in short form, one per line, with the first letter of the road: `[at,"d","what",detail?]`. */
+/**
+ * Encodes notes in short form, one per line, with the first letter of the road:
+ * `[at,"d","what",detail?]`.
+ */
 export function encodeNotes(notes: readonly Note[]): string {
   return notes
     .map(({ at, road, what, detail }) =>

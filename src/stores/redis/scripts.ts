@@ -13,8 +13,8 @@ export type Args = readonly (string | number)[]
 /** Access of a shard's parts to Redis. */
 export type Server = {
   /**
-   * Key prefixes. Keys with the same prefix share a hash tag, and so a slot of a cluster and an atomic step: journal, receive and jobs
-   * of a shard are under one; each other topic has its own.
+   * Key prefixes. Keys with the same prefix share a hash tag, and so a slot of a cluster and an
+   * atomic step: journal, receive and jobs of a shard are under one; each other topic has its own.
    */
   roots: { main: string; kv: string; topic(name: string): string }
   places: Places
@@ -23,28 +23,34 @@ export type Server = {
   now(): number
   isClosed(): boolean
   /**
-   * Sends one command without waiting for replicas. `Reply` is the reply that the documentation of Redis states. Rejects with a
-   * TriviumError.
+   * Sends one command without waiting for replicas. `Reply` is the reply that the documentation of
+   * Redis states. Rejects with a TriviumError.
    */
   call: <Reply>(command: string, key: string, ...args: Args) => Promise<Reply>
   /** The keys that begin with `begin` and contain `part` after it. */
   scan(begin: string, part: string): AsyncGenerator<string[]>
   /**
-   * Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. `Reply` is the reply that the head of the script
-   * states; Lua's false arrives as null. Rejects with a TriviumError.
+   * Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. `Reply` is
+   * the reply that the head of the script states; Lua's false arrives as null. Rejects with a
+   * TriviumError.
    */
   run: <Reply>(name: string, root: string, ...args: Args) => Promise<Reply>
 }
 
-/**
- * `now`: the time for everything, for tests. `clock`: the clock of the daemon, for the times at which something is due; it has
- * to be the one by which the daemon waits.
- */
-type Clocks = { now?: (() => number) | undefined; clock?: (() => number) | undefined }
+type Clocks = {
+  /** The time for everything, for tests. */
+  now?: (() => number) | undefined
+  /**
+   * The clock of the daemon, for the times at which something is due; it has to be the one by which
+   * the daemon waits.
+   */
+  clock?: (() => number) | undefined
+}
 
 /**
- * Loads the scripts, each with the preamble and the `lua/lib` files named in its `-- include:` line. Without `now` (the test clock)
- * they use the server's clock. They run by hash, and are sent in full only if the server does not have them.
+ * Loads the scripts, each with the preamble and the `lua/lib` files named in its `-- include:`
+ * line. Without `now` (the test clock) they use the server's clock. They run by hash, and are sent
+ * in full only if the server does not have them.
  */
 export function createServer(
   connection: Connection,
@@ -59,7 +65,9 @@ export function createServer(
     replyOf(await client.call(command, key, ...args).catch(rethrow))
 
   return {
-    /** Root of all values, so that listing by prefix uses an index instead of scanning every node. */
+    /**
+     * Root of all values, so that listing by prefix uses an index instead of scanning every node.
+     */
     kv: `{${prefix}:kv}:`,
     /** Root of a store with one shard; with several shards, of the format key only. */
     main: `{${prefix}}:`,
@@ -103,14 +111,18 @@ export function createServer(
   }
 }
 
-/** The reply as the type that the caller states: the documented reply of a command or script. Nothing checks it. */
+/**
+ * The reply as the type that the caller states: the documented reply of a command or script.
+ * Nothing checks it.
+ */
 function replyOf<Reply>(reply: unknown): Reply {
   return reply as Reply
 }
 
 /**
- * Runs a script, and releases its arguments with the reply. ioredis keeps commands reachable from a function that V8 allocates in
- * the old space, so each batch of messages would live until the next full collection.
+ * Runs a script, and releases its arguments with the reply. ioredis keeps commands reachable from a
+ * function that V8 allocates in the old space, so each batch of messages would live until the next
+ * full collection.
  */
 async function send(
   client: Connection['client'],

@@ -1,14 +1,13 @@
 import type { Health } from '../../../src/core/transport.ts'
 import type { Aside } from './cursor.ts'
 
-/**
- * `progressAt`: last successful read (Unix ms). `wasRead`: whether there was one. `error`: current
- * problem.
- */
 export type FolderState = {
+  /** Last successful read (Unix ms). */
   progressAt: number
+  /** Whether there was one. */
   wasRead: boolean
   aside: readonly Aside[]
+  /** Current problem. */
   error?: string | undefined
 }
 
@@ -16,8 +15,8 @@ export type FolderState = {
 const MAX_LISTED = 10
 
 /**
- * The health of a mailbox by the states of its folders. Of several problems, the first that makes it
- * unhealthy is shown: a folder that was never read, or not for `maxSilence` ms. `now`: Unix ms.
+ * The health of a mailbox by the states of its folders. Of several problems, the first that makes
+ * it unhealthy is shown: a folder that was never read, or not for `maxSilence` ms. `now`: Unix ms.
  */
 export function healthOf(states: ReadonlyMap<string, FolderState>, maxSilence: number, now: number): Health {
   if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or none yet' }

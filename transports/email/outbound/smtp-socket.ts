@@ -1,15 +1,20 @@
 import { connect, type Socket } from 'node:net'
 
-/**
- * Timeouts (ms). `step`: for connecting and each response. `end`: for the response to a complete mail,
- * which servers scan first.
- */
-export type SmtpTiming = { step: number; end: number }
+/** Timeouts (ms). */
+export type SmtpTiming = {
+  /** For connecting and each response. */
+  step: number
+  /** For the response to a complete mail, which servers scan first. */
+  end: number
+}
 
 /** Some servers delay the greeting by half a minute. */
 export const SMTP_TIMING: SmtpTiming = { step: 60_000, end: 300_000 }
 
-/** What a connection waits for: nothing, the response to a command, or the response to a complete mail. */
+/**
+ * What a connection waits for: nothing, the response to a command, or the response to a complete
+ * mail.
+ */
 export type Awaited = 'nothing' | 'step' | 'end'
 
 /** Time for QUIT before remaining connections are destroyed. */
@@ -17,13 +22,15 @@ const QUIT_TIMEOUT_MS = 2_000
 /** Maximum interval between two checks of the sockets. */
 const CHECK_MS = 1_000
 
-/** Bytes in both directions, and when the last one was sent or received, or no response was awaited. */
+/**
+ * Bytes in both directions, and when the last one was sent or received, or no response was awaited.
+ */
 type Progress = { bytes: number; at: number }
 
 /**
- * Opens the sockets of a connection, one after another, and destroys one with a silent server while a
- * response is `awaited`. nodemailer has a single timeout for all steps, but the response to a complete
- * mail may take minutes.
+ * Opens the sockets of a connection, one after another, and destroys one with a silent server while
+ * a response is `awaited`. nodemailer has a single timeout for all steps, but the response to a
+ * complete mail may take minutes.
  */
 export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const sockets = new Map<Socket, Progress>()

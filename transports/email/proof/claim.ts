@@ -8,7 +8,9 @@ export type Mail = { headers: Header[]; from: Mailbox[]; text: string; html?: st
 
 /** Whether the author in the From header is authenticated. */
 export type Identity = {
-  /** `none`: nothing proves or disproves the author. `temperror`: DNS did not answer for too long. */
+  /**
+   * `none`: nothing proves or disproves the author. `temperror`: DNS did not answer for too long.
+   */
   result: 'pass' | 'fail' | 'none' | 'temperror'
   /** The deciding mechanism: `dmarc`, `dkim`, `spf`, `trusted`, … */
   by: string
@@ -20,8 +22,11 @@ export type Identity = {
   unsigned?: string[]
 }
 
-/** `undecided`: DNS failed temporarily. `identity`: the result if it stays that way. */
-export type Verdict = { identity: Identity; undecided?: boolean }
+export type Verdict = {
+  identity: Identity
+  /** DNS failed temporarily. `identity` is the result if it stays that way. */
+  undecided?: boolean
+}
 
 /** A mail's claimed author and the data to verify it. */
 export type Claim = NonNullable<ReturnType<typeof readClaim>>
@@ -30,16 +35,16 @@ export type Claim = NonNullable<ReturnType<typeof readClaim>>
 type Signature = { signer: string; covered: Covered; isPartial: boolean }
 
 /**
- * The header names (lower case) covered by a signature, once per covered instance; the last instances
- * first.
+ * The header names (lower case) covered by a signature, once per covered instance; the last
+ * instances first.
  */
 export type Covered = readonly string[]
 
 /**
- * Reads a mail's claim: its author's `address` and `domain`, and the `headers` by name (lower case),
- * top down. Undefined unless it has exactly one author (RFC 7489, section 6.6.1). `doubt`: why a
- * verifier may parse the headers differently, so that its result may apply to something other than what
- * skills see.
+ * Reads a mail's claim: its author's `address` and `domain`, and the `headers` by name (lower
+ * case), top down. Undefined unless it has exactly one author (RFC 7489, section 6.6.1). `doubt`:
+ * why a verifier may parse the headers differently, so that its result may apply to something other
+ * than what skills see.
  */
 export function readClaim(mail: Mail, raw: Buffer) {
   const headers = Map.groupBy(mail.headers, ({ key }) => key)
@@ -88,12 +93,13 @@ const MAX_LINES = 5_000
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
 /**
- * Checks that all parsers see the same end of the head and the same relevant header lines. Returns the
- * problem, if any.
+ * Checks that all parsers see the same end of the head and the same relevant header lines. Returns
+ * the problem, if any.
  */
 function syntaxProblem(raw: Buffer, address: string): string | undefined {
   const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n'), raw.length].filter((at) => at !== -1)
-  // A longer head is cut so that it is still over the limit without its last line end, which is removed.
+  // A longer head is cut so that it is still over the limit without its last line end, which is
+  // removed.
   const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
   const lines = head.split(/\r?\n/)
@@ -118,8 +124,8 @@ function syntaxProblem(raw: Buffer, address: string): string | undefined {
 
 /**
  * Whether a line that is not a header is harmless below the header `name`: a folded line, or a name
- * with spaces, which some parsers read as a header and others as a continuation, below a header that is
- * not relevant.
+ * with spaces, which some parsers read as a header and others as a continuation, below a header
+ * that is not relevant.
  */
 function mayFollow(line: string, name: string): boolean {
   return /^[ \t]/.test(line) || (!RELEVANT.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
@@ -135,8 +141,8 @@ const SINGLE = [
 ]
 
 /**
- * What a signature does not cover although it is used here, so that it may have been added; undefined
- * if it covers everything.
+ * What a signature does not cover although it is used here, so that it may have been added;
+ * undefined if it covers everything.
  */
 export function coverageGap(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
@@ -173,7 +179,9 @@ export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered
 
 /** Maximum characters of a mail that are compared with its type. */
 const MAX_START = 320 * 1024
-/** The start of a multipart body: a boundary and part headers, after at most a note for old clients. */
+/**
+ * The start of a multipart body: a boundary and part headers, after at most a note for old clients.
+ */
 const OPENING =
   /^\s*(?:(?!--)[^\r\n]{0,200}\bmime\b[^\r\n]{0,200}\r?\n(?:(?!--)[^\r\n]{1,200}\r?\n){0,3}\s*)?--([^\r\n]{1,200}?)[ \t]*\r?\ncontent-[a-z-]+[ \t]*:/i
 const BASE64 = /^[a-z\d+/=\s]*$/i
@@ -183,10 +191,10 @@ const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
 const SOFT_BREAK = /^(?=[^\r\n]* )[^\r\n]{68,75}=\r?$/m
 
 /**
- * Whether an unsigned Content-Type may have been changed, because the signed body looks like another
- * type. Many senders, such as Gmail, sign neither Content-Type nor Content-Transfer-Encoding, and
- * another boundary, type or encoding could turn quoted text into the author's own (RFC 6376, section
- * 8.15).
+ * Whether an unsigned Content-Type may have been changed, because the signed body looks like
+ * another type. Many senders, such as Gmail, sign neither Content-Type nor
+ * Content-Transfer-Encoding, and another boundary, type or encoding could turn quoted text into the
+ * author's own (RFC 6376, section 8.15).
  */
 function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'

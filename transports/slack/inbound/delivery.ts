@@ -5,10 +5,18 @@ import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
 import type { Content } from './content.ts'
 
-/** An accepted message. `isListened`: a Bolt app handles it; `isFollowed`: reactions show its progress. */
-export type AcceptedPayload = Accepted & { isListened: boolean; isFollowed: boolean }
+/** An accepted message. */
+export type AcceptedPayload = Accepted & {
+  /** Whether a Bolt app handles it. */
+  isListened: boolean
+  /** Whether reactions show its progress. */
+  isFollowed: boolean
+}
 
-/** The acknowledgement of a payload. `response`: its content, if any. Undefined for an ignored payload. */
+/**
+ * The acknowledgement of a payload. `response`: its content, if any. Undefined for an ignored
+ * payload.
+ */
 export type Acknowledgement = { response?: object } | undefined
 
 /** A payload and its installation. */
@@ -23,7 +31,10 @@ export type Delivery = {
 
 /** For events: Slack waits 3 s for the acknowledgement, including the time of the store. */
 const EVENT_TIMEOUT_MS = 2_000
-/** For interactions: a modal must be opened within 3 s, and Slack does not retry clicks and commands. */
+/**
+ * For interactions: a modal must be opened within 3 s, and Slack does not retry clicks and
+ * commands.
+ */
 const INTERACTION_TIMEOUT_MS = 1_000
 /** For messages read back from history, which are not delivered again. */
 const READ_BACK_TIMEOUT_MS = 120_000
@@ -46,8 +57,8 @@ export function lookupLimits({ payload, retry }: Delivery): { timeout: number; w
 
 /**
  * Whether the author belongs to another workspace, through a shared channel
- * (https://docs.slack.dev/apis/slack-connect). In such a channel, authors of unknown workspaces count
- * as external.
+ * (https://docs.slack.dev/apis/slack-connect). In such a channel, authors of unknown workspaces
+ * count as external.
  */
 export function isExternal({ payload, workspace: { team, teams } }: Delivery): boolean {
   const event = objectAt(payload, 'event')
@@ -91,8 +102,8 @@ export type Read = Draft | string
 const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'message_replied'])
 
 /**
- * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as `message`
- * and as `app_mention`, and history returns both without an id.
+ * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as
+ * `message` and as `app_mention`, and history returns both without an id.
  */
 export function eventKey(payload: JsonObject): string {
   const { event_id } = payload
@@ -105,9 +116,9 @@ export function eventKey(payload: JsonObject): string {
 }
 
 /**
- * Whether listeners acknowledge a payload, when and with the content that they choose: true except for
- * events. The start of a workflow step is an event, but Slack repeats it until an app with that step
- * acknowledges it.
+ * Whether listeners acknowledge a payload, when and with the content that they choose: true except
+ * for events. The start of a workflow step is an event, but Slack repeats it until an app with that
+ * step acknowledges it.
  */
 export function isAcknowledgedByApp(payload: JsonObject): boolean {
   return payload.type !== 'event_callback' || textAt(payload, 'event.type') === 'function_executed'
