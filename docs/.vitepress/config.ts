@@ -32,6 +32,14 @@ export default defineConfig({
     // The anchors of GitHub, so that a link works in both places.
     anchor: { slugify: (heading) => new GithubSlugger().slug(heading) },
     config(md) {
+      // Anchors of rows, which tables have no other syntax for. All other HTML is text.
+      md.inline.ruler.before('autolink', 'row-anchor', (state, isSilent) => {
+        const [anchor] = /^<a id="[\w-]+"><\/a>/.exec(state.src.slice(state.pos)) ?? []
+        if (anchor === undefined) return false
+        if (!isSilent) state.push('html_inline', '', 0).content = anchor
+        state.pos += anchor.length
+        return true
+      })
       const normalize = md.normalizeLink
       md.normalizeLink = (href) => {
         const [, file] = REPOSITORY_FILE.exec(href) ?? []
