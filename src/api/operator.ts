@@ -30,6 +30,7 @@ export function createOperator(deps: OperatorDeps) {
   const { list: troubles } = createTroubles({
     read: readTroubleInputs,
     journal: store.journal,
+    kv: store.kv,
     now: deps.now,
   })
   const feed = createOperatorFeed(deps, troubles)

@@ -77,16 +77,15 @@ function Navigation({ current }) {
   // On a phone, the views are in a menu that closes when one of them is shown.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [current])
-  const other = VIEWS.filter((view) => view !== current).reduce(
-    (sum, { count }) => sum + (count?.(now.value) ?? 0),
-    0,
-  )
+  // As many as Now lists, without what somebody intends, such as a pause.
+  const wrong = now.value?.troubles?.filter(({ severity }) => severity !== 'info').length ?? 0
+  const isBadge = !isOpen && wrong > 0 && current?.path !== 'now'
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
-    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${!isOpen && other > 0 && html`<span class="count" title="in other views">${other >= 1_000 ? '1000+' : other}</span>`}</button>
+    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${isBadge && html`<span class="count" title="listed on Now">${wrong}</span>`}</button>
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {

@@ -178,6 +178,10 @@ export type Install = { team: string; name?: string; at?: number; by?: string }
 export type Health = {
   ok: boolean
   detail?: string
+  /** Login and server, for people. */
+  account?: string
+  /** When it stopped working (Unix ms), as far as known. */
+  since?: number
   /** A problem to report although the gateway works. */
   warning?: string
   /** Become metrics. */

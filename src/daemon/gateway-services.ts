@@ -63,7 +63,7 @@ export function createGatewayService(deps: {
       if (!found) throw noGateway(name, deps.known())
       const { minutes: _, ...traffic } = await trafficOf(name)
       const details = {
-        since: gateways.since(name),
+        since: found.since ?? gateways.since(name),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
       }

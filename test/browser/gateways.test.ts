@@ -10,6 +10,11 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "old-secret-of-the-hub" } }
   till: { transport: webhook, path: /till, verify: { scheme: github, secret: "secret-of-the-till" } }
+  post:
+    transport: email
+    address: post@shop.example
+    imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
+    smtp: { host: 127.0.0.1, port: 1, tls: none }
 routes: [{ name: all, skill: echo }]
 `
 /** The secret of the sender; the gateway still has the old one. */
@@ -35,8 +40,16 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('article', { name: 'shop' }).getByText('0.6 a minute').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
-    // The one that refuses comes first, before those that are configured before it.
-    assert.deepEqual(await page.locator('.gateway-card h2').allTextContents(), ['hub', 'shop', 'till', 'cli'])
+    // The broken one comes first, then the one that refuses, before those that are configured before it.
+    assert.deepEqual(await page.locator('.gateway-card h2').allTextContents(), [
+      'post',
+      'hub',
+      'shop',
+      'till',
+      'cli',
+    ])
+    await page.getByRole('article', { name: 'hub' }).getByText('at most 12 a minute').waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'Gateways 2' }).waitFor()
     const group = page.locator('.refusal-groups > li')
     await group.getByText('in the last hour (100 % of the deliveries)').waitFor()
     await group.getByText('the secret here probably differs from that of the sender').waitFor()
@@ -82,6 +95,46 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByText('stocktaking. 1 message waits.').waitFor()
     await shots('now-paused')
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+
+  test('say of a mailbox that cannot be read since when, with its login', async () => {
+    await show('gateways')
+    await page
+      .getByRole('article', { name: 'post' })
+      .getByText(/^for \d+ s$/)
+      .waitFor()
+    await page.getByRole('link', { name: 'post', exact: true }).click()
+    const fact = (name: string) => page.locator('dl.facts > div').filter({ hasText: name })
+    await fact('does not work')
+      .getByText(/for \d+ s, since/)
+      .waitFor()
+    await fact('login').getByText('clerk at 127.0.0.1:1').waitFor()
+    // The call needs no token.
+    assert.doesNotMatch(JSON.stringify(await (await fetch(`${daemon.control}/readyz`)).json()), /clerk/)
+    await shots('gateway-down')
+  })
+
+  test('keep the filter of the refusals in the address', async () => {
+    await show('gateways/hub')
+    const search = page.getByLabel('Search the refusals')
+    await search.fill('reason:signature_invalid nothing-like-it')
+    await page.getByText('None of the kept refusals matches.').waitFor()
+    assert.match(page.url(), /reason=signature_invalid&text=nothing-like-it$/)
+    await page.reload()
+    await page.getByText('None of the kept refusals matches.').waitFor()
+    assert.equal(await search.inputValue(), 'reason:signature_invalid nothing-like-it')
+    await search.fill('')
+    await page.locator('.refusal-groups > li').getByText('signature_invalid').waitFor()
+    assert.match(page.url(), /#\/gateways\/hub$/)
+  })
+
+  test('are counted on a phone with everything that is wrong, as Now lists it', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('dead-letters')
+    const { troubles } = Object(await daemon.invoke('troubles', {}))
+    const wrong = Array.from(troubles).filter((each) => Object(each).severity !== 'info').length
+    await page.getByRole('button', { name: new RegExp(`^Dead letters .*${wrong}$`) }).waitFor()
+    await page.setViewportSize({ width: 1200, height: 900 })
   })
 
   test('have a list of refusals with a quiet gateway beside a noisy one, which says what it leaves out', async () => {

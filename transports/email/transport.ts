@@ -2,6 +2,7 @@ import type { DNSResolver } from 'mailauth'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
 import { MINUTE } from '../../src/core/units.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { requireAddress } from './address.ts'
 import { createMailApi } from './api/submit.ts'
 import { checkMailbox, checkSubmission } from './check.ts'
@@ -96,13 +97,22 @@ export function createEmailTransport(
       const why = trouble()
       const warning = sender.exhaustedBudgets().slice(0, MAX_WARNINGS).join('; ')
       const detail = [health.detail, why, warning].filter(Boolean).join('; ')
-      return { ok: health.ok && !why, detail, ...(warning === '' ? {} : { warning }) }
+      const { since } = health
+      const account = accountOf(options)
+      return { ok: health.ok && !why, detail, ...defined({ account, since }), ...(warning && { warning }) }
     },
     async check() {
       if (options.inbound === 'imap' && connect) return checkMailbox(options, connect, submission)
       return [...(await inbound.check()), await checkSubmission(submission)]
     },
   }
+}
+
+/** The login and the server of the mailbox: `support at imap.example:993`. */
+function accountOf({ inbound, imap }: EmailOptions): string | undefined {
+  if (inbound !== 'imap' || !imap) return undefined
+  const { host, port = 993, user } = imap
+  return `${user ?? 'no user'} at ${host}:${port}`
 }
 
 /** The sending part. `replacesMessageId`: the provider replaces Message-IDs. */
@@ -163,7 +173,9 @@ function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: I
     close: async () => (endpoint ? endpoint.close() : undefined),
     health(): Health {
       const all = sources.map((source) => source.health())
-      return { ok: all.every(({ ok }) => ok), detail: all.map(({ detail }) => detail).join('; ') }
+      const since = all.find(({ ok }) => !ok)?.since
+      const detail = all.map((each) => each.detail).join('; ')
+      return { ok: all.every(({ ok }) => ok), detail, ...defined({ since }) }
     },
     check: async () => (endpoint ? endpoint.check() : []),
   }

@@ -6,7 +6,7 @@ export type Listener = {
   start(): void
   /** Stops after acknowledging payloads in progress. */
   stop(): Promise<void>
-  health(): Required<Omit<Health, 'warning'>>
+  health(): Required<Pick<Health, 'ok' | 'detail' | 'gauges'>>
 }
 
 /** Callbacks of a listener. */

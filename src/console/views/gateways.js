@@ -11,6 +11,7 @@ import {
   Facts,
   Gist,
   Loading,
+  Moment,
   Outcome,
   StoreAway,
   span,
@@ -21,6 +22,7 @@ import { Pause, usePause } from '../lib/pause.js'
 import { PauseFacts, PauseNote, Waiting } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { withLocalTimes } from '../lib/troubles.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -69,6 +71,12 @@ function pausedGateways(troubles = []) {
   return new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
 }
 
+/** When a gateway stopped working; undefined if it works. */
+function downSinceOf(name) {
+  return now.value?.troubles?.find(({ code, where }) => code === 'gateway-down' && where.gateway === name)
+    ?.since
+}
+
 /** Gateways that do not work come first, then those that refuse, those that are paused, and the others as configured. */
 function worstFirst(gateways, traffic, paused) {
   const rank = ({ name, ok }) => {
@@ -81,10 +89,12 @@ function worstFirst(gateways, traffic, paused) {
 
 function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
+  const downSince = downSinceOf(name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
     <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
     <p class="dim">${transport}</p>
-    <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
+    <p class=${ok ? 'detail' : 'detail error'}>${withLocalTimes(detail ?? '')}</p>
+    ${downSince !== undefined && html`<p class="dim">for <${Age} at=${downSince} /></p>`}
     <${Traffic} of=${traffic} />
     <p class="buttons"><${Pause} isSmall kind="gateway" of=${{ gateway: name }} name=${name} />
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
@@ -105,8 +115,8 @@ const WIDTH = 240
 const HEIGHT = 32
 
 /**
- * Accepted and refused messages per minute, as two lines. The numbers next to the chart give the same
- * information.
+ * Accepted and refused messages per minute in the last hour, as two lines, with the highest number. The numbers next to the chart
+ * give the same information.
  */
 function Sparkline({ of: { accepted, refused } }) {
   const most = Math.max(1, ...accepted, ...refused)
@@ -117,7 +127,8 @@ function Sparkline({ of: { accepted, refused } }) {
           `${((at * WIDTH) / (counts.length - 1)).toFixed(1)},${(HEIGHT - 1 - ((HEIGHT - 2) * count) / most).toFixed(1)}`,
       )
       .join(' ')
-  return html`<svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+  const hasAny = [...accepted, ...refused].some((count) => count > 0)
+  return html`<span class="scale">${hasAny && `at most ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
     <polyline class="good" points=${path(accepted)} />
     ${refused.some((count) => count > 0) && html`<polyline class="bad" points=${path(refused)} />`}
   </svg>`
@@ -150,6 +161,7 @@ export function GatewayPage({ name }) {
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
   const { loaded, traffic } = useTraffic(name)
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
+  const downSince = downSinceOf(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
@@ -165,7 +177,11 @@ export function GatewayPage({ name }) {
       html`<${Facts} of=${{
         transport: found.transport,
         [found.ok ? 'detail' : 'last error']:
-          html`<span class=${found.ok ? '' : 'error'}>${found.detail ?? (found.ok ? 'it works' : 'it does not say why')}</span>`,
+          html`<span class=${found.ok ? '' : 'error'}>${withLocalTimes(found.detail ?? (found.ok ? 'it works' : 'it does not say why'))}</span>`,
+        'does not work':
+          downSince !== undefined &&
+          html`for <${Age} at=${downSince} />, since <${Moment} at=${downSince} />`,
+        login: found.account,
         connections: connections === undefined ? undefined : String(connections),
         'last event':
           secondsSinceEvent === undefined || /last event/.test(found.detail)

@@ -56,7 +56,7 @@ export const VIEWS = [
     parts: 1,
     Page: ({ path: [name] }) =>
       name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
-    count: (now) => now?.gateways?.filter(({ ok }) => !ok).length,
+    count: (now) => brokenGateways(now?.troubles),
   },
   {
     path: 'skills',
@@ -93,5 +93,11 @@ export const VIEWS = [
   },
   { path: 'configuration', title: 'Configuration', parts: 1, Page: later.page('ConfigurationPage') },
 ]
+
+/** The number of gateways that do not work or refuse deliveries. */
+function brokenGateways(troubles = []) {
+  const broken = troubles.filter(({ code }) => code === 'gateway-down' || code === 'refusals')
+  return new Set(broken.map(({ where }) => where.gateway)).size
+}
 
 for (const { path, title } of VIEWS) titles.set(path, title)

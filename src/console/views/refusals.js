@@ -4,8 +4,8 @@ import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { Age, Badge, CopyLink, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
+import { link, replace, route } from '../lib/router.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 
 /** Refusals by gateway and reason with the likely cause, then each of the newest. */
@@ -16,7 +16,8 @@ export function Refusals({ gateway }) {
     [gateway, refused],
   )
   const { value } = loaded
-  const [filter, setFilter] = useState({})
+  const filter = filterIn(route.value.query)
+  const set = (change) => replace(route.value.path, { ...route.value.query, ...change })
   if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
   if (value.refusals.length === 0 && !loaded.error)
     return html`<p class="dim">None since this daemon started.</p>`
@@ -25,11 +26,17 @@ export function Refusals({ gateway }) {
   const runs = runsOf(refusals)
   const isOpen = isFiltered || groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
   return html`<${Wait} of=${loaded} what="the refusals" />
-    ${value.refusals.length > FEW && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${(change) => setFilter({ ...filter, ...change })} /></search>`}
+    ${value.refusals.length > FEW && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${set} /><${CopyLink} /></search>`}
     ${isFiltered && refusals.length === 0 && html`<p class="dim">None of the kept refusals matches.</p>`}
     <ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
     <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
+}
+
+/** The filter of refusals in an address, which may have other parameters. */
+function filterIn(query) {
+  const { gateway, reason, from, text } = query
+  return Object.fromEntries(Object.entries({ gateway, reason, from, text }).filter(([, value]) => value))
 }
 
 /** Searches by gateway, reason and sender; those of the shown refusals are suggested. */

@@ -2,6 +2,7 @@ import { isDiskLow } from '../../core/disk-space.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { MIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import { nounOf } from '../../runtime/own-middleware.ts'
 import { pauseTroubles } from './pause-troubles.ts'
 import { peopleTroubles } from './people-troubles.ts'
@@ -107,7 +108,7 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
   return [
     ...gateways
       .filter(({ ok }) => !ok)
-      .map(({ name, detail }) =>
+      .map(({ name, detail, since }) =>
         error(
           'gateway-down',
           { gateway: name },
@@ -115,6 +116,7 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
             title: `Gateway ${name} does not work`,
             text: detail ?? 'It does not say why.',
             todo: 'Check login, address and token of the provider; `trivium doctor` checks the gateway.',
+            ...defined({ since }),
           },
         ),
       ),

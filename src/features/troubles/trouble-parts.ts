@@ -1,5 +1,7 @@
 import type { Trouble } from '../../core/trouble.ts'
 
+export { dayAndTime, timeOfDay } from '../../lib/utc-time.ts'
+
 type Where = Trouble['where']
 /** `since`: Unix ms, if known. */
 type TroubleText = Pick<Trouble, 'title' | 'text' | 'todo'> & { count?: number; since?: number }
@@ -37,14 +39,4 @@ export function firstLine(text = ''): string {
 /** The text with a capital first letter. */
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-/** A time of day with its zone, such as `12:05 UTC`. */
-export function timeOfDay(at: number): string {
-  return `${new Date(at).toISOString().slice(11, 16)} UTC`
-}
-
-/** A day and a time with its zone, such as `2026-11-28 12:05 UTC`. */
-export function dayAndTime(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 10)} ${timeOfDay(at)}`
 }

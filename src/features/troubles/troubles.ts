@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { defineSkill, type Skill } from '../../core/skill.ts'
-import type { Journal } from '../../core/store.ts'
+import type { Journal, KeyValues } from '../../core/store.ts'
 import { type Trouble, troublesSchema } from '../../core/trouble.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { findTroubles } from './find-troubles.ts'
+import { createFirstSeen } from './first-seen.ts'
 import type { TroubleReadings } from './readings.ts'
 
 export type Troubles = ReturnType<typeof createTroubles>
@@ -16,26 +17,17 @@ export function createTroubles(deps: {
   /** Reads all inputs again; omits what cannot be read. Never throws. */
   read(): Promise<TroubleReadings>
   journal: Pick<Journal, 'search'>
+  kv: Pick<KeyValues, 'get' | 'set'>
   now(): number
 }) {
-  const firstSeen = createFirstSeen(deps.now)
+  const firstSeen = createFirstSeen(deps.kv, deps.now)
   const withLastGood = createLastGood(deps.journal)
   return {
     async list(): Promise<Trouble[]> {
       const readings = await deps.read()
       const refusals = await Promise.all(readings.refusals.map(withLastGood))
-      return firstSeen(findTroubles({ ...readings, refusals }, deps.now()))
+      return firstSeen(findTroubles({ ...readings, refusals }, deps.now()), readings.store.ok)
     },
-  }
-}
-
-/** Adds `since` to troubles without it: when this daemon first saw them. */
-function createFirstSeen(now: () => number) {
-  let seen = new Map<string, number>()
-  return (troubles: readonly Trouble[]): Trouble[] => {
-    const at = now()
-    seen = new Map(troubles.map(({ key, since }) => [key, since ?? seen.get(key) ?? at]))
-    return troubles.map((trouble) => ({ since: seen.get(trouble.key) ?? at, ...trouble }))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Health } from '../../../src/core/transport.ts'
+import { dayAndTime } from '../../../src/lib/utc-time.ts'
 import type { Aside } from './cursor.ts'
 
 export type FolderState = {
@@ -34,11 +35,13 @@ function problemOf(
 ): Health | undefined {
   const silence = now - progressAt
   const why = error ? `: ${error}` : ''
-  const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
-  if (silence > maxSilence) return { ok: false, detail }
+  const detail = `${folder} could not be read since ${dayAndTime(progressAt)}${why}`
+  if (silence > maxSilence) return { ok: false, detail, since: progressAt }
   if (!error) return undefined
   const retrying = `${folder} cannot be read${why}; trying again`
-  return wasRead ? { ok: true, detail: retrying, warning: retrying } : { ok: false, detail: retrying }
+  return wasRead
+    ? { ok: true, detail: retrying, warning: retrying }
+    : { ok: false, detail: retrying, since: progressAt }
 }
 
 /** Describes the mails set aside. */
