@@ -48,6 +48,21 @@ describe('schedules in the console', { timeout: 120_000 }, async () => {
     await row('nightly').getByRole('button', { name: 'Pause schedule nightly' }).waitFor()
   })
 
+  test('a schedule has a page with its rules and its last runs', async () => {
+    await row('nightly').getByRole('link', { name: 'nightly' }).click()
+    const fact = (name: string) => page.locator('dl.facts > div').filter({ hasText: new RegExp(`^${name}`) })
+    await fact('when').getByText('30 3 * * *').waitFor()
+    await fact('missed runs').getByText('the newest one is made up, late').waitFor()
+    await fact('last run').getByText('done', { exact: true }).waitFor()
+    const runs = page.getByRole('region', { name: 'Last runs' })
+    await runs.getByText('ok', { exact: true }).waitFor()
+    await runs.getByRole('link', { name: 'nightly' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('schedule')
+    await page.getByRole('link', { name: 'Schedules', exact: true }).last().click()
+    await row('nightly').waitFor()
+  })
+
   test('schedules are found in the palette', async () => {
     await page.keyboard.press('Control+k')
     await dialog.getByRole('option').first().waitFor()

@@ -103,7 +103,7 @@ export function scheduleEntries(schedules) {
   return [
     ...schedules.map((each) => ({
       ...{ kind: 'schedule', name: each.name, about: each.paused ? 'paused' : whenInWords(each) },
-      run: to('schedules'),
+      run: to(['schedules', each.id]),
     })),
     ...(isViewer.value ? [] : schedules.flatMap(scheduleActions)),
   ]

@@ -71,7 +71,7 @@ export const VIEWS = [
     parts: 0,
     Page: later.page('CostPage'),
   },
-  { path: 'schedules', title: 'Schedules', keys: [], parts: 0, Page: later.page('SchedulesPage') },
+  { path: 'schedules', title: 'Schedules', keys: [], parts: 1, Page: later.page('SchedulesPage') },
   {
     path: 'paused',
     title: 'Paused',

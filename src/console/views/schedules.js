@@ -1,18 +1,23 @@
 import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
-import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
-import { Age, Badge, Empty, fullTime, Moment, StoreAway, span, took, useLoaded, Wait } from '../lib/parts.js'
+import { Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { whenInWords } from '../lib/schedule-words.js'
+import { SchedulePage } from './schedule.js'
+import { LastRun, Next, originOf, runsOf } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const AGAIN = 5_000
 
+/** All schedules, or one of them. */
+export function SchedulesPage({ path: [id] }) {
+  return id === undefined ? html`<${AllSchedules} />` : html`<${SchedulePage} key=${id} id=${id} />`
+}
+
 /** All schedules, the soonest first: when they run, how the last run went, and what can be done. */
-export function SchedulesPage() {
+function AllSchedules() {
   const loaded = useLoaded(readSchedules, [])
   const { value, reload } = loaded
   useEffect(() => {
@@ -33,11 +38,9 @@ export function SchedulesPage() {
 async function readSchedules(signal) {
   const schedules = await invoke('schedule-list', {}, signal)
   return Promise.all(
-    schedules.map(async (schedule) => {
-      if (schedule.lastRun) return schedule
-      const { recent = [] } = await invoke('skill-usage', { name: schedule.skill }, signal).catch(() => ({}))
-      return { ...schedule, formerRun: recent.find(({ by }) => by === `schedule ${schedule.id}`) }
-    }),
+    schedules.map(async (schedule) =>
+      schedule.lastRun ? schedule : { ...schedule, formerRun: (await runsOf(schedule, signal))[0] },
+    ),
   )
 }
 
@@ -55,10 +58,9 @@ function Table({ of, reload }) {
 }
 
 function Schedule({ schedule, reload }) {
-  const { id, name, skill, source, by, paused, cron } = schedule
-  const origin = source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
+  const { id, name, skill, paused, cron } = schedule
   return html`<tr aria-label=${`Schedule ${name}`}>
-    <td class="group-name"><b data-row tabindex="-1">${name}</b><span class="about">${origin}</span></td>
+    <td class="group-name"><a data-row href=${link(['schedules', id])}>${name}</a><span class="about">${originOf(schedule)}</span></td>
     <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
     <td title=${cron}>${whenInWords(schedule)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
@@ -70,31 +72,4 @@ function Schedule({ schedule, reload }) {
           : html`<button changes type="button" class="small" onClick=${() => pauseSchedule(schedule).then(reload)} aria-label=${`Pause schedule ${name}`}>Pause …</button>`
       }</td>
   </tr>`
-}
-
-function Next({ of: { paused, next } }) {
-  if (paused)
-    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
-  if (next === undefined) return html`<span class="dim">no more</span>`
-  return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
-}
-
-const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad' }
-/** A shorter delay (ms) is normal. */
-const LATE = 30_000
-
-/** The planned time of the last run, its outcome, delay and duration. */
-function LastRun({ of: run, former }) {
-  if (!run && former) return html`<${FormerRun} of=${former} />`
-  if (!run) return html`<span class="dim">none known</span>`
-  const { planned, startedAt, endedAt, outcome } = run
-  const delay = startedAt - planned
-  const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
-  const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
-  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
-}
-
-/** A run whose planned time is not known. */
-function FormerRun({ of: { at, ms, code } }) {
-  return html`<span class="dim">began</span> <${Moment} at=${at - ms} /> <${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//> <span class="dim whole-words">took ${took(ms)}</span>`
 }

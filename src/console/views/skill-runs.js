@@ -15,7 +15,7 @@ export function clockOf(at, seconds = {}) {
 const PAGES = {
   route: (name) => ['configuration', name],
   skill: (name) => ['skills', name],
-  schedule: () => ['schedules'],
+  schedule: (name) => ['schedules', name],
 }
 
 /** A caller such as `route orders`, with a link to it. */

@@ -1,0 +1,44 @@
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, Badge, fullTime, Moment, span, took } from '../lib/parts.js'
+
+/** The file that has a schedule, or its id and author. */
+export function originOf({ id, source, by }) {
+  return source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
+}
+
+/** The newest ended runs of a schedule that are among the last runs of its skill, newest first. */
+export async function runsOf({ id, skill }, signal) {
+  const { recent = [] } = await invoke('skill-usage', { name: skill }, signal).catch(() => ({}))
+  return recent.filter(({ by }) => by === `schedule ${id}`)
+}
+
+/** The next planned time, or the pause. */
+export function Next({ of: { paused, next } }) {
+  if (paused)
+    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
+  if (next === undefined) return html`<span class="dim">no more</span>`
+  return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
+}
+
+const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad' }
+/** A shorter delay (ms) is normal. */
+const LATE = 30_000
+
+/** The planned time of the last run, its outcome, delay and duration. `former`: a run without a record. */
+export function LastRun({ of: run, former }) {
+  if (!run && former) return html`<${FormerRun} of=${former} />`
+  if (!run) return html`<span class="dim">none known</span>`
+  const { planned, startedAt, endedAt, outcome } = run
+  const delay = startedAt - planned
+  const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
+  const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
+  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
+}
+
+/** A run whose planned time is not known. */
+function FormerRun({ of: { at, ms, code } }) {
+  return html`<span class="dim">began</span> <${Moment} at=${at - ms} /> <${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//> <span class="dim whole-words">took ${took(ms)}</span>`
+}
