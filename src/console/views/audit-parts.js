@@ -33,11 +33,13 @@ export function Who({ of: entry, to }) {
 }
 
 const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
+/** Names of results in the console: a denied request for an approval is done, so `denied` would be ambiguous. */
+export const RESULT_NAMES = { denied: 'not allowed' }
 const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
 
 /** Whether it was done; a code tells why not. */
 export function Result({ of: { status, outcome } }) {
-  return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${status}</span>`
+  return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${RESULT_NAMES[status] ?? status}</span>`
 }
 
 /** `Dropped a dead letter`. */

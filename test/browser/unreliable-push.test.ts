@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+
+describe('pushes and groups that need a look, in the console', { timeout: 120_000 }, async () => {
+  let attempts = 0
+  const receiver = await serveHttp(async (request, response) => {
+    await request.toArray()
+    attempts += 1
+    response.writeHead(attempts % 2 === 1 ? 503 : 204).end()
+  })
+  after(receiver.close)
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+subscriptions:
+  - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  const former = await site.start()
+  for (const queue of ['archive', 'current'])
+    await former.invoke('event-subscribe', { topic: 'orders', queue })
+  for (let data = 0; data < 14; data += 1) await former.invoke('event-emit', { topic: 'orders', data })
+  await former.invoke('event-wait', { topic: 'orders', queue: 'archive', max: 1, timeout: 0 })
+  await former.end()
+  const daemon = await site.start()
+  const { page, show, shots } = await openConsole(() => daemon)
+  const row = (name: string) => page.getByRole('row', { name })
+
+  test('the state of a push that fails in part says how many attempts failed', async () => {
+    await show('queues')
+    await row('Push crm')
+      .getByText(/^fails \d+ of \d+$/)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await row('Push crm').getByRole('link', { name: 'crm' }).click()
+    await page.getByRole('heading', { name: /^crm fails \d+ of \d+ for/ }).waitFor()
+  })
+
+  test('a stalled group is first, with who read last, and how far', async () => {
+    await daemon.invoke('event-wait', { topic: 'orders', queue: 'current', max: 100, timeout: 0 })
+    await show('queues')
+    await row('Group current of orders').getByText('up to date').waitFor()
+    await row('Group archive of orders')
+      .getByText(/^none; last was control token \d+ s ago$/)
+      .waitFor()
+    assert.match(String(await page.getByRole('row').nth(1).getAttribute('aria-label')), /archive/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('groups-stalled')
+    await row('Group archive of orders').getByRole('link').first().click()
+    await page
+      .getByText(/Last reader: control token, .* ago\)\. All events before .* have been read\./)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('group-stalled')
+  })
+})
