@@ -79,7 +79,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   return {
-    /** Runs `work` in this turn's transaction; durable when it resolves. An error undoes only this call. */
+    /** Runs `work` durably in this turn's transaction. An error undoes only this call. */
     write: <T>(work: () => T) => enter(work, 'flush'),
     /**
      * For work that can be repeated. A transaction with only such calls is not flushed: until the

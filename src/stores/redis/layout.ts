@@ -57,11 +57,13 @@ export function createLayout(of: number, before: readonly Era[] = []) {
     /** Makes and reads ids of messages on a shard. */
     places(shard: number) {
       const partsOf = (id: string): [place: number, time: number, tail: number] | undefined => {
-        const [position = -1, time = 0, tail = 0] = idParts(id) ?? []
-        // The id of a gap has no position.
-        if (position === 0) return [0, time, tail]
+        const parts = idParts(id)
+        if (!parts) return undefined
+        const [position, time, tail] = parts
+        // The id of a `gap` event has no position.
+        if (position === 0) return parts
         const era = eraOf(position)
-        if (position < 0 || position % era.of !== shard) return undefined
+        if (position % era.of !== shard) return undefined
         return [Math.max(0, Math.floor(position / era.of) - era.shift), time, tail]
       }
       return {
