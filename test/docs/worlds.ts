@@ -121,7 +121,7 @@ sh() { (eval "$2"); }
 
 /** The reader has an installation of each kind. */
 const BACKUPS = `${CLUSTER}
-sudo() { if [ "$1" = systemd-run ]; then until [ "$1" = trivium ]; do shift; done; "$@"; fi; }
+sudo() { if [ "$1" = systemd-run ]; then until [ "$1" = trivium ]; do shift; done; "$@"; else cat > /dev/null; fi; }
 `
 
 /** A log among the lines of systemd. */
