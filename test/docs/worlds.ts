@@ -368,6 +368,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     },
   },
   'docs/webhook-providers.md': {
+    configure: /name: line/,
     routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
   },
   'docs/webhook.md': {
