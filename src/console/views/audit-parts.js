@@ -7,15 +7,18 @@ import { link } from '../lib/router.js'
 /** An author of the log: their name, and how they are known. */
 export function authorIn({ by, kind, action, target }) {
   if (action === 'configuration-change')
-    return { name: fileName(target?.file), known: 'a change of the file; it does not say who made it' }
+    return {
+      name: `from ${fileName(target?.file ?? 'a file')}`,
+      known: 'a change of the file; it does not say who made it',
+    }
   if (kind === 'system') return { name: 'Trivium', known: 'Trivium itself' }
   if (by === 'control-token') return { name: 'control token', known: 'control token, without a name' }
   const [, how, name = by] = /^(oidc|control-token|token):(.*)$/s.exec(by) ?? []
   return { name, known: HOW[how] ?? (/^[^:\s]+@[^@\s]+$/.test(by) ? 'command line' : 'sender of a message') }
 }
 
-function fileName(path = 'a file') {
-  return `from ${path.split(/[\\/]/).at(-1)}`
+function fileName(path) {
+  return path.split(/[\\/]/).at(-1)
 }
 
 const HOW = {
@@ -62,7 +65,6 @@ const OF_ACTIONS = [
   [/^(?:dead-letter|message)-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
   [/^job-/, 'id', (id) => ['jobs', id]],
   [/^subscription-/, 'name', (name) => pushOf(name)],
-  [/^configuration-change$/, 'file', () => ['configuration']],
 ]
 
 function pushOf(name) {
@@ -97,6 +99,7 @@ function Value({ name, value, action, target }) {
   if (name === 'for' && typeof value === 'number') return span(value)
   const text =
     typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
+  if (name === 'file') return html`<a href=${link('configuration')} title=${text}>${fileName(text)}</a>`
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   if (name === 'id' && action.startsWith('approval-'))
     return html`<a href=${link('approvals', { id: text })}>${short}</a>`

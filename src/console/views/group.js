@@ -33,7 +33,7 @@ import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Attempts, EventLink, NewestEvents } from './group-events.js'
-import { FailedShare, GroupState, isPrompt, PushState } from './queues.js'
+import { FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -114,6 +114,7 @@ function PushHead({ topic, name, group, push, reload }) {
         <button changes type="button" class="danger" onClick=${remove} aria-label=${`Delete ${name}`}>Delete …</button>`
         }</div></header>
     <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
+    ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
     <${FailedShare} of=${value?.attempts ?? []} />
     ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}

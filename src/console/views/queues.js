@@ -175,7 +175,7 @@ function Push({ push, group }) {
   const oldestAt = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
-    <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}</td>
+    <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}${isOfRule(topic) && html`<span class="about">notifications of a rule of <code>notify:</code></span>`}</td>
     <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
@@ -189,6 +189,11 @@ function Push({ push, group }) {
           : html`<button changes type="button" class="small" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
       }</td>
   </tr>`
+}
+
+/** Whether a push belongs to a rule of `notify:`, whose names are generated. */
+export function isOfRule(topic) {
+  return topic.startsWith('trivium-operations/')
 }
 
 /** How many of the newest attempts failed, and the last success if the newest failed. */
