@@ -59,7 +59,7 @@ export function createRoadServices(
     messages: {
       ...createMessages({ ...base, ...parts, match: router.match, traceUrl }),
       ...createSearch(store),
-      ...createLastAttempts(base),
+      ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
       ...createHistogram(store, now),
       ...createRetryNow(store),
       resend: createResend({ store, accept: parts.accept, now }),

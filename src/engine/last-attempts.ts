@@ -1,5 +1,6 @@
 import { requireGateway } from '../core/call.ts'
 import { textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -9,15 +10,35 @@ import type { RunningAttempts } from './running-attempts.ts'
 /** Notes of dispatch that end an attempt. */
 const ENDS = ['done', 'failed', 'dead']
 
-/** The last attempt of dispatch on each of several messages, for lists. */
+/** Outcomes of messages that an attempt follows. */
+const HELD = new Set<string | undefined>(['waiting', 'retrying'])
+
+/** The last attempt of dispatch on each of several messages, for lists. Of messages that wait, also what they wait for. */
 export function createLastAttempts(deps: {
   store: Pick<Store, 'journal'>
   attempts: Pick<RunningAttempts, 'of'>
+  holding: { pausesOf(message: Message, route?: string): readonly { kind: string; name: string }[] }
+  /** The route that takes a message by the current routes. */
+  match(message: Message): { name: string } | undefined
 }): Pick<ServiceOf<typeof messages>, 'attempts'> {
   const { journal } = deps.store
+
+  /** `pausedBy`: the pauses that hold a message. `budget`: why it waits for a budget. */
+  const waitOf = async (id: string, last: { route?: string }, notes: readonly Note[]) => {
+    const message = await journal.get(id)
+    if (!message) return undefined
+    const route = last.route ?? deps.match(message)?.name
+    const pauses = deps.holding.pausesOf(message, route)
+    const latest = notes.findLast(({ road }) => road === 'dispatch')
+    const budget = latest?.what === 'waits for its budget' ? textAt(latest.detail, 'error') : undefined
+    const pausedBy = pauses.map(({ kind, name }) => ({ kind, name }))
+    return defined({ route, budget, pausedBy: pausedBy.length > 0 ? pausedBy : undefined })
+  }
+
   return {
     async attempts({ ids }, { caller }) {
-      const found = ids.map(async (id) => {
+      const outcomes = await journal.outcomes(ids)
+      const found = ids.map(async (id, index) => {
         if (caller.gateways !== undefined) {
           const message = await journal.get(id)
           if (!message) return []
@@ -25,8 +46,11 @@ export function createLastAttempts(deps: {
         }
         const running = deps.attempts.of(id)
         if (running) return [{ id, ...running }]
-        const last = lastOf(await journal.history(id))
-        return last ? [{ id, ...last }] : []
+        const notes = await journal.history(id)
+        const last = lastOf(notes)
+        const isHeld = HELD.has(outcomes[index])
+        const wait = isHeld ? await waitOf(id, { ...last }, notes) : undefined
+        return last || wait ? [{ id, ...(last ?? { what: 'waiting' }), ...wait }] : []
       })
       return (await Promise.all(found)).flat()
     },

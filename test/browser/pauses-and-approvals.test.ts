@@ -75,6 +75,16 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
     await rows.filter({ hasText: 'a letter of news' }).waitFor()
     assert.equal(await rows.count(), 1)
+    // On a narrow screen the column of the route is left out.
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await rows.getByText('paused: route rest').waitFor()
+    await rows.locator('.route').getByText('rest', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('held-rows')
+    await page.setViewportSize({ width: 1200, height: 900 })
+    const id = (await rows.locator('a').getAttribute('href'))?.split('/').at(-1) ?? ''
+    const told = await site.run(['message', 'attempts', id])
+    assert.match(told.out, /rest .*waiting +paused: route rest/)
     await show('now')
     const card = page.getByRole('listitem').filter({ hasText: 'Route rest is paused' })
     await card.getByText('1 message waits.').waitFor()

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
+import { now } from './live.js'
 
 /** How long (ms) a row waits for others, to be requested together. */
 const WAIT = 60
@@ -7,8 +8,17 @@ const WAIT = 60
 const BATCH = 100
 /** Maximum number of attempts kept. */
 const MAX_KNOWN = 5_000
-/** Outcomes of messages that no attempt was made on. */
-const NONE = new Set(['waiting', 'unrouted', 'approval', 'merged', undefined])
+/** Outcomes of messages that no attempt was made on, or follows. */
+const NONE = new Set(['unrouted', 'approval', 'merged', undefined])
+
+/** Outcomes of messages that a pause may hold. */
+const HELD = new Set(['waiting', 'retrying'])
+
+/** A text that changes with the pauses. */
+function currentPauses() {
+  const paused = now.value?.troubles?.filter(({ code }) => code === 'paused') ?? []
+  return paused.map(({ key, since }) => `${key} ${since}`).join()
+}
 
 /** Known attempts, and those that are being loaded, by message and outcome. */
 const known = new Map()
@@ -17,7 +27,7 @@ let timer
 
 /** The last attempt on a message, loaded for the rows that are on the screen. */
 export function useAttempt({ id, outcome }) {
-  const key = `${id} ${outcome}`
+  const key = `${id} ${outcome}${HELD.has(outcome) ? ` ${currentPauses()}` : ''}`
   const [, setTurn] = useState(0)
   useEffect(() => {
     if (NONE.has(outcome) || known.has(key)) return undefined

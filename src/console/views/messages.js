@@ -101,7 +101,7 @@ function Row({ message, selection }) {
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <span class="text"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
@@ -111,6 +111,14 @@ function Row({ message, selection }) {
 }
 
 const FAILED = new Set(['dead', 'retrying'])
+
+/** What a message waits for, if it is not just its turn. */
+function WaitsFor({ of: { pausedBy = [], budget } = {}, outcome }) {
+  if (outcome !== 'waiting' && outcome !== 'retrying') return null
+  if (pausedBy.length > 0)
+    return html`<span class="held">paused: ${pausedBy.map(({ kind, name }) => (kind === 'conversation' ? 'a person has taken over' : `${kind} ${name}`)).join(', ')}</span> `
+  return budget ? html`<span class="held" title=${budget}>waits for its budget</span> ` : null
+}
 
 /** How long the attempt ran, or how long it has been running, or when the next one begins. */
 function RunTime({ of: attempt, outcome }) {

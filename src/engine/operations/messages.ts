@@ -98,11 +98,11 @@ export const messages = {
     gateway: optional('Only messages of this gateway'),
     dryRun: z.boolean().default(false).describe('Only report what would be routed'),
   }).describe('Routes unrouted messages again with the current routes, oldest first.'),
-  /** Messages without an attempt, or that do not exist, are left out. */
+  /** Messages that do not exist, or have no attempt and do not wait for one, are left out. */
   attempts: closed({
     ids: z.array(name).min(1).max(200).describe('The ids of the messages'),
   }).describe(
-    'Shows the last attempt on each of several messages: route, duration, error, or since when it runs.',
+    'Shows the last attempt on each of several messages: route, duration, error, or since when it runs; or what a message waits for.',
   ),
   /** Throws `message_not_found`. */
   show: closed({

@@ -47,9 +47,12 @@ export function humanMessages(found: Json): string {
 
 /** `message-attempts`. */
 function humanAttempts(found: Json): string {
-  const rows = objectsIn(found).map(({ id, route, attempt, ms, what, since, error, unsent }) => {
-    const took = since === undefined ? `${ms} ms` : `for ${age(since)}`
-    return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
+  const rows = objectsIn(found).map((one) => {
+    const { id, route, attempt, ms, what, since, error, unsent, budget } = one
+    const took = since === undefined ? ms !== undefined && `${ms} ms` : `for ${age(since)}`
+    const paused = objectsIn(one.pausedBy).map(({ kind, name }) => `${kind} ${name}`)
+    const why = paused.length > 0 ? `paused: ${paused.join(', ')}` : (budget ?? error ?? unsent ?? '')
+    return [shortId(id), route, attempt, what ?? 'running', took || '', shorten(String(why), 80)]
   })
   return rows.length === 0 ? 'No attempts.' : lineTable(ATTEMPT_COLUMNS, rows)
 }
