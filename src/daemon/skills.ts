@@ -40,7 +40,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     now,
   })
   const mcp = createMcpServers({ version, kv: store.kv, login: createMcpLogins(dataDir).of, log })
-  const services = createRuntimeServices({ store, dataDir, now })
+  const services = createRuntimeServices({ store, dataDir, log, now })
   const manager = createSkillManager({
     folders: [...config().skills.folders, SHIPPED_SKILLS],
     shippedFolder: SHIPPED_SKILLS,

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { allKeys } from '../core/all-keys.ts'
 import { TriviumError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
 import { type LongJob, longJobSchema } from '../core/long-job.ts'
+import { createRecordReader } from '../core/record-reader.ts'
 import type { Store } from '../core/store.ts'
+import { withUnknownFields } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
 
 /** `data`: state of the work between two steps, deleted when the job ends. `failures`: failed attempts in a row. */
@@ -17,9 +19,10 @@ const RETENTION_MS = 7 * 86_400_000
 export type Records = ReturnType<typeof createRecords>
 
 /** The records of long jobs in the store. */
-export function createRecords(kv: Store['kv'], now: () => number) {
-  const read = (value: Json | undefined) => storedSchema.safeParse(value).data
-  const peek = async (id: string) => read((await kv.get(PREFIX + id))?.value)
+export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () => number) {
+  const { read } = createRecordReader('long jobs', storedSchema, log)
+  const readKey = async (key: string) => read(key, (await kv.get(key))?.value)
+  const peek = (id: string) => readKey(PREFIX + id)
   const find = async (id: string): Promise<StoredJob> => {
     const found = await peek(id)
     if (found) return found
@@ -27,13 +30,17 @@ export function createRecords(kv: Store['kv'], now: () => number) {
   }
   /** Changes a job that has not ended. Returns its record, changed or not. */
   const change = async (id: string, to: (job: StoredJob) => StoredJob) => {
-    const value = await updateKv(kv, PREFIX + id, (current) => {
-      const job = read(current)
+    const key = PREFIX + id
+    const value = await updateKv(kv, key, (current) => {
+      const job = read(key, current)
       if (job?.state !== 'running') return undefined
       const next = { ...to(job), updatedAt: now() }
-      return { value: next, ...(next.state !== 'running' && { ttl: RETENTION_MS }) }
+      return {
+        value: withUnknownFields(next, current, job),
+        ...(next.state !== 'running' && { ttl: RETENTION_MS }),
+      }
     })
-    return read(value) ?? find(id)
+    return read(key, value) ?? find(id)
   }
   return {
     /** Like `find`, but undefined if there is no such job. */
@@ -43,7 +50,7 @@ export function createRecords(kv: Store['kv'], now: () => number) {
     add: (job: StoredJob) => kv.set(PREFIX + job.id, job),
     async all(): Promise<StoredJob[]> {
       const keys = await allKeys(kv, PREFIX)
-      const values = await Promise.all(keys.map(async (key) => read((await kv.get(key))?.value)))
+      const values = await Promise.all(keys.map(readKey))
       return values.filter((job) => job !== undefined)
     },
     end: (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>

@@ -31,7 +31,7 @@ export function createLongWork(deps: {
 }) {
   const { store, now } = deps
   const kinds = new Map<string, WorkKind>()
-  const records = createRecords(store.kv, now)
+  const records = createRecords(store.kv, deps.log, now)
   const room = createRoom(store.kv, records, now)
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import { createCallbackService } from './callbacks/callback-service.ts'
 import { createSessionService } from './session/sessions.ts'
@@ -13,9 +14,10 @@ import {
 export function createRuntimeServices(options: {
   store: Pick<Store, 'kv' | 'onSignal'>
   dataDir: string
+  log: Pick<Log, 'warn'>
   now?: () => number
 }) {
-  const { store, dataDir, now = Date.now } = options
+  const { store, dataDir, log, now = Date.now } = options
   const globals = { sessions: new Map<string, StateEntry>(), state: new Map<string, StateEntry>() }
   const backendsOf = (folder: string, prefix: string, entries: Map<string, StateEntry>) => ({
     file: createFileBackend(join(dataDir, folder), now),
@@ -30,7 +32,7 @@ export function createRuntimeServices(options: {
     /** The storage of state and sessions, for code that searches all of it. */
     values: { state: stateBackends, sessions: sessionBackends },
     callbacks: createCallbackService({ store, now }),
-    sessions: createSessionService(sessionBackends),
+    sessions: createSessionService(sessionBackends, log),
     /** The `ctx.globals` of skills: the Maps behind `store: memory`. */
     globals,
     /** Removes expired entries. Reads all files, so call it rarely; expired entries are invisible anyway. */

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { silent } from '../../src/core/log.ts'
+import { createRecords as createJobRecords } from '../../src/engine/long-work-records.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
+import { createRecords } from '../../src/features/push/records.ts'
 import { createStoredSubscriptions } from '../../src/features/push/stored-subscriptions.ts'
+import { createRunReports } from '../../src/features/schedules/run-reports.ts'
 import { createSchedulePauses } from '../../src/features/schedules/schedule-pauses.ts'
+import { createPlannedSends } from '../../src/features/send-later/records.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
+import { createSessionService } from '../../src/runtime/session/sessions.ts'
 import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
 
 const openKv = () => createMemoryBackend(Date.now, new Map<string, StateEntry>())
@@ -81,5 +87,61 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
       weekly: { since: 5, by: 'ada' },
       newer: { from: 1 },
     })
+  })
+
+  test('planned sends, when they are cancelled', async () => {
+    const kv = openKv()
+    const records = createPlannedSends(kv, silent)
+    const sending = { key: 'a', text: 'hello', priority: 1 }
+    const stored = {
+      state: 'waiting',
+      at: 1,
+      created: 1,
+      owner: 'cli',
+      gateway: 'mail',
+      to: 'ada@x',
+      zone: 'utc',
+    }
+    await kv.set('send-later:a', { ...stored, sending })
+    await records.begin({ indexKey: 'send-due:000000000000001:a', at: 1, key: 'a' }, 'run')
+    const begun = { ...stored, sending, state: 'sending', run: 'run' }
+    assert.deepEqual((await kv.get('send-later:a'))?.value, begun)
+    await records.unsent('a', 'run')
+    await records.move('a', ['unsent'], 'cancelled')
+    assert.deepEqual((await kv.get('send-later:a'))?.value, { ...begun, state: 'cancelled' })
+  })
+
+  test('long jobs, at each step', async () => {
+    const kv = openKv()
+    const records = createJobRecords(kv, silent, () => 5)
+    const job = { id: 'dig-1', kind: 'dig', by: 'ada', startedAt: 1, target: {}, total: 1, depth: 3 }
+    await kv.set('long-job:dig-1', { ...job, state: 'running', updatedAt: 1, done: 0, retryAt: 2 })
+    await records.change('dig-1', ({ retryAt: _, ...known }) => ({ ...known, done: 1 }))
+    const value = { ...job, state: 'running', updatedAt: 5, done: 1, data: null, failures: 0 }
+    assert.deepEqual((await kv.get('long-job:dig-1'))?.value, value)
+  })
+
+  test('sessions, when an entry is added', async () => {
+    const kv = openKv()
+    const session = { name: 'chat', session: 'ada', zone: 'utc' }
+    const entry = { at: 1, result: 'hi', mood: 'good' }
+    await kv.set('["chat","ada"]', { ...session, entries: [entry] })
+    const sessions = createSessionService({ file: kv, memory: kv, shared: kv }, silent)
+    const limits = { maxEntries: 5, ttl: 1_000 }
+    await sessions.append({ name: 'chat', key: 'ada', store: 'file' }, { at: 2, result: 'ho' }, limits)
+    const value = { ...session, entries: [entry, { at: 2, result: 'ho' }] }
+    assert.deepEqual((await kv.get('["chat","ada"]'))?.value, value)
+  })
+
+  test('the control of a subscription, and the last run of a schedule', async () => {
+    const kv = openKv()
+    await kv.set('trivium:push:crm', { resumedAt: 1, zone: 'utc' })
+    await createRecords(kv, 'crm').change((control) => ({ ...control, resumedAt: 2 }))
+    assert.deepEqual((await kv.get('trivium:push:crm'))?.value, { resumedAt: 2, zone: 'utc' })
+    const schedule = { id: 'nightly', created: 'then' }
+    await kv.set('schedule-report:nightly:then', { planned: 1, startedAt: 1, outcome: 'running', host: 'a' })
+    await createRunReports(kv, () => 5).report(schedule, 1, 'done')
+    const report = { planned: 1, startedAt: 1, endedAt: 5, outcome: 'done', host: 'a' }
+    assert.deepEqual((await kv.get('schedule-report:nightly:then'))?.value, report)
   })
 })

@@ -1,6 +1,8 @@
 import { allKeys } from '../../core/all-keys.ts'
 import { type Approval, approvalSchema } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { createRecordReader } from '../../core/record-reader.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
@@ -22,14 +24,22 @@ export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval
 export function createApprovalRecords(deps: {
   kv: KeyValues
   onEvent(event: ApprovalEvent, approval: Approval): Promise<void>
+  log: Pick<Log, 'warn'>
   now: () => number
 }) {
   const { kv, now } = deps
+  const records = createRecordReader('approvals', approvalSchema, deps.log)
 
   const load = async (id: string): Promise<Approval | undefined> => {
-    const entry = await kv.get(REQUEST_PREFIX + id)
-    const found = entry && approvalSchema.parse(entry.value)
-    if (found?.status !== 'pending' || found.expiresAt > now()) return found
+    const key = REQUEST_PREFIX + id
+    const entry = await kv.get(key)
+    return entry && settle(records.require(key, entry.value))
+  }
+
+  /** A request that is overdue gets the outcome of its `onTimeout`. */
+  const settle = async (found: Approval): Promise<Approval> => {
+    const { id } = found
+    if (found.status !== 'pending' || found.expiresAt > now()) return found
     const status = found.onTimeout === 'approve' ? 'approved' : 'expired'
     return change(id, (current) =>
       current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
@@ -38,15 +48,17 @@ export function createApprovalRecords(deps: {
 
   const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
     let hasNewStatus = false
-    const value = await updateKv(kv, REQUEST_PREFIX + id, (stored) => {
+    const key = REQUEST_PREFIX + id
+    const value = await updateKv(kv, key, (stored) => {
       if (stored === undefined) throw new TriviumError('approval_not_found', { id })
-      const before = approvalSchema.parse(stored)
+      const before = records.require(key, stored)
       const after = next(before)
       hasNewStatus = after !== undefined && after.status !== before.status
       if (!after) return undefined
       return { value: withUnknownFields(after, stored, before), ttl: after.expiresAt + RETENTION_MS - now() }
     })
-    const approval = approvalSchema.parse(value)
+    if (value === undefined) throw new TriviumError('approval_not_found', { id })
+    const approval = records.require(key, value)
     // An expired request has no decider.
     const event = approval.decidedBy ? 'approval_decided' : 'approval_expired'
     if (hasNewStatus) await deps.onEvent(event, approval)
@@ -58,10 +70,18 @@ export function createApprovalRecords(deps: {
     load,
     /** Changes a request, unless `next` returns undefined. Throws `approval_not_found`. */
     change,
-    /** The requests under a key prefix whose id starts with `id`, oldest first. */
+    /**
+     * The requests under a key prefix whose id starts with `id`, oldest first, without unreadable
+     * ones.
+     */
     async all(prefix: string, id = ''): Promise<Approval[]> {
       const keys = await allKeys(kv, prefix + id)
-      const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
+      const readOne = async (indexKey: string) => {
+        const key = REQUEST_PREFIX + indexKey.slice(prefix.length)
+        const readable = records.read(key, (await kv.get(key))?.value)
+        return readable && settle(readable)
+      }
+      const found = await Promise.all(keys.map(readOne))
       return found.filter((approval) => approval !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
     },
   }

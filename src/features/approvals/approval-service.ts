@@ -5,6 +5,7 @@ import { authorOf } from '../../core/author.ts'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
+import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
@@ -26,6 +27,7 @@ export type ApprovalDeps = {
   resume(approval: Approval): Promise<void>
   /** Called once for each step of a request. Must not throw. */
   onEvent(event: ApprovalEvent, approval: Approval): Promise<void>
+  log: Pick<Log, 'warn'>
   now: () => number
 }
 

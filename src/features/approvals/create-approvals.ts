@@ -1,6 +1,7 @@
 import type { Activity } from '../../core/activity.ts'
 import type { Approval } from '../../core/approval.ts'
 import type { RecordAudit } from '../../core/audit.ts'
+import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import type { PublicHttp } from '../../core/transport.ts'
 import type { Gateways } from '../../engine/gateways.ts'
@@ -27,9 +28,10 @@ export function createApprovals(deps: {
   publicUrl(): string | undefined
   /** Dispatches a parked message again. */
   resumeDispatch(message: NonNullable<Approval['message']>, approval: Approval): Promise<void>
+  log: Pick<Log, 'warn'>
   now: () => number
 }) {
-  const { store, access, logs, now } = deps
+  const { store, access, logs, log, now } = deps
   const asking = createApprovalAsking(deps)
   const service = createApprovalService({
     store,
@@ -38,6 +40,7 @@ export function createApprovals(deps: {
       await asking.showDecision(approval)
       if (approval.message) await deps.resumeDispatch(approval.message, approval)
     },
+    log,
     now,
   })
   return {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
@@ -45,7 +46,10 @@ export function createRecords(kv: KeyValues, name: string) {
     key,
     control: async () => controlSchema.parse((await kv.get(key))?.value ?? {}),
     change: (change: (control: Control) => Control) =>
-      updateKv(kv, key, (before) => ({ value: toJson(change(controlSchema.parse(before ?? {}))) })),
+      updateKv(kv, key, (stored) => {
+        const control = controlSchema.parse(stored ?? {})
+        return { value: withUnknownFields(change(control), stored, control) }
+      }),
     report: async () => reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {}),
     setReport: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { allKeys } from '../../core/all-keys.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
@@ -48,7 +49,7 @@ export function createScheduleFailures(kv: KeyValues, now: () => number) {
         const count = (known?.count ?? 0) + 1
         const since = known?.since ?? now()
         const next: ScheduleFailure = { first, lastJob: job, id, name, skill, error, since, count }
-        return { value: next, ttl: FAILURE_RETENTION }
+        return { value: withUnknownFields(next, current, known), ttl: FAILURE_RETENTION }
       })
       return failureSchema.parse(value)
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { KeyValues } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
@@ -28,9 +29,11 @@ export function createRunReports(kv: KeyValues, now: () => number) {
       updateKv(kv, keyOf(schedule), (current) => {
         const known = reportSchema.safeParse(current).data
         if (known && known.planned > planned) return undefined
-        const startedAt = known?.planned === planned ? known.startedAt : now()
+        const isSame = known?.planned === planned
+        const startedAt = isSame ? known.startedAt : now()
         const endedAt = outcome === 'running' ? undefined : now()
-        return { value: { planned, startedAt, outcome, ...defined({ endedAt }) }, ttl: RETENTION }
+        const next = { planned, startedAt, outcome, ...defined({ endedAt }) }
+        return { value: isSame ? withUnknownFields(next, current, known) : next, ttl: RETENTION }
       }),
     forget: (schedule: ScheduleKey) => kv.delete(keyOf(schedule)),
   }

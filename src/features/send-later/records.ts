@@ -1,5 +1,8 @@
 import { z } from 'zod'
 import { askedBySchema } from '../../core/asked-by.ts'
+import { type Json, pathGet, toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import { createRecordReader } from '../../core/record-reader.ts'
 import type { KeyValues, Page } from '../../core/store.ts'
 import { replySchema } from '../../core/transport.ts'
 import { DAY } from '../../core/units.ts'
@@ -64,10 +67,14 @@ type DueEntry = { indexKey: string; at: number; key: string }
 
 const dueKey = ({ at, sending: { key } }: PlannedSend) => `${DUE}${String(at).padStart(15, '0')}:${key}`
 
-/** Planned sends in the store. */
-export function createPlannedSends(kv: KeyValues) {
+/**
+ * Planned sends in the store. A send that this version cannot read, because a newer one has planned
+ * it, stays as it is.
+ */
+export function createPlannedSends(kv: KeyValues, log: Pick<Log, 'warn'>) {
+  const holders = createRecordReader('planned sends', holderSchema, log)
   const holder = async (key: string): Promise<Holder | undefined> =>
-    holderSchema.safeParse((await kv.get(RECORD + key))?.value).data
+    holders.read(RECORD + key, (await kv.get(RECORD + key))?.value)
   const find = async (key: string): Promise<PlannedSend | undefined> => {
     const found = await holder(key)
     return found?.state === 'now' ? undefined : found
@@ -76,11 +83,14 @@ export function createPlannedSends(kv: KeyValues) {
   return {
     find,
     holder,
-    /** Reserves a key for an immediate send. Returns the planned send that already has it, if any. */
+    /**
+     * Reserves a key for an immediate send. Returns the planned send that already has it, if any.
+     * Throws `state_corrupt` if the key has an unreadable send.
+     */
     async reserve(key: string, at: number): Promise<PlannedSend | undefined> {
       let found: Holder | undefined
       await updateKv(kv, RECORD + key, (current) => {
-        found = holderSchema.safeParse(current).data
+        found = current === undefined ? undefined : holders.require(`planned send ${key}`, current)
         return found ? undefined : { value: { state: 'now', at }, ttl: WEEK }
       })
       return found?.state === 'now' ? undefined : found
@@ -96,7 +106,7 @@ export function createPlannedSends(kv: KeyValues) {
       const isNew = (await kv.set(RECORD + key, planned, { ifVersion: 0 })) !== undefined
       // Written again, as a round may have found the entry without its record, and deleted it.
       if (isNew) await kv.set(indexKey, key)
-      else if ((await find(key))?.at !== planned.at) await kv.delete(indexKey)
+      else if (pathGet((await kv.get(RECORD + key))?.value, 'at') !== planned.at) await kv.delete(indexKey)
       return isNew
     },
     /**
@@ -109,7 +119,8 @@ export function createPlannedSends(kv: KeyValues) {
         found = plannedSendSchema.safeParse(current).data
         if (!found || !from.includes(found.state)) return undefined
         found = { ...found, state }
-        return state === 'sending' ? { value: found } : { value: found, ttl: WEEK }
+        const value = changed(current, { state })
+        return state === 'sending' ? { value } : { value, ttl: WEEK }
       })
       return found
     },
@@ -117,6 +128,10 @@ export function createPlannedSends(kv: KeyValues) {
     ...createDueIndex(kv),
   }
 }
+
+/** The stored record with another state. Fields of a newer version stay. */
+const changed = (stored: Json | undefined, to: Partial<Pick<PlannedSend, 'state' | 'run'>>) =>
+  toJson({ ...Object(stored), ...to })
 
 /** The runs that add planned sends to the outbox. */
 function createRuns(kv: KeyValues) {
@@ -137,9 +152,14 @@ function createRuns(kv: KeyValues) {
         if (found?.state !== 'waiting' && found?.state !== 'sending') return undefined
         if (dueKey(found) !== indexKey) return undefined
         begun = { planned: { ...found, state: 'sending', run }, isFirst: found.state === 'waiting' }
-        return { value: begun.planned }
+        return { value: changed(current, { state: 'sending', run }) }
       })
       return begun
+    },
+    /** Whether the send of an index entry exists, but is unreadable: another version may send it. */
+    async isUnreadable(key: string): Promise<boolean> {
+      const entry = await kv.get(RECORD + key)
+      return entry !== undefined && !holderSchema.safeParse(entry.value).success
     },
     /**
      * Ends a run whose send the outbox rejected. Returns false if another run has started, which
@@ -150,7 +170,7 @@ function createRuns(kv: KeyValues) {
       await updateKv(kv, RECORD + key, (current) => {
         const found = plannedSendSchema.safeParse(current).data
         isMine = found?.state === 'sending' && found.run === run
-        return found && isMine ? { value: { ...found, state: 'unsent' }, ttl: WEEK } : undefined
+        return isMine ? { value: changed(current, { state: 'unsent' }), ttl: WEEK } : undefined
       })
       return isMine
     },
@@ -160,9 +180,9 @@ function createRuns(kv: KeyValues) {
 /** The index of planned sends by due time. */
 function createDueIndex(kv: KeyValues) {
   return {
-    /** The first entries. */
-    async due(limit: number): Promise<Page<DueEntry>> {
-      const { items, more } = await kv.list(DUE, limit)
+    /** The first entries after an index key. */
+    async due(limit: number, after?: string): Promise<Page<DueEntry>> {
+      const { items, more } = await kv.list(DUE, limit, after)
       const found = items.map((indexKey) => {
         const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(indexKey) ?? []
         return { indexKey, at: Number(at), key }

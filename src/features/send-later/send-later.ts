@@ -29,7 +29,7 @@ export function createSendLater(deps: {
   now(): number
 }) {
   const { store, log, now } = deps
-  const records = createPlannedSends(store.kv)
+  const records = createPlannedSends(store.kv, log)
   /** Writes to the history of the message that a send answers, if any. */
   const note = (planned: PlannedSend, what: string, more: { reason?: string } = {}) => {
     const { message, sending, at } = planned

@@ -59,6 +59,7 @@ export function createSending(
     const run = randomUUID()
     const begun = await records.begin(entry, run)
     if (begun) await finish(begun, key, run)
+    else if (await records.isUnreadable(key)) return
     await records.forget(indexKey)
     if (begun) return
     // Another daemon may have stored the send meanwhile, and the deleted entry was its own.
@@ -66,16 +67,25 @@ export function createSending(
     if (planned?.state === 'waiting') await records.restore(planned)
   }
 
-  /** Returns the ms until the next due send. */
-  const round = async (): Promise<number> => {
-    const { items, more } = await records.due(BATCH)
+  /**
+   * The last index key of this pass over the due sends. A send that fails keeps its place, and has its
+   * next attempt in the next pass.
+   */
+  let after: string | undefined
+
+  /** Adds a batch of due sends. Returns the ms until the next batch. */
+  const round = async (): Promise<number | 'again'> => {
+    const { items, more } = await records.due(BATCH, after)
+    after = undefined
     for (const entry of items) {
       if (entry.at > now()) return Math.min(LONGEST_SLEEP, entry.at - now())
       await fire(entry).catch((err) =>
         log.warn({ key: entry.key, err }, 'a planned send could not be queued; it will be retried'),
       )
     }
-    return more ? 0 : LONGEST_SLEEP
+    if (!more) return LONGEST_SLEEP
+    after = items.at(-1)?.indexKey
+    return 'again'
   }
   return createLoop({
     step: round,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 
 /** A stored callback. Times are Unix ms. */
@@ -70,7 +71,7 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
           // The caller of this invocation gave up.
           if (!entry) continue
           const call = invocationRecord.parse(entry.value)
-          const taken: InvocationRecord = { ...call, status: 'taken' }
+          const taken = withUnknownFields({ ...call, status: 'taken' }, entry.value, call)
           const won = await kv.set(key, taken, { ifVersion: entry.version, ttl })
           if (won !== undefined) return { id: call.id, args: call.args }
         }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Callbacks } from '../../core/services.ts'
 import type { Store } from '../../core/store.ts'
+import { withUnknownFields } from '../../core/stored-entries.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import type * as operations from '../operations.ts'
@@ -70,7 +71,8 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
         error === undefined
           ? { ...call.data, status: 'answered', result }
           : { ...call.data, status: 'failed', result: error }
-      const won = await kv.set(key, answered, { ttl: EXTRA_TTL, ifVersion: entry.version })
+      const value = withUnknownFields(answered, entry.value, call.data)
+      const won = await kv.set(key, value, { ttl: EXTRA_TTL, ifVersion: entry.version })
       return { ok: won !== undefined }
     },
 
@@ -78,7 +80,8 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       const entry = await kv.get(callbackKey(ref))
       const record = callbackRecord.safeParse(entry?.value)
       if (!record.success || record.data.released || !mayAnswer(caller, record.data)) return { ok: false }
-      await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: RELEASED_TTL })
+      const released = withUnknownFields({ ...record.data, released: true }, entry?.value, record.data)
+      await kv.set(callbackKey(ref), released, { ttl: RELEASED_TTL })
       await kv.delete(rootKey(record.data.rootId, ref))
       return { ok: true }
     },

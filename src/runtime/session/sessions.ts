@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { allKeys } from '../../core/all-keys.ts'
-import type { Json } from '../../core/json.ts'
+import { type Json, toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { createRecordReader } from '../../core/record-reader.ts'
 import { type SessionId, type SessionMemory, sessionEntrySchema } from '../../core/session.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import { updateKv } from '../../core/update-kv.ts'
@@ -10,45 +12,47 @@ import { type sessions, storeName } from '../operations.ts'
 import { MAX_TEXT } from './render-history.ts'
 import { withEntry } from './session-entries.ts'
 
-/** The stored value of a session, with the parts of its key. */
-const sessionValue = z.object({
+/** The stored value of a session, with the parts of its key. Fields of a newer version stay. */
+const sessionValue = z.looseObject({
   name: z.string(),
   session: z.string(),
-  entries: z.array(sessionEntrySchema),
+  entries: z.array(sessionEntrySchema.loose()),
 })
 
 /** Session memory in files, in memory, or in the shared store. */
 export function createSessionService(
   backends: Record<StateStoreName, StateBackend>,
+  log: Pick<Log, 'warn'>,
 ): SessionMemory & ServiceOf<typeof sessions> {
+  const records = createRecordReader('sessions', sessionValue, log)
+  /** A stored session, with its entries oldest first. */
+  const read = (id: SessionId, value: Json | undefined) =>
+    value === undefined
+      ? { name: id.name, session: id.key, entries: [] }
+      : records.require(`session ${id.name} ${id.key}`, value)
   return {
     async read(id) {
-      return entriesOf((await backends[id.store].get(keyOf(id)))?.value)
+      return read(id, (await backends[id.store].get(keyOf(id)))?.value).entries
     },
     async append(id, entry, { ttl, ...limits }) {
       await updateKv(backends[id.store], keyOf(id), (current) => {
-        const entries = withEntry(entriesOf(current), entry, limits).map((one) => ({ ...one }))
-        return { value: { name: id.name, session: id.key, entries }, ttl }
+        const before = read(id, current)
+        return { value: toJson({ ...before, entries: withEntry(before.entries, entry, limits) }), ttl }
       })
     },
     async compact(id, until, summary, ttl) {
       const value = await updateKv(backends[id.store], keyOf(id), (current) => {
-        const before = entriesOf(current)
-        const [oldest, ...rest] = before.filter(({ at }, index) => at > until || index === before.length - 1)
+        const before = read(id, current)
+        const newest = before.entries.at(-1)
+        const [oldest, ...rest] = before.entries.filter((one) => one.at > until || one === newest)
         // A concurrent run may have summarised them already.
-        const isDone = rest.length + 1 === before.length
+        const isDone = rest.length + 1 === before.entries.length
         if (!oldest || isDone) return undefined
         const { dropped: _, ...kept } = oldest
-        return {
-          value: {
-            name: id.name,
-            session: id.key,
-            entries: [{ ...kept, summary: headOf(summary, MAX_TEXT) }, ...rest],
-          },
-          ttl,
-        }
+        const entries = [{ ...kept, summary: headOf(summary, MAX_TEXT) }, ...rest]
+        return { value: toJson({ ...before, entries }), ttl }
       })
-      return entriesOf(value)
+      return read(id, value).entries
     },
     async delete({ name, key, store }) {
       const deleted = storesOf(store).map((one) => backends[one].delete(keyOf({ name, key })))
@@ -57,9 +61,12 @@ export function createSessionService(
     async list({ store: only }) {
       const lists = storesOf(only).map(async (store) => {
         const keys = await allKeys(backends[store], '')
-        return (await Promise.all(keys.map(backends[store].get))).flatMap((found) => {
+        const values = await Promise.all(
+          keys.map(async (key) => records.read(key, (await backends[store].get(key))?.value)),
+        )
+        return values.flatMap((found) => {
           if (!found) return []
-          const { name, session, entries } = sessionValue.parse(found.value)
+          const { name, session, entries } = found
           const updatedAt = entries.at(-1)?.at ?? 0
           return [{ name, key: session, entries: entries.length, updatedAt, store }]
         })
@@ -70,11 +77,6 @@ export function createSessionService(
 }
 
 const storesOf = (only?: StateStoreName) => (only === undefined ? storeName.options : [only])
-
-/** The entries of a stored session, oldest first; `[]` without a value. */
-function entriesOf(value: Json | undefined) {
-  return value === undefined ? [] : sessionValue.parse(value).entries
-}
 
 /** Unique for each pair of name and key. */
 function keyOf({ name, key }: Omit<SessionId, 'store'>): string {

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { silent } from '../../../src/core/log.ts'
 import type { Services } from '../../../src/core/services.ts'
 import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
@@ -39,8 +40,8 @@ export async function startRuntime(
   const store = options.store ?? (await openStore(t))
   const { now = Date.now, resume = async () => {} } = options
   const services = {
-    ...createRuntimeServices({ store, dataDir, now }),
-    approvals: createApprovalService({ store, resume, onEvent: async () => {}, now }),
+    ...createRuntimeServices({ store, dataDir, log: silent, now }),
+    approvals: createApprovalService({ store, resume, onEvent: async () => {}, log: silent, now }),
   }
   const { folders = [SHIPPED_FOLDER] } = options.manager ?? {}
   const builtIns = folders.includes(SHIPPED_FOLDER) ? builtInSkills : []
