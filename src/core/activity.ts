@@ -10,12 +10,15 @@ export type LogEntry = JsonObject & { time: string }
  */
 export type LogReading = { entries: AsyncIterable<LogEntry>; end(): LogPosition | undefined }
 
-/**
- * One event of the operational trace, such as `message_processed` or `schedule_fired`. `channel`:
- * the gateway or kind of caller that it came from, see `channelOf`. `time`: Unix ms, default: now;
- * the log has it as ISO 8601.
- */
-export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
+/** One event of the operational trace. */
+export type ActivityEntry = {
+  /** Such as `message_processed` or `schedule_fired`. */
+  event: string
+  /** The gateway or kind of caller that it came from, see `channelOf`. */
+  channel?: string
+  /** Unix ms; default: now. The log has it as ISO 8601. */
+  time?: number
+} & JsonObject
 
 /** The operational trace, `events.jsonl`. Write failures are logged. */
 export type Activity = { event(entry: ActivityEntry): Promise<unknown> }

@@ -22,16 +22,11 @@ export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, 
  */
 export type Prices = Record<string, { input: number; output: number }>
 
-/**
- * For operators: the state of a budget in total or of a skill, or the senders who used up theirs:
- * up to 100, and `more` if there are others. `left`: what may still be used. `until`: when it is
- * available again (Unix ms); absent while something is left. `resetsAt`: when all of `used` has
- * left the sliding window; absent if nothing is used. `usedUpAt`: when it is used up (Unix ms), if
- * usage goes on as in the newest quarter of the window; absent if it lasts.
- */
+/** The state of a budget, for operators. */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
+  /** `over`: up to 100 senders who used up theirs. `more`: there are others. */
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[]; more?: true }
 
 export type BudgetUse = {
@@ -39,14 +34,27 @@ export type BudgetUse = {
   unit: string
   used: number
   most: number
+  /** What may still be used. */
   left: number
+  /** When it is available again (Unix ms); absent while something is left. */
   until?: number
+  /** When all of `used` has left the sliding window (Unix ms); absent if nothing is used. */
   resetsAt?: number
+  /**
+   * When it is used up (Unix ms), if usage goes on as in the newest quarter of the window; absent
+   * if it lasts.
+   */
   usedUpAt?: number
 }
 
-/** The usage of one model step. `money`: what it cost, if the caller knows it without `prices`. */
-export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
+/** The usage of one model step. */
+export type Spent = {
+  model: string
+  inputTokens: number
+  outputTokens: number
+  /** What it cost, if the caller knows it without `prices`. */
+  money?: number
+}
 
 /** What runs of models ask of budgets. */
 export type Budgets = {

@@ -15,18 +15,19 @@ export const attachmentSchema = z.object({
 
 export type Attachment = z.infer<typeof attachmentSchema>
 
-/**
- * `id` is stable within its transport. `address`: where replies can go. `verified`: the identity is
- * proven (signature, token, DMARC); access rules ignore other senders. `external`: from another
- * workspace that shares the channel (Slack Connect). `groups`: the sender's groups at the provider,
- * as far as the gateway tracks them.
- */
 const senderSchema = z.object({
+  /** Stable within its transport. */
   id: z.string(),
   name: z.string().exactOptional(),
+  /** Where replies can go. */
   address: z.string().exactOptional(),
+  /**
+   * The identity is proven (signature, token, DMARC). Access rules treat other senders as unknown.
+   */
   verified: z.boolean().exactOptional(),
+  /** The sender is of another workspace that shares the channel (Slack Connect). */
   external: z.boolean().exactOptional(),
+  /** The sender's groups at the provider, as far as the gateway tracks them. */
   groups: z.array(z.string()).exactOptional(),
 })
 
@@ -79,11 +80,15 @@ type Defaulted = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
  */
 export const LARGE_READ = 4_000_000
 
-/**
- * Result of `accept`: the id of the message, or of the first one with the same key. `error`: why
- * this message was refused while others of the same call were accepted.
- */
-export type Accepted = { id: string; duplicate: boolean; error?: Error }
+/** Result of `accept` for one message. */
+export type Accepted = {
+  /** The id of the message, or of the first one with the same key. */
+  id: string
+  /** Whether an earlier message has the same key. */
+  duplicate: boolean
+  /** Why this message was refused while others of the same call were accepted. */
+  error?: Error
+}
 
 /** The fields that the store keeps outside the payload. */
 export type MessageHead = { id: string; gateway: string; receivedAt: number }

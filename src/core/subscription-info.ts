@@ -1,10 +1,6 @@
 import type { RouteMatch } from './match.ts'
 
-/**
- * A push subscription. `waiting`: events not sent yet. Of these, `queued` have been selected for
- * sending, and `unread` have not been compared with `match` yet. `dead`: dead letters in the queue
- * `push/NAME`.
- */
+/** A push subscription. */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
   source: 'routes.yaml' | 'api'
@@ -15,16 +11,20 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   detail?: string
   /** Set while paused: by whom, and since when (Unix ms). */
   paused?: { by: string; since?: number }
-  /** When the first of its consecutive failed attempts began (Unix ms), also before it counts as failing. */
-  failingSince?: number
   /**
-   * Set while a share of its attempts fails: `failed` of the newest `of` attempts, `since` when (Unix
-   * ms), the last attempt (`lastAt`, Unix ms), and the `reason` of the last failure.
+   * When the first of its consecutive failed attempts began (Unix ms), also before it counts as
+   * failing.
    */
-  errors?: { failed: number; of: number; since: number; lastAt: number; reason: string }
+  failingSince?: number
+  /** Set while a share of its attempts fails. */
+  errors?: FailedShare
+  /** Number of events that are not sent yet, including `queued` and `unread` ones. */
   waiting: number
+  /** Number of events that were selected for sending. */
   queued: number
+  /** Number of events that were not compared with `match` yet. */
   unread: number
+  /** Number of dead letters in the queue `push/NAME`. */
   dead: number
   /**
    * When the oldest of the queued events was published (Unix ms), as far as the last attempts tell.
@@ -36,4 +36,17 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
    */
   nextAt?: number
   attempts?: object[]
+}
+
+/** The failed ones of the newest attempts. */
+type FailedShare = {
+  failed: number
+  /** The number of examined attempts. */
+  of: number
+  /** When the share began to fail (Unix ms). */
+  since: number
+  /** When the last attempt was made (Unix ms). */
+  lastAt: number
+  /** Why the last one failed. */
+  reason: string
 }

@@ -7,8 +7,8 @@ import { type ContentType, decodeField, decodeJsonText, decodeText, readContentT
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
 /**
- * How to read a body: by its content type, or as configured for the gateway. `form.NAME`: as the JSON in
- * this field of a form.
+ * How to read a body: by its content type, or as configured for the gateway. `form.NAME`: as the
+ * JSON in this field of a form.
  */
 export type BodyOption =
   | 'auto'
@@ -20,14 +20,14 @@ export type BodyOption =
   | 'binary'
   | `form.${string}`
 
-/**
- * A decoded body: its text (without byte order mark), and its parsed content. For `json`, that is
- * `parseJson(text)`. `binary`: a single file. `files`: the files of a form.
- */
 export type DecodedBody = {
+  /** `binary`: the whole body is a file. */
   format: 'json' | 'form' | 'multipart' | 'text' | 'binary'
+  /** Without byte order mark. */
   text: string
+  /** The parsed content. For `json`, that is `parseJson(text)`. */
   body?: Json
+  /** The files of a form. */
   files?: BodyFile[]
 }
 
@@ -111,7 +111,10 @@ function guessJson(text: string): DecodedBody | undefined {
 
 const MAX_DEPTH = 1_000
 
-/** Undefined for anything else. Throws `bad_request` if it is nested too deeply or has too many values. */
+/**
+ * Undefined for anything else. Throws `bad_request` if it is nested too deeply or has too many
+ * values.
+ */
 function readJson(text: string): DecodedBody | undefined {
   const body = parseForeignJson(text)
   if (body === undefined) return undefined
@@ -135,8 +138,8 @@ function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
 }
 
 /**
- * The text of a field of a form: undefined for other content types, and unless the field is there once. With
- * `body: form.NAME`, the body is the JSON in this text.
+ * The text of a field of a form: undefined for other content types, and unless the field is there
+ * once. With `body: form.NAME`, the body is the JSON in this text.
  */
 export function fieldOfForm(contentType: string | undefined, raw: Buffer, name: string): string | undefined {
   const { kind, charset } = readContentType(contentType)
@@ -146,8 +149,8 @@ export function fieldOfForm(contentType: string | undefined, raw: Buffer, name: 
 }
 
 /**
- * The fields of a form. Escaped bytes that are not UTF-8 are in the charset that a field of the form
- * names (PayPal, HTML), or in `charset`.
+ * The fields of a form. Escaped bytes that are not UTF-8 are in the charset that a field of the
+ * form names (PayPal, HTML), or in `charset`.
  */
 function pairsIn(raw: Buffer, text: string, charset: string): [string, string][] {
   const pairs = [...new URLSearchParams(text)]
@@ -180,8 +183,8 @@ function fromMultipart(raw: Buffer, boundary: string | undefined, name?: string)
 }
 
 /**
- * The JSON in a field of a form. Forms of GitHub, Slack and Plex have a single field `payload` with it. A
- * field that was configured is refused if it is no JSON.
+ * The JSON in a field of a form. Forms of GitHub, Slack and Plex have a single field `payload` with
+ * it. A field that was configured is refused if it is no JSON.
  */
 function payloadOf(fields: JsonObject, name?: string): DecodedBody | undefined {
   const value = Object.hasOwn(fields, name ?? 'payload') ? fields[name ?? 'payload'] : undefined

@@ -5,23 +5,26 @@ import type { Scheme, Signed } from '../../src/lib/signatures.ts'
 import type { Pointers } from './pointers.ts'
 import type { Split } from './split-presets.ts'
 
-/**
- * The result of an accepted delivery. `reply`: the skill's reply, with `respond: result`. `ids`: the
- * messages of a split delivery. Then `duplicates` is the number of those that existed before, and
- * `duplicate` says that all did.
- */
+/** The result of an accepted delivery. */
 export type AcceptedDelivery = {
+  /** The message, if the delivery is not split. */
   id?: string
+  /** The messages of a split delivery. */
   ids?: string[]
+  /** Whether the message, or all messages of a split delivery, existed before. */
   duplicate?: boolean
+  /** How many messages of a split delivery existed before. */
   duplicates?: number
+  /** The skill's reply, with `respond: result`. */
   reply?: string
 }
 
 /** A response in the format of a provider. */
 export type Answer = { status: number; type?: string; text?: string }
 
-/** What is specific to a provider. One of `signature`, `header` and `inBody` verifies deliveries. */
+/**
+ * What is specific to a provider. One of `signature`, `header` and `inBody` verifies deliveries.
+ */
 export type Preset = {
   /** Alternatives; the first whose header is present applies. */
   signature?: readonly Scheme[]

@@ -9,13 +9,19 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   version: number
   /** JSON Schema (2020-12) of this version. */
   readonly schema: JsonObject
-  /** Equivalent to `schema`, or stricter: a document that it accepts unchanged is not checked by `schema`. */
+  /**
+   * Equivalent to `schema`, or stricter: a document that it accepts unchanged is not checked by
+   * `schema`.
+   */
   type?: ZodType
   /** `migrations[n]` converts version n to n + 1. */
   migrations?: Record<number, (document: JsonObject) => JsonObject>
   /** The first document, which must match the schema. Called for each bootstrap. */
   initial(): JsonObject
-  /** Called when a person has changed the document outside the manager. May record that in the document. */
+  /**
+   * Called when a person has changed the document outside the manager. May record that in the
+   * document.
+   */
   adopt?(document: T, at: number): void
   /** Called with the current document before each update. Throws to refuse it. */
   guard?(document: T, write: { name: string; actor: Actor; now: number }): void
@@ -45,7 +51,10 @@ export type Change = {
 /** A document and its revision, which is the number of its last event. */
 export type Snapshot<T extends JsonObject = JsonObject> = { document: T; revision: number }
 
-/** Storage of documents and their events. Resolved writes are durable, and failed ones change nothing. */
+/**
+ * Storage of documents and their events. Resolved writes are durable, and failed ones change
+ * nothing.
+ */
 export type DocumentBackend = {
   /** The location of a document, for messages. */
   locate(name: string): string
@@ -59,27 +68,35 @@ export type DocumentBackend = {
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
   /** Streams the events, oldest first. Throws if one is broken or missing. */
   changes(name: string): AsyncIterable<Change>
-  /** Copies the stored document. Resolves with the location of the copy; undefined if there is no document. */
+  /**
+   * Copies the stored document. Resolves with the location of the copy; undefined if there is no
+   * document.
+   */
   backUp(name: string, label: string): Promise<string | undefined>
   /**
    * Removes earlier versions of the document, including copies. Its events restart with the current
    * document.
    */
   forgetHistory(name: string): Promise<void>
-  /** Renames an unreadable event log, so that a new one starts. Resolves with its new location. Only for files. */
+  /**
+   * Renames an unreadable event log, so that a new one starts. Resolves with its new location. Only
+   * for files.
+   */
   setEventsAside?(name: string, label: string): Promise<string>
   close(): Promise<void>
 }
 
-/**
- * The content of a document. `revision`: the number of the last event, or 0. `edited`: the text differs
- * from the last event, because a person changed it (at `at`, Unix ms) or a crash interrupted a write.
- * `missing`: the document was never created, or was deleted.
- */
-export type Stored =
-  | { revision: number; document: JsonObject }
-  | { revision: number; edited: { text: string; at: number; isLink: boolean } }
-  | { revision: number; missing: true }
+/** The content of a document. `revision`: the number of the last event, or 0. */
+export type Stored = { revision: number } & (
+  | { document: JsonObject }
+  /** The text differs from the last event: a person changed it, or a crash interrupted a write. */
+  | { edited: { text: string; at: number; isLink: boolean } }
+  /** It was never created, or was deleted. */
+  | { missing: true }
+)
 
-/** A new document, and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
+/**
+ * A new document, and the event that leads to it. `keepText`: the stored text stays as a person
+ * wrote it.
+ */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }

@@ -26,10 +26,16 @@ type GroupAnswer = [
 /** Events by position, and their size in characters. */
 type Known = { events: Map<number, Event>; size: number }
 
-/** `until`: consume or lease no event whose id has a later time (Unix ms). */
-export type BoundedRead = GroupRead & { until?: number }
-/** `held`: the time of the first event that was left because of `until`. `size`: number of characters that were read. */
-export type BoundedBatch = GroupBatch & { held?: number; size: number }
+export type BoundedRead = GroupRead & {
+  /** Consume or lease no event whose id has a later time (Unix ms). */
+  until?: number
+}
+export type BoundedBatch = GroupBatch & {
+  /** The time of the first event that was left because of `until` (Unix ms). */
+  held?: number
+  /** Number of characters that were read. */
+  size: number
+}
 
 /** Reads for consumer groups. */
 export function createTopicRead(

@@ -3,20 +3,21 @@ import { defined } from '../../../src/lib/defined.ts'
 import type { Verdict } from '../proof/claim.ts'
 import type { Mail } from './parse.ts'
 
-/**
- * A received mail. Over `max-size`, `raw` only has the headers. `folder` and `uid`: its place in
- * the mailbox. `source` and `id`: the provider that posted it, and its id there.
- */
+/** A received mail. */
 export type Incoming = {
+  /** With `uid`, its place in the mailbox. */
   folder?: string
   uid?: number
+  /** The provider that posted it. */
   source?: string
+  /** Its id at the provider. */
   id?: string
   /** The verdict on the author, if `raw` is not enough to verify them. */
   verdict?: Verdict
   size: number
   /** Unix ms, from the server. */
   internalDate: number
+  /** Only the headers of a mail over `max-size`. */
   raw: Buffer
   mail: Mail
 }
@@ -26,14 +27,23 @@ export function placeOf({ folder, uid, source, id }: Incoming) {
   return defined({ folder, uid, source, id })
 }
 
-/**
- * The outcome of a mail. `own`: a copy of a mail that this gateway sent. `bounce`: of a mail that this
- * gateway sent. `foreign`: of another mail. None of these becomes a message. `undecided`: the sender
- * cannot be verified yet, and the mail must be offered again. `unreadable`: why it was accepted only in
- * part.
- */
+/** What became of a mail. Only `accepted` ones are messages. */
+type IngestOutcome =
+  | 'accepted'
+  | 'refused'
+  /** A copy of a mail that this gateway sent. */
+  | 'own'
+  /** The bounce of a mail that this gateway sent. */
+  | 'bounce'
+  /** The bounce of another mail. */
+  | 'foreign'
+  /** The sender cannot be verified yet, and the mail must be offered again. */
+  | 'undecided'
+
+/** The result of ingesting a mail. */
 export type Ingested = {
-  outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
+  outcome: IngestOutcome
+  /** Why it was accepted only in part. */
   unreadable?: string
   /** Id of the message. */
   id?: string
