@@ -4,6 +4,11 @@ import { GLOBAL_NAMES } from './global-options.ts'
 /** Groups that do nothing without arguments. */
 const needingArguments = new WeakSet<Command>()
 
+/** The group alone shows its help. */
+export function needVerb(group: Command): void {
+  needingArguments.add(group)
+}
+
 /** Whether a group alone can only show its help, because its default command needs arguments. */
 export function needsArguments(group: Command): boolean {
   return needingArguments.has(group)

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
-import { NARROW_HELP } from './narrow-help.ts'
+import { ORDERED_HELP } from './main-help.ts'
 
 /** Nouns of the command line: `event wait` is the skill `event-wait`. */
 export const NOUNS = [
@@ -35,6 +35,35 @@ export const NOUNS = [
   'workbench',
 ]
 
+/** The nouns without a command of their own, for the help. */
+const MEANING: Readonly<Record<string, string>> = {
+  approval: 'requests that wait for a decision: list, show and decide them',
+  artifact: 'save a text as a file',
+  call: 'calls whose outcome is unknown after a crash: list and settle them',
+  callback: 'what programs outside wait for or answer while a skill runs',
+  conversation: 'messages with their replies; take a conversation over, or hand it back',
+  cost: 'tokens and cost of models, with the budgets',
+  delegation: 'work for a person or a program: list, take and accept it',
+  event: 'topics: publish, read and acknowledge events',
+  gateway: 'state and traffic of gateways, pauses; receive and send messages',
+  job: 'long-running jobs, such as replays: list, show and cancel them',
+  pause: 'what is paused, by whom and why',
+  person: 'the data about one person: count, export and erase it',
+  run: 'cancel an attempt that is running',
+  schedule: 'skills that run at planned times: list, change, run and pause them',
+  send: 'messages that are sent later: list and cancel them',
+  session: 'what skills remember of conversations: list and delete it',
+  slack: 'workspaces that installed a Slack app',
+  subscription: 'push subscriptions, which send events to URLs',
+  task: 'the task board of the workbench: add, claim and finish tasks',
+  trouble: 'what is wrong now, since when, and what to do',
+}
+
+/** What a noun is about; empty for those with a command of their own. */
+export function meaningOf(noun: string): string {
+  return MEANING[noun] ?? ''
+}
+
 /** Verbs that are phrases of the assistant rather than commands. */
 const PHRASES = ['schedule-in-words']
 
@@ -42,14 +71,13 @@ const PHRASES = ['schedule-in-words']
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
 /** Further forms of skills: about a consumer group, under the noun `group`, and lists that show one entry. */
-const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string][] = [
+const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string, text?: string][] = [
   ['group', 'list', 'event-groups'],
-  ['group', 'show', 'event-groups', 'queue'],
   ['group', 'seek', 'event-seek', 'queue'],
   ['group', 'replay', 'event-replay', 'queue'],
   ['group', 'delete', 'event-unsubscribe', 'queue'],
   ['approval', 'list', 'approval-list'],
-  ['approval', 'show', 'approval-list', 'id'],
+  ['approval', 'show', 'approval-list', 'id', 'Shows one request with its full arguments.'],
 ]
 
 /** Skills with one word as their name, under a noun. */
@@ -85,9 +113,9 @@ const VERB_OF_NOUN: Readonly<Record<string, string>> = { trouble: 'list', cost: 
 
 /** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
-  ...OTHER_FORMS.flatMap(([noun, verb, name, first]) => {
+  ...OTHER_FORMS.flatMap(([noun, verb, name, first, text]) => {
     const found = builtInSkills.find((one) => one.name === name)
-    const { description = '' } = found ?? {}
+    const description = text ?? found?.description ?? ''
     return found ? [{ noun, verb, name, description, ...(first && { first }) }] : []
   }),
   ...OF_ONE_WORD,
@@ -122,6 +150,19 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   alert: 'trouble list',
   secret: 'refusal try',
   mailbox: 'gateway list',
+}
+
+/** A text about skills with their names as one types them, in backticks: `job show` for `job-show`. */
+export function inCommandWords(text: string): string {
+  return text.replaceAll(/(`?)\b([a-z]+(?:-[a-z]+)+)\b\1/g, (found, _quote, word: string) =>
+    SPOKEN.some(({ name }) => name === word) ? `\`${spokenName(word)}\`` : found,
+  )
+}
+
+/** The description of a skill in the style of the other commands. */
+function summaryOf(description: string): string {
+  const [first = '', ...others] = inCommandWords(description).replace(/\.$/, '').split('')
+  return [first.toLowerCase(), ...others].join('')
 }
 
 /** The verbs of a noun, as one types them. */
@@ -164,7 +205,8 @@ export function withVerb(words: readonly string[]): readonly string[] {
 export function groupOf(noun: string): Command | undefined {
   if (!SPOKEN.some((one) => one.noun === noun)) return undefined
   const group = new Command(`trivium ${noun}`)
-    .configureHelp(NARROW_HELP)
+    .configureHelp(ORDERED_HELP)
+    .description(meaningOf(noun))
     .usage('<verb> [options]')
     .exitOverride()
     .helpCommand(false)
@@ -178,7 +220,7 @@ export function listVerbs(group: Command, noun: string): void {
     const name = verb.replaceAll('-', ' ')
     // A name with a space is not a command, only a line of the help.
     if (!group.commands.some((command) => command.name() === name))
-      group.addCommand(new Command(name).summary(description).copyInheritedSettings(group))
+      group.addCommand(new Command(name).summary(summaryOf(description)).copyInheritedSettings(group))
   }
 }
 
@@ -187,7 +229,9 @@ export function listNouns(program: Command): void {
   for (const noun of NOUNS) {
     const verbs = SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
     if (verbs.length === 0 || program.commands.some((command) => command.name() === noun)) continue
-    const group = groupOf(noun)?.name(noun).summary(verbs.join(', '))
+    const group = groupOf(noun)
+      ?.name(noun)
+      .summary(MEANING[noun] ?? verbs.join(', '))
     if (group) program.addCommand(group.copyInheritedSettings(program))
   }
 }

@@ -7,6 +7,7 @@ import { skillJsonSchema } from '../core/skill.ts'
 import { type Spoken, spokenArguments } from '../core/spoken.ts'
 import { timeRangeIn } from '../lib/time-range.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
+import { inCommandWords } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
 import { readValue, typeName } from './skill-value.ts'
 
@@ -140,7 +141,8 @@ function makeOption(name: string, schema: JsonObject, spoken: Spoken, isRequired
   const hasNote = screenDefault === undefined && !isEmpty(schema.default)
   const defaultNote = hasNote ? ` (default ${JSON.stringify(schema.default)})` : ''
   const requiredNote = isSecret(schema) ? ' (asked for, or a line of stdin, if not given)' : ' (required)'
-  const help = `${schema.description ?? spoken.help ?? ''}${defaultNote}${isRequired ? requiredNote : ''}`
+  const about = inCommandWords(String(schema.description ?? spoken.help ?? ''))
+  const help = `${about}${defaultNote}${isRequired ? requiredNote : ''}`
   if (isSwitch(schema)) return new Option(`--${name}`, help)
   if (several) return new Option(`--${name} <${type}...>`, help)
   const option = new Option(`--${name} <${type}>`, help).argParser((text) =>

@@ -8,7 +8,7 @@ import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { needsArguments } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
-import { NARROW_HELP } from './narrow-help.ts'
+import { addSections, ORDERED_HELP } from './main-help.ts'
 import { createTerminal, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   config: async () => (await import('./commands/config.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
   'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+  group: async () => (await import('./commands/group.ts')).addGroup,
   token: async () => (await import('./commands/token.ts')).addToken,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
   refusal: async () => (await import('./commands/refusal.ts')).addRefusal,
@@ -104,11 +105,11 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput(usageOutput(terminal))
-    .configureHelp(NARROW_HELP)
+    .configureHelp(ORDERED_HELP)
     .addHelpText(
       'after',
       () =>
-        `\n${paragraph('', '`trivium <noun>` lists its verbs, and `--help` works after each. Your own skills are commands by their names; `trivium skill list` names them.')}`,
+        `\n${paragraph('', '`trivium <noun> --help` lists the verbs of a noun, and `trivium <noun> <verb> --help` explains one. Your own skills are commands by their names; `trivium skill list` names them.')}`,
     )
 
   try {
@@ -135,9 +136,9 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       await invokeSpoken(rest, at, context)
       return code
     }
+    if (isAlone(program, rest)) rest.push('--help')
     if (isHelp(rest, name)) await listSkills(program)
     listGlobals(program)
-    if (isAlone(program, rest)) rest.push('--help')
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
@@ -184,7 +185,9 @@ function isHelp(rest: readonly string[], name: string | undefined): boolean {
 async function listSkills(program: Command): Promise<void> {
   const { listNouns, listVerbs } = await import('./grammar.ts')
   for (const group of program.commands) if (group.commands.length > 0) listVerbs(group, group.name())
-  if (program.commands.length > 1) listNouns(program)
+  if (program.commands.length === 1) return
+  listNouns(program)
+  addSections(program)
 }
 
 /** Whether the first word is a command group, and the second is not one of its commands. */

@@ -11,7 +11,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
-import { groupOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
+import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
@@ -136,7 +136,8 @@ export async function addSkillCommands(program: Command, context: CommandContext
     const words = spokenName(name).split(' ')
     const verb = words.pop()
     let parent = program
-    for (const word of words) parent = childOf(parent, word) ?? parent.command(word)
+    for (const word of words)
+      parent = childOf(parent, word) ?? parent.command(word).description(meaningOf(word))
     if (verb === undefined || childOf(parent, verb)) continue
     parent.addCommand(commandFor(name, describedSkill.parse(skill)).command.name(verb))
   }

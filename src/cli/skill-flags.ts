@@ -4,7 +4,7 @@ import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { listGlobals } from './global-options.ts'
-import { spokenName } from './grammar.ts'
+import { inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 import { addFlags, type Flag, flagsOf } from './operation-flags.ts'
 import { readValue } from './skill-value.ts'
@@ -37,10 +37,12 @@ export function commandFor(
 ) {
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
   const names = first === undefined ? others : [first, ...others]
-  const help = names.length > 0 ? `options without their name, in this order: ${names.join(', ')}` : 'none'
+  const places = names.map((each) => (required.includes(each) || each === first ? `<${each}>` : `[${each}]`))
+  const help = names.length > 0 ? `${names.join(', ')}, in this order, or with their flags` : ''
   const command = new Command(`trivium ${spokenName(name)}`)
     .configureHelp(NARROW_HELP)
-    .description(description)
+    .description(inCommandWords(description))
+    .usage(['[options]', ...places].join(' '))
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')

@@ -1,4 +1,5 @@
 import type { Config } from '../config/load-config.ts'
+import type { Retention } from '../core/retention.ts'
 import { createAccept } from '../engine/accept.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
 import { createEventsRoad } from '../engine/events-road.ts'
@@ -41,7 +42,12 @@ export function createRoads(
   const { config, store, gateways, router, metrics, tracing, refusals, log, now } = base
   const { journal } = store
   const groupSettings = (topic: string, group: string) => settingsIn(config(), topic, group)
-  const { events, ...groups } = createEventsRoad({ ...base, permit: parts.manager.permit, groupSettings })
+  const { events, ...groups } = createEventsRoad({
+    ...base,
+    permit: parts.manager.permit,
+    groupSettings,
+    retentionOf: (topic) => retentionIn(config().daemon.retention, topic),
+  })
   const acceptance = createAccept({
     journal,
     accepted(gateway, { fresh, duplicates }) {
@@ -90,6 +96,11 @@ export function createRoads(
 }
 
 /** The settings of a consumer group. Topics and groups can have names such as `constructor`. */
+/** The limits of a topic: its own, or those of the journal. */
+function retentionIn({ journal, topics = {} }: Retention, topic: string) {
+  return { ...journal, ...(Object.hasOwn(topics, topic) ? topics[topic] : undefined) }
+}
+
 function settingsIn({ topics }: Config, topic: string, group: string) {
   const groups = Object.hasOwn(topics, topic) ? topics[topic]?.groups : undefined
   return groups && Object.hasOwn(groups, group) ? groups[group] : undefined

@@ -13,6 +13,8 @@ export function createEventsRoad(deps: {
   /** Settings of a consumer group in routes.yaml. */
   groupSettings(topic: string, group: string): GroupSettings | undefined
   permit(skill: string, call: Call): Promise<void>
+  /** How long (ms) events of a topic are kept, and how many. */
+  retentionOf(topic: string): { maxAge: number; maxCount: number }
   replay: ReplayEvents
   log: Log
   now(): number

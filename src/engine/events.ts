@@ -29,6 +29,8 @@ export function createEvents(deps: {
   /** Turns events that exceeded `max-deliveries` into dead letters. */
   bury: GroupDeliveries['bury']
   permit(skill: string, call: Call): Promise<void>
+  /** How long (ms) events of a topic are kept, and how many. */
+  retentionOf(topic: string): { maxAge: number; maxCount: number }
   replay: ReplayEvents
   log: Log
   now(): number
@@ -57,7 +59,7 @@ export function createEvents(deps: {
     past,
     ...createShowEvent(topics),
     groups: (args) =>
-      listGroups({ topics, activity, lastReads, past, skills: subscriptions.list, isLasting }, args),
+      listGroups({ ...deps, topics, activity, lastReads, past, skills: subscriptions.list, isLasting }, args),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))

@@ -4,6 +4,7 @@ import { defined } from '../lib/defined.ts'
 import type { GroupActivity } from './group-activity.ts'
 import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts'
 import type { GroupLastReads, LastRead } from './group-last-reads.ts'
+import type { GroupSettings } from './group-settings.ts'
 
 /** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
@@ -27,11 +28,14 @@ type ListedGroup = GroupInfo &
     /** Who read last, if nobody has read on this daemon. */
     lastRead?: LastRead
     history?: GroupPoint[]
-  }
+  } & GroupSettings & { retention?: Limits }
+
+/** How long (ms) events of a topic are kept, and how many. */
+type Limits = { maxAge: number; maxCount: number }
 
 /**
- * `event-groups`, furthest behind first; only those named `queue` if it is given. `history`: with
- * the points of the last day.
+ * `event-groups`, furthest behind first; only those named `queue` if it is given, with the limits of
+ * their topic. `history`: with the points of the last day.
  */
 export async function listGroups(
   deps: {
@@ -41,6 +45,9 @@ export async function listGroups(
     lastReads: Pick<GroupLastReads, 'of'>
     /** The groups whose events run a skill. */
     skills(): Promise<readonly { topic: string; group: string; ref: string; since?: number | undefined }[]>
+    /** Filter and limit of deliveries of a group. */
+    settings: { of(topic: string, group: string): Promise<GroupSettings> }
+    retentionOf(topic: string): Limits
     isLasting(group: string): boolean
   },
   { topic, queue, history }: { topic?: string; queue?: string; history: boolean },
@@ -60,11 +67,13 @@ export async function listGroups(
       const current = activity.info(info.topic, info.group)
       const isUnknown = current.readers.length === 0 && at < MOST_LOOKS
       const lastRead = isUnknown ? await lastReads.of(info.topic, info.group) : undefined
+      const retention = queue === undefined ? undefined : deps.retentionOf(info.topic)
       return {
         ...info,
+        ...(await deps.settings.of(info.topic, info.group)),
         state: stateOf(info, current, skill !== undefined),
         ...current,
-        ...defined({ oldestAt, oldestId, skill, lastRead, history: points }),
+        ...defined({ oldestAt, oldestId, skill, lastRead, history: points, retention }),
       }
     }),
   )

@@ -35,6 +35,7 @@ const LINES: Record<string, string> = {
   skill: 'skill list',
   mcp: 'mcp login none',
   parts: 'parts',
+  group: 'group list',
   refusal: 'refusal list',
   error: 'error show usage',
 }

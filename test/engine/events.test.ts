@@ -27,6 +27,7 @@ function eventsOn(store: Store) {
     settings,
     bury: deliveries.bury,
     permit: async () => {},
+    retentionOf: () => ({ maxAge: LONG, maxCount: 10 }),
     replay: createReplayEvents({
       store,
       work: createLongWork({ ...partsOf(store), store, owner: 'a' }),

@@ -17,6 +17,7 @@ async function stage(t: TestContext, store: Store) {
   const { events, deliveries } = createEventsRoad({
     ...parts,
     groupSettings: () => ({ maxDeliveries: 1 }),
+    retentionOf: () => ({ maxAge: 60_000, maxCount: 10 }),
     permit: async () => {},
     replay: createReplayEvents({ store, work, now: Date.now }),
   })

@@ -2,11 +2,9 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { tableOr } from '../../lib/text-table.ts'
+import { groupState, readersOf } from './group.ts'
 import { humanStartedJob } from './jobs.ts'
-import { pushState } from './push-state.ts'
 
 export const printers: Printers = {
   'event-list': humanEvents,
@@ -46,33 +44,27 @@ function humanSeek(result: Json): string {
 
 /** `event-groups`. */
 function humanGroups(groups: readonly JsonObject[]): string {
-  return tableOr(
-    'No consumer group reads events.',
-    ['topic', 'group', 'state', 'behind', 'for', 'being read', 'a minute', 'readers'],
-    groups,
-    ({ topic, group, state, lag, oldestAt, pending, perMinute, skill, readers, lastRead, push }) => [
-      topic,
-      group,
-      push === undefined ? groupState(String(state)) : pushState(Object(push)),
-      lag,
-      oldestAt === undefined ? '' : age(oldestAt),
-      push === undefined ? pending : Object(push).queued,
-      perMinute,
-      [
-        ...(push === undefined ? [] : [`push to ${Object(push).url}`]),
-        ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
-        ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
-        ...(lastRead === undefined ? [] : [lastReader(Object(lastRead))]),
-      ].join(', '),
-    ],
-  )
+  if (groups.length === 0) return 'No consumer group reads events.'
+  const rows = groups.map((group) => [
+    group.topic,
+    group.group,
+    groupState(group),
+    group.lag,
+    group.oldestAt === undefined ? '' : age(group.oldestAt),
+    group.push === undefined ? group.pending : Object(group.push).queued,
+    group.perMinute,
+    readersOf(group).join(', '),
+  ])
+  return lineTable(GROUP_COLUMNS, rows)
 }
 
-/** Who read before this daemon started. */
-function lastReader({ by, at }: JsonObject): string {
-  return `none; last ${by} ${age(at)} ago`
-}
-
-function groupState(state: string): string {
-  return state === 'stalled' ? paint('yellow', state) : state
-}
+const GROUP_COLUMNS: readonly Column[] = [
+  { title: 'topic', least: 15 },
+  { title: 'group' },
+  { title: 'state', least: 14 },
+  { title: 'behind' },
+  { title: 'for' },
+  { title: 'being read', leftOut: 2 },
+  { title: 'a minute', leftOut: 1 },
+  { title: 'readers', least: 14, leftOut: 3 },
+]

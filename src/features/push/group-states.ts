@@ -18,6 +18,6 @@ export function withPushStates<Args extends unknown[]>(
 }
 
 function stateOf(push: Omit<SubscriptionInfo, 'attempts'>) {
-  const { url, state, detail, paused, failingSince, nextAt, queued, dead } = push
-  return { url, state, detail, paused, failingSince, nextAt, queued, dead }
+  const { url, match, state, detail, paused, failingSince, errors, nextAt, queued, dead } = push
+  return { url, match, state, detail, paused, failingSince, errors, nextAt, queued, dead }
 }

@@ -1,0 +1,111 @@
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { matchInWords } from '../../lib/match-words.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age } from '../../lib/short-text.ts'
+import { pushState } from './push-state.ts'
+
+/** `group show`: the groups with a name, of one topic or of several. */
+export function humanGroup(result: Json): string {
+  return objectsIn(result).map(detailsOf).join('\n\n')
+}
+
+/** The state of a group, or of the push that reads as the group. */
+export function groupState({ state, push }: JsonObject): string {
+  if (push !== undefined) return pushState(Object(push))
+  return state === 'stalled' ? paint('yellow', state) : String(state)
+}
+
+/** What reads as the group, and when it read last. */
+export function readersOf({ push, skill, readers, lastRead }: JsonObject): string[] {
+  return [
+    ...(push === undefined ? [] : [`push to ${Object(push).url}`]),
+    ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
+    ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
+    ...(lastRead === undefined ? [] : [lastReader(Object(lastRead))]),
+  ]
+}
+
+/** Who read before this daemon started. */
+function lastReader({ by, at }: JsonObject): string {
+  return `none; last ${by} ${age(at)} ago`
+}
+
+function detailsOf(group: JsonObject): string {
+  const { topic, push } = group
+  const what = push === undefined ? 'consumer group' : 'push subscription'
+  const facts = factsOf(group).filter(([, text]) => text !== '')
+  const longest = Math.max(...facts.map(([title]) => title.length))
+  return [
+    `${paint('bold', String(group.group))}  ${what} of the topic ${topic}: ${groupState(group)}`,
+    '',
+    ...facts.map(([title, text]) => paragraph(`${title.padEnd(longest)}  `, text)),
+    '',
+    ...nextSteps(group),
+  ].join('\n')
+}
+
+function factsOf(group: JsonObject): [title: string, text: string][] {
+  const { lag, pending, perMinute, waiting, push, maxDeliveries, dead } = group
+  const readers = readersOf(group)
+  const isRead = push === undefined
+  return [
+    ['unread', counted(Number(lag), 'event')],
+    ['oldest unread', oldestOf(group)],
+    [isRead ? 'being read' : 'queued', counted(Number(isRead ? pending : Object(push).queued), 'event')],
+    ['rate', `${perMinute} a minute were read in the last 5 minutes`],
+    ['backlog', backlogOf(objectsIn(group.history))],
+    ['readers', readers.length === 0 ? 'none since the start of the daemon' : readers.join(', ')],
+    ['waiting', isRead ? counted(Number(waiting), 'reader') : ''],
+    ['filter', filterOf(group)],
+    ['retention', retentionOf(Object(group.retention))],
+    ['deliveries', maxDeliveries === undefined ? '' : `at most ${maxDeliveries}, then a dead letter`],
+    ['dead letters', String(dead ?? Object(push).dead ?? '')],
+  ]
+}
+
+/** The oldest unread event: its time, its id, and when retention removes it. */
+function oldestOf({ oldestAt, oldestId, retention }: JsonObject): string {
+  if (typeof oldestAt !== 'number') return ''
+  const left = oldestAt + Number(Object(retention).maxAge) - Date.now()
+  const end = left > 0 ? `removed in ${ageText(left)} if nobody reads it` : 'removed soon'
+  return `${timeOf(oldestAt)} (${age(oldestAt)} ago), ${end}: ${oldestId}`
+}
+
+/** Ages (ms) of the points of the history to show. */
+const STEPS = [24, 6, 1].map((hours) => hours * 3_600_000)
+
+/** `36,318 an hour ago`: how the backlog has changed, as far as this daemon has seen it. */
+function backlogOf(history: readonly JsonObject[]): string {
+  const points = STEPS.flatMap((step) => {
+    const point = history.findLast(({ at }) => Number(at) <= Date.now() - step)
+    return point ? [`${Number(point.lag).toLocaleString('en')} ${age(point.at)} ago`] : []
+  })
+  return points.join(', ')
+}
+
+function filterOf({ match, push }: JsonObject): string {
+  const filter = match ?? Object(push).match
+  return filter === undefined ? 'none: all events of the topic' : matchInWords(Object(filter))
+}
+
+function retentionOf({ maxAge, maxCount }: JsonObject): string {
+  if (maxAge === undefined) return ''
+  return `${ageText(Number(maxAge))}, at most ${Number(maxCount).toLocaleString('en')} events, read or not`
+}
+
+/** Commands for what one may want next. */
+function nextSteps({ topic, group, push, oldestId, lag }: JsonObject): string[] {
+  const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
+  if (push !== undefined) return [step(commandText('subscription show', group), 'has its last attempts.')]
+  if (Number(lag) === 0)
+    return [step(commandText('group replay', group, '--topic', topic), 'delivers retained events again.')]
+  return [
+    step(commandText('event show', topic, oldestId), 'shows the oldest unread event.'),
+    step(commandText('group seek', group, '--topic', topic, '--to', 'now'), 'skips all unread events.'),
+  ]
+}
