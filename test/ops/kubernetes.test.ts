@@ -111,7 +111,9 @@ describe('the Helm chart', { skip, timeout: 300_000 }, () => {
     assert.equal(files.length, 3)
     const kinds = files.map((file) => render('-f', file).map(({ kind }) => kind))
     assert.deepEqual(
-      ['NetworkPolicy', 'Ingress', 'PersistentVolumeClaim'].map((kind, at) => kinds[at]?.includes(kind)),
+      ['PodDisruptionBudget', 'Ingress', 'PersistentVolumeClaim'].map((kind, at) =>
+        kinds[at]?.includes(kind),
+      ),
       [true, true, true],
     )
     assert.equal(
