@@ -185,8 +185,8 @@ export function click(setup: SlackSetup, more: JsonObject = {}): Promise<Message
 }
 
 /** A file that can be attached to a reply. */
-export function file({ fixture }: SlackSetup): Promise<Attachment> {
-  return fixture.deps.artifacts.save('report.txt', 'text/plain', Readable.from([Buffer.from('hi')]), 100)
+export function file({ fixture }: SlackSetup, content = Buffer.from('hi')): Promise<Attachment> {
+  return fixture.deps.artifacts.save('report.txt', 'text/plain', Readable.from([content]), 100)
 }
 
 /** A fault: Slack executes the call, and the connection breaks before the answer. */

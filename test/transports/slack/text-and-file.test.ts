@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
+import { pathGet } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { type Fault, startSlackServer } from '../../fixtures/slack-server.ts'
@@ -54,6 +55,20 @@ describe('a reply with a text and a file is posted completely and once after', (
       assert.deepEqual(postsIn(message.data.thread), ['the report', 'files:F'])
     })
   }
+
+  test('no fault, with the bytes of the file as they were, also outside of a thread', async () => {
+    const bytes = Buffer.from([0, 0xff, 0xc3, 0x28, 0x0a, 0x80])
+    const attachments = [await file(setup, bytes)]
+    const to = { conversation: 'U1ANN', to: 'U1ANN' }
+    await transport.send({ key: 'picture', gateway: 'team', text: '', ...to, attachments })
+    const { ts = '', channel = '', files } = server.posts.at(-1) ?? {}
+    const headers = { authorization: 'Bearer xoxb-test' }
+    const stored = await fetch(new URL(`/files/${pathGet(files, '0.id')}`, server.apiUrl), { headers })
+    assert.deepEqual(Buffer.from(await stored.arrayBuffer()), bytes)
+    const query = new URLSearchParams({ channel, ts })
+    const replies = await fetch(`${server.apiUrl}conversations.replies?${query}`, { headers })
+    assert.equal(pathGet(await replies.json(), 'messages.0.ts'), ts)
+  })
 
   test('a kill between the text and the file', async (t) => {
     const slack = await startSlackServer()
