@@ -2,7 +2,7 @@ import type { Claim, ClaimedJob, ClaimedJobs, Jobs } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
 import { createHeads } from './claim-heads.ts'
 import { createClaimedRows } from './claimed-rows.ts'
-import type { Claimed, Running } from './job-rows.ts'
+import { type Claimed, jobNumberOf, type Running } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import { createMerging } from './merge.ts'
 import type { Parts } from './parts.ts'
@@ -12,7 +12,7 @@ import { readPage } from './sql.ts'
 /** `forget`: drops what is cached of a removed job. */
 type Claims = Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> & { forget(n: number): void }
 
-/** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO). A token is `n.serial`. */
+/** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO); see `STATE`. */
 export function createClaims(parts: Parts, journal: JournalTable): Claims {
   const { sql, writer, counters, queues } = parts
   const merging = createMerging(parts, journal)
@@ -47,7 +47,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
     } else {
       items = takeSome(heads.ofGroup(queue, only, request, now), take)
       hold(
-        items.map(({ token }) => Number.parseInt(token, 10)),
+        items.map(({ token }) => jobNumberOf(token)),
         until,
         serial,
       )
@@ -83,9 +83,9 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
         const until = parts.now() + storable(lease)
         const number = queues.find(queue) ?? 0
         const renewOne = ({ id, token }: (typeof claims)[number]) =>
+          // In state 1 (head), the claim had expired and was counted as lost.
           sql.run`UPDATE job SET state = 2, until = ${until}, lost = lost - (state = 1)
-            WHERE n = ${Number.parseInt(token, 10)} AND queue = ${number} AND id = ${id} AND token = ${token}` >
-          0
+            WHERE n = ${jobNumberOf(token)} AND queue = ${number} AND id = ${id} AND token = ${token}` > 0
         return claims.map(renewOne)
       }),
   }

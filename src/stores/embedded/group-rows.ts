@@ -3,7 +3,10 @@ import { createGroupRounds, type RoundsOfGroup } from './group-rounds.ts'
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
-/** Positions up to `consumed` (column `next`) are consumed, except those in `pending`. */
+/**
+ * Positions up to `consumed` are consumed, except those in `pending`. Its column is `next`, in spite of
+ * which it has the last consumed position.
+ */
 type GroupRow = RoundsOfGroup & { missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
 /** A topic and one of its groups. */
@@ -65,7 +68,7 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
         WHERE consumer = ${id} AND position > ${after} AND position <= ${last}`
       return Math.max(0, last - Math.max(after, consumed)) + (row?.pending ?? 0)
     },
-    /** The first positions after one that are visible. */
+    /** The first `max` visible positions after `after`. For `+ 0` see `Sql`. */
     visible: ({ id }: Group, after: number, now: number, max: number) =>
       sql.all<{ position: number }>`SELECT position FROM pending INDEXED BY pending_hidden
         WHERE consumer = ${id} AND hidden_until <= ${now} AND position > ${after}
@@ -94,8 +97,10 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     extend: ({ id }: Group, position: number, now: number, until: number) =>
       sql.run`UPDATE pending SET hidden_until = ${until}
         WHERE consumer = ${id} AND position = ${position} AND hidden_until > ${now}`,
+    /** Consumes a pending event. */
     consume: ({ id }: Group, position: number) =>
       sql.run`DELETE FROM pending WHERE consumer = ${id} AND position = ${position}`,
-    forget: ({ id }: Group) => sql.run`DELETE FROM pending WHERE consumer = ${id}`,
+    /** Removes all pending events. Those up to `consumed` then count as consumed. */
+    forgetPending: ({ id }: Group) => sql.run`DELETE FROM pending WHERE consumer = ${id}`,
   }
 }

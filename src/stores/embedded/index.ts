@@ -10,6 +10,7 @@ import { heldLanes, oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { createCheckpointer } from './checkpointer.ts'
 import { lockDirectory, openDatabase } from './database.ts'
 import { createErasing } from './erasing.ts'
+import { STATE } from './job-rows.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
 import { createKeyValues } from './key-values.ts'
@@ -18,7 +19,6 @@ import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { repairTimes } from './repair.ts'
 import { createSearch } from './search.ts'
-import { HELD } from './settling.ts'
 import { checkSpace } from './space.ts'
 import { toStoreError } from './store-error.ts'
 import { createTopics } from './topics.ts'
@@ -142,9 +142,9 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
         const rows =
           sql.all<WaitingRow>`SELECT id, lane, state, due, failures, kept IS NOT NULL AS requeued FROM job
             WHERE queue = ${id} ORDER BY id LIMIT ${WAITING.jobs} + 0`.filter(
-            ({ state }) => state !== CLAIMED,
+            ({ state }) => state !== STATE.claimed,
           )
-        const held = heldLanes(rows.map(({ lane, state }) => ({ lane, isHeld: state === HELD })))
+        const held = heldLanes(rows.map(({ lane, state }) => ({ lane, isHeld: state === STATE.held })))
         return rows.map((job) =>
           waitingJob({ ...job, road: name, isHeld: held.has(job.lane), ...timesOf(job, now()) }),
         )
@@ -154,12 +154,10 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
 }
 
 type WaitingRow = { id: string; lane: string; state: number; due: number; failures: number; requeued: number }
-/** The state of a claimed job. */
-const CLAIMED = 2
 
 /** A job is `due` since it was added or became the head of its lane; after a failed attempt, at a time in the future. */
 function timesOf({ state, due, failures, requeued }: WaitingRow, now: number) {
-  const isRetrying = state === 1 && (failures > 0 || due > now)
+  const isRetrying = state === STATE.head && (failures > 0 || due > now)
   return {
     requeuedAt: requeued === 1 ? Math.min(due, now) : undefined,
     dueAt: isRetrying ? due : undefined,

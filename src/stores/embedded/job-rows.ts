@@ -7,8 +7,17 @@ import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
 /**
- * Adds a job at the end of its lane, as head (state 1) or behind it (0). False: an unfinished job has that id. Only inside a
- * transaction. `kept`: its message, if the journal may no longer have it.
+ * The values of the column `state`: behind the head of its lane, head, claimed, and head that is held. SQL
+ * has the numbers themselves where it uses the partial indexes of `job`, which need literals.
+ */
+export const STATE = { behind: 0, head: 1, claimed: 2, held: 3 } as const
+
+/** The number of the job of a claim. A token is `n.serial`: this number, and the number of the claim. */
+export const jobNumberOf = (token: string) => Number.parseInt(token, 10)
+
+/**
+ * Adds a job at the end of its lane, as its head or behind it. False: an unfinished job has that id. Only
+ * inside a transaction. `kept`: its message, if the journal may no longer have it.
  */
 export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
   const { id, lane, group, messageId = null, data, notify } = job

@@ -4,10 +4,9 @@ import type { DeadLetter, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastOf } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
-import { insertJob, type JobRow, toJob } from './job-rows.ts'
+import { insertJob, type JobRow, STATE, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
-import { HELD } from './settling.ts'
 import { fromJson, readPage } from './sql.ts'
 
 type LetterRow = JobRow & {
@@ -47,13 +46,13 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
     held: (queue, after, limit) =>
       read(() => {
         const rows = sql.all<{ id: string; lane: string; grp: string }>`SELECT id, lane, grp FROM job
-          WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} AND state = ${HELD} ORDER BY id LIMIT ${limit} + 1`
+          WHERE queue = ${queues.find(queue) ?? 0} AND id > ${after} AND state = ${STATE.held} ORDER BY id LIMIT ${limit} + 1`
         const items = rows.slice(0, limit).map(({ id, lane, grp: group }) => ({ id, lane, group }))
         return { items, more: rows.length > limit }
       }),
     unhold: (queue, ids) =>
       writer.write(() => {
-        const count = sql.run`UPDATE job SET state = 1 WHERE queue = ${queues.find(queue) ?? 0} AND state = ${HELD}
+        const count = sql.run`UPDATE job SET state = 1 WHERE queue = ${queues.find(queue) ?? 0} AND state = ${STATE.held}
           AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
         if (count > 0) signals.raise(`jobs:${queue}`)
         return count

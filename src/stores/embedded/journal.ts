@@ -63,7 +63,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     note: (id, given) =>
       writer.write(() => {
         const seq = positionOf(id)
-        if (seq !== undefined) notes.addTo(seq, id, given)
+        if (seq !== undefined) notes.appendIfThere(seq, id, given)
       }),
     history: (id) => parts.read(() => notes.of(find(id) ?? 0)),
     unpumped: (max) =>
@@ -89,7 +89,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
   }
   /** Takes a recently pumped message from memory, once. */
   const takePumped = (id: string): Message | undefined => fresh.pumped().take(id)?.message
-  const table = { at, find, after, addNotes: notes.addTo, appendNotes: notes.append, takePumped }
+  const { append: appendNotes, appendIfThere: appendNotesIfThere } = notes
+  const table = { at, find, after, appendNotes, appendNotesIfThere, takePumped }
   return { ...journal, ...table, forgetFresh }
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { BusyLane } from '../../core/store.ts'
-import type { JobRow } from './job-rows.ts'
+import { type JobRow, jobNumberOf } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { createUntouchedJobs, type UntouchedJob, type WaitingJob } from './untouched-jobs.ts'
@@ -32,7 +32,10 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       { message, message_id }: WaitingJob,
       said: string,
       detail: { into: string } | { messages: string[] },
-    ) => journal.addNotes(message, message_id, [{ at: parts.now(), road: 'dispatch', what: said, detail }])
+    ) =>
+      journal.appendNotesIfThere(message, message_id, [
+        { at: parts.now(), road: 'dispatch', what: said, detail },
+      ])
     for (const job of jobs) {
       note(job, what, { into: row?.message_id ?? '' })
       sql.run`DELETE FROM job WHERE n = ${job.n}`
@@ -68,7 +71,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
     /** See `Jobs.follow`. */
     follow(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
       const row = sql.get<WaitingJob>`SELECT n, lane, message FROM job
-        WHERE n = ${Number.parseInt(token, 10)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
+        WHERE n = ${jobNumberOf(token)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
       if (!row) return undefined
       const own = journal.at(row.message)
       const jobs = own ? untouched(queue, row.lane, group, row.n + 1, own) : []

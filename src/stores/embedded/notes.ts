@@ -16,7 +16,7 @@ export function createNotes({ sql, counters }: Pick<Parts, 'sql' | 'counters'>) 
   /** Numbers notes across all messages, which needs no read. Older versions numbered them per message. */
   const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
 
-  /** Adds notes to a message that is there. */
+  /** Adds notes to a message that is in the journal. */
   function append(seq: number, notes: readonly Note[]): void {
     for (const { at, road, what, detail } of notes)
       sql.run`INSERT INTO note (seq, n, at, road, what, detail)
@@ -26,7 +26,7 @@ export function createNotes({ sql, counters }: Pick<Parts, 'sql' | 'counters'>) 
   return {
     append,
     /** Adds notes to the message of that position (and id), if it is there. */
-    addTo(seq: number, id: string | null, notes: readonly Note[]): void {
+    appendIfThere(seq: number, id: string | null, notes: readonly Note[]): void {
       const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
       if (row && row.id === (id ?? row.id)) append(seq, notes)
     },

@@ -24,7 +24,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         sql.run`UPDATE leased SET until = ${until}, token = ${randomTail()} WHERE seq = ${row.seq}`
       else sql.run`DELETE FROM leased WHERE seq = ${row.seq}`
       if (what === 'released' && delay === 0) giveBack(row)
-      journal.addNotes(row.seq, null, [{ at: parts.now(), road: 'receive', what }])
+      journal.appendNotesIfThere(row.seq, null, [{ at: parts.now(), road: 'receive', what }])
       return true
     })
 

@@ -1,14 +1,12 @@
-import type { AttemptError, Settled } from '../../core/store.ts'
+import type { AttemptError, Note, Settled } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
-import type { Claimed, JobRow, Running } from './job-rows.ts'
+import { type Claimed, type JobRow, jobNumberOf, type Running, STATE } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
-/** The state of a held head. */
-export const HELD = 3
-
 type Ended = { n: number; lane: string }
+type Found = Pick<Claimed, 'row' | 'isInJournal'>
 
 /** Stores the outcomes of claims. Only inside a transaction. */
 export function createSettling(
@@ -20,8 +18,8 @@ export function createSettling(
   const { sql, counters, signals } = parts
 
   /** The job of a claim, from memory for this process's own claims. */
-  function find(queue: number, { id, token }: Settled): Pick<Claimed, 'row' | 'isInJournal'> | undefined {
-    const n = Number.parseInt(token, 10)
+  function find(queue: number, { id, token }: Settled): Found | undefined {
+    const n = jobNumberOf(token)
     const known = claimed.get(n)
     if (known?.token === token) {
       claimed.delete(n)
@@ -48,6 +46,11 @@ export function createSettling(
     signals.raise(`job:${id}`)
   }
 
+  function addNotes(seq: number, notes: readonly Note[], { row, isInJournal }: Found): void {
+    if (isInJournal) journal.appendNotes(seq, notes)
+    else journal.appendNotesIfThere(seq, row.message_id, notes)
+  }
+
   /** Removes jobs and makes the oldest job of each lane its head. True if any lane has one. */
   function remove(queue: number, ended: readonly Ended[], now: number): boolean {
     if (ended.length === 0) return false
@@ -60,18 +63,16 @@ export function createSettling(
     return heads > 0
   }
 
-  /** Returns for each outcome whether the claim was still held. `name`: the queue's name. */
+  /** Returns for each outcome whether its claim was still valid. `name`: the queue's name. */
   return (queue: number, name: string, outcomes: readonly Settled[]): boolean[] => {
     const now = parts.now()
     const ended: Ended[] = []
     let hasHead = false
-    const held = outcomes.map((outcome) => {
+    const wereValid = outcomes.map((outcome) => {
       const found = find(queue, outcome)
       if (!found) return false
-      const { row, isInJournal } = found
-      const { notes } = outcome
-      if (notes && row.message !== null && isInJournal) journal.appendNotes(row.message, notes)
-      else if (notes && row.message !== null) journal.addNotes(row.message, row.message_id, notes)
+      const { row } = found
+      if (outcome.notes && row.message !== null) addNotes(row.message, outcome.notes, found)
       if (isGivenBack(outcome)) {
         giveBack(parts, row, outcome)
         hasHead ||= outcome.outcome !== 'hold'
@@ -83,7 +84,7 @@ export function createSettling(
       return true
     })
     if (remove(queue, ended, now) || hasHead) signals.raise(`jobs:${name}`)
-    return held
+    return wereValid
   }
 }
 
@@ -102,9 +103,9 @@ function giveBack({ sql, now }: Parts, row: Running, outcome: GivenBack): void {
   // Released without a delay, a job keeps its due time and so its place among the lanes.
   const delay = outcome.outcome === 'hold' ? 0 : (outcome.delay ?? 0)
   const due = isRetry || delay > 0 ? now() + storable(delay) : 0
-  const state = outcome.outcome === 'hold' ? HELD : 1
+  const state = outcome.outcome === 'hold' ? STATE.held : STATE.head
   const errors = isRetry ? withError(row, outcome.error) : row.errors
-  // An expired claim was counted as lost, but its holder is alive.
+  // In state 1 (head), the claim had expired and was counted as lost, but its holder is alive.
   sql.run`UPDATE job SET state = ${state}, due = max(due, ${due}), failures = failures + ${isRetry ? 1 : 0},
     errors = ${errors}, token = NULL, lost = lost - (state = 1) WHERE n = ${row.n}`
 }

@@ -77,7 +77,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
       }),
     seek: (topic, name, to) =>
       within(topic, name, false, (group) => {
-        rows.forget(group)
+        rows.forgetPending(group)
         rows.forgetRounds(group)
         const used = now()
         const round = Math.max(used, group.round + 1)

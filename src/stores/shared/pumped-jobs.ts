@@ -8,10 +8,10 @@ export type PumpedJobs = ReturnType<typeof createPumpedJobs>
 
 /**
  * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so a list finds them at its start. A map would
- * take longer: V8 has to enter each id into its table of unique texts first.
+ * take longer: V8 has to enter each id into its table of unique texts first. `list` now belongs to the
+ * result, which changes it.
  */
-export function createPumpedJobs(pairs: Pumped[] = []) {
-  const list = pairs
+export function createPumpedJobs(list: Pumped[] = []) {
   return {
     size: () => list.length,
     /** The ids of the first jobs, at most `max`. */
