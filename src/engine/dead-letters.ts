@@ -68,7 +68,9 @@ export function createDeadLetters(deps: {
     const by = authorOf(call.caller)
     if (id !== undefined) {
       const letter = await find(id, filter.queue)
-      return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)).length > 0) }
+      const acted = await act(verb, [keyOf(letter)], by)
+      if (acted.length === 0) throw notFound(id)
+      return { ok: true }
     }
     const { found, total } = await oldest(filter, limit)
     const acted = await act(verb, found, by)
@@ -122,13 +124,13 @@ function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'jo
     const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
     const jobs = mayBeResumed ? resumedJobs(id, await journal.history(id)) : []
     for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
-    return orThrow(id, found)
+    if (!found) throw notFound(id)
+    return found
   }
 }
 
-function orThrow<Found>(id: string, found: Found | undefined): Found {
-  if (!found) throw new TriviumError('dead_letter_not_found', { id })
-  return found
+function notFound(id: string): TriviumError {
+  return new TriviumError('dead_letter_not_found', { id })
 }
 
 /** Adds when a letter of dispatch was last retried, and by whom: it has failed again since. `messageId`: undefined for other queues. */
@@ -155,7 +157,7 @@ function earlierOf(cursor: Place | undefined, until: number | undefined): Place 
 
 /** Counts dead letters by queue, route and error; the letters come newest first. */
 async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGroup[]> {
-  const groups = new Map<string, LetterGroup & { parts: readonly string[] }>()
+  const groups = new Map<string, LetterGroup & { newestError: string; parts: readonly string[] }>()
   for await (const letter of letters) {
     const { queue, group, at } = letter
     const { code, message: error } = lastOf(letter)
@@ -163,10 +165,16 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
     const key = JSON.stringify([queue, group, code, pattern])
     const known = groups.get(key)
     if (known) {
-      const isAlike = known.alike && known.error === headOf(error, SHOWN)
+      const isAlike = known.alike && known.newestError === error
       const parts = sharedParts(known.parts, error.split(VARYING))
-      const oldest = Math.min(known.oldest, arrivalOf(letter))
-      Object.assign(known, { count: known.count + 1, first: at, oldest, alike: isAlike, parts })
+      const oldestArrival = Math.min(known.oldest, arrivalOf(letter))
+      Object.assign(known, {
+        count: known.count + 1,
+        first: at,
+        oldest: oldestArrival,
+        alike: isAlike,
+        parts,
+      })
     } else {
       const fresh = {
         queue,
@@ -174,6 +182,7 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
         code,
         pattern,
         error: headOf(error, SHOWN),
+        newestError: error,
         common: '',
         parts: error.split(VARYING),
         alike: true,
@@ -187,7 +196,7 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
     }
   }
   return [...groups.values()]
-    .map(({ parts, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
+    .map(({ parts, newestError: _, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
     .sort((a, b) => b.count - a.count)
 }
 
@@ -195,24 +204,25 @@ type LetterGroup = {
   queue: string
   group: string
   code: string
-  /** The error without numbers and ids. */
+  /** The first 200 characters of the error, with `#` for its numbers and ids. */
   pattern: string
   /** The newest error, cut to 200 characters. */
   error: string
-  /** That error, with `…` for the numbers and ids that differ between the letters. */
+  /** The same, with `…` for the numbers and ids that differ between the letters. */
   common: string
-  /** Whether all letters have exactly this error. */
+  /** Whether all letters have exactly the same error. */
   alike: boolean
   count: number
-  /** Times of the oldest and the newest letter. */
+  /** When the oldest and the newest letter died. */
   first: number
   last: number
-  /** When the oldest of their messages arrived, which a retry does not change. */
+  /** When the first of their messages arrived, which a retry does not change. */
   oldest: number
-  /** Id of the newest letter, and the beginning of its text. */
+  /** The id of the newest letter. */
   newest: string
+  /** The beginning of its text. */
   sample: string
-  /** Of the newest letter, if it is one of dispatch. */
+  /** The id of its message, if it is a letter of dispatch. */
   messageId: string | undefined
 }
 type Place = Pick<DeadLetter, 'at' | 'id'>
@@ -240,7 +250,6 @@ function rowOf(letter: DeadLetter) {
 
 /** The text of the message, or of the unsent reply. */
 function textOf({ message, data }: DeadLetter): string {
-  const summary = message?.subject ?? summaryOf(message?.data.body) ?? (message ? undefined : summaryOf(data))
-  if (summary !== undefined) return summary
-  return message?.text ?? String(Object(data).text ?? '')
+  if (message) return message.subject ?? summaryOf(message.data.body) ?? message.text
+  return summaryOf(data) ?? String(Object(data).text ?? '')
 }

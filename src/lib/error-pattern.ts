@@ -4,7 +4,10 @@ const LONGEST = 200
 /** Ids and numbers, which differ between messages. */
 export const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
 
-/** An error without ids and numbers: dead letters with the same pattern have the same cause. */
+/**
+ * The first 200 characters of an error, with `#` for its ids and numbers. Dead letters with the same
+ * pattern have the same cause.
+ */
 export function patternOf(error: string): string {
   return error.split(VARYING).map(orHash).join('').slice(0, LONGEST)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
+import { pathGet } from '../../src/core/json.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { bury, job } from '../contract/store/kit.ts'
@@ -10,11 +11,25 @@ import { callOf } from './kit.ts'
 
 const letterSchema = z.object({ id: z.string(), at: z.number() })
 
+async function openLetters(t: TestContext) {
+  const store = await openStore(t)
+  const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
+  return { store, letters: createDeadLetters({ store, longWork, now: Date.now }) }
+}
+
+test('dead-letter-groups: errors are alike only if they are the same to their end', async (t) => {
+  const { store, letters } = await openLetters(t)
+  const long = 'x'.repeat(250)
+  // The error of a letter is its id.
+  for (const id of [`${long} third`, `${long} fifth`])
+    await bury({ store, now: Date.now }, 'q', job(id, 'lane'))
+  const groups = await letters.groups({}, callOf())
+  assert.deepEqual([pathGet(groups, '0.count'), pathGet(groups, '0.alike')], [2, false])
+})
+
 describe('dead-letter-list', () => {
   test('continues after a cursor, within its filter', async (t) => {
-    const store = await openStore(t)
-    const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
-    const letters = createDeadLetters({ store, longWork, now: Date.now })
+    const { store, letters } = await openLetters(t)
     for (const id of ['a', 'b', 'c']) await bury({ store, now: Date.now }, 'q', job(id, id))
     const list = async (args: { before?: string; until?: number } = {}) =>
       z.array(letterSchema).parse(await letters.list({ limit: 9, ...args }, callOf()))
