@@ -205,7 +205,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.equal(await errorCodeOf(site, ['compact']), 'store_locked')
     const onRedis = { REDIS_URL: 'redis://127.0.0.1:1' }
     assert.equal(await errorCodeOf(site, ['backup', archive], onRedis), 'store_unavailable')
-    assert.equal(await errorCodeOf(site, ['compact'], onRedis), 'backup_refused')
+    assert.equal(await errorCodeOf(site, ['compact'], onRedis), 'usage')
     assert.equal(await errorCodeOf(site, ['backup', join(site.dir, 'none', 'x')]), 'state_unwritable')
     assert.equal(await errorCodeOf(openSite(SITE), ['backup', archive]), 'backup_refused')
     assert.equal(await daemon.end(), 0)

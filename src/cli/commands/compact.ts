@@ -1,7 +1,6 @@
-import { TriviumError } from '../../core/errors.ts'
 import { megabytes } from '../../lib/short-text.ts'
 import { compactDatabase } from '../../stores/embedded/copy.ts'
-import type { AddCommand } from '../command.ts'
+import { type AddCommand, usage } from '../command.ts'
 import { lockAlone } from '../connection.ts'
 import { loadWithDataDir } from '../data-dir.ts'
 import { show } from '../terminal.ts'
@@ -12,10 +11,8 @@ export const addCompact: AddCommand = (program, context) => {
     .description('return free space of trivium.db to the disk; stop the daemon first')
     .action(async () => {
       const { dataDir, redisUrl } = (await loadWithDataDir(context.environs())).daemon
-      if (redisUrl !== undefined) {
-        const reason = 'the store is in Redis, which frees space itself'
-        throw new TriviumError('backup_refused', { what: 'This command', reason })
-      }
+      if (redisUrl !== undefined)
+        throw usage('The store is in Redis, which frees space itself: there is nothing to compact.')
       using _lock = await lockAlone(dataDir, context.environs())
       const sizes = compactDatabase(dataDir)
       const { before, after } = sizes
