@@ -97,10 +97,15 @@ function configuredTransport({ config }: OperatorDeps, { gateway }: Submission):
   )
 }
 
-async function describeSockets({ config, framesOf, version, ...deps }: OperatorDeps): Promise<object> {
+async function describeSockets({
+  config,
+  framesOf,
+  version,
+  subscriptions: storedSubscriptions,
+}: OperatorDeps): Promise<object> {
   const { gateways, subscriptions } = config()
-  // Those that calls created are in the store, which may be unavailable.
-  const stored = await deps.subscriptions().catch(() => [])
+  // Subscriptions that a call created are in the store, which may be unavailable.
+  const stored = await storedSubscriptions().catch(() => [])
   const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
     const frames = framesOf(transport)
     const path = pathGet(options, 'path')

@@ -8,10 +8,10 @@ export type Wish = { key: string; filter: ReceiveFilter; fits(message: Message):
 
 /** What is known about a filter in one part of the store. */
 type Known = {
-  /** No never-taken message up to this position matches. */
+  /** Up to this position, none of the messages that nobody has taken yet matches. */
   after: number
-  /** Positions of returned messages that do not match. */
-  refused: Set<number>
+  /** Positions of messages that were taken and given back, and do not match. */
+  mismatched: Set<number>
 }
 type Candidate = { position: number; message: Message }
 
@@ -35,9 +35,8 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     const found = wishes.get(key)
     // A store that was unreachable may have lost its last writes, and have other messages at their
     // positions.
-    const fresh = () =>
-      Array.from({ length: receive.parts }, () => ({ after: 0, refused: new Set<number>() }))
-    const known = found?.awayAt === awayAt ? found : { awayAt, parts: fresh() }
+    const isValid = found?.awayAt === awayAt
+    const known = isValid ? found : { awayAt, parts: Array.from({ length: receive.parts }, nothingKnown) }
     wishes.delete(key)
     wishes.set(key, known)
     const [leastRecent] = wishes.keys()
@@ -65,21 +64,22 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     return undefined
   }
 
-  /** The oldest match among returned messages. */
+  /** The oldest match among messages that were given back. */
   async function findBack(
     wish: Wish,
     part: number,
-    { refused }: Known,
+    { mismatched }: Known,
     back: readonly number[],
   ): Promise<Candidate | undefined> {
     const there = new Set(back)
-    for (const position of refused) if (!there.has(position)) refused.delete(position)
-    let open = back.filter((position) => !refused.has(position))
+    for (const position of mismatched) if (!there.has(position)) mismatched.delete(position)
+    let open = back.filter((position) => !mismatched.has(position))
     while (open.length > 0) {
       const { items, more } = await receive.lookAt(part, open.slice(0, LARGEST_READ))
       const found = await firstThatFits(items, wish)
-      for (const { position } of items) if (!found || position < found.position) refused.add(position)
+      for (const { position } of items) if (!found || position < found.position) mismatched.add(position)
       if (found) return found
+      // The answer is cut if its messages are large. Then the rest of the slice is asked for again.
       const last = more ? items.at(-1)?.position : undefined
       open = last === undefined ? open.slice(LARGEST_READ) : open.filter((position) => position > last)
     }
@@ -104,6 +104,10 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
       if (taken) return taken
     }
   }
+}
+
+function nothingKnown(): Known {
+  return { after: 0, mismatched: new Set() }
 }
 
 /** Ms of matching before other work gets a turn: patterns can be slow on large texts. */

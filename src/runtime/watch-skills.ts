@@ -5,15 +5,15 @@ import type { Log } from '../core/log.ts'
 /** Relative to a skills folder, whose own path may contain `.agents` or `node_modules`. */
 const HIDDEN = /(^|[/\\])(\.|node_modules)/
 
-/** Several changes within this many ms cause one reload. */
+/** A reload follows once nothing has changed for this time (ms). */
 const SETTLE_MS = 50
 
 /** Polling interval (ms) for a missing folder. */
 const FOLDER_POLL_MS = 1_000
 
 /**
- * Calls `changed` after a change to a file whose path matches `pattern` (default: any), once for all changes within 50 ms. Resolves
- * once it watches, with a function that stops watching.
+ * Calls `changed` after changes to files whose paths match `pattern` (default: any), once nothing has
+ * changed for 50 ms. Resolves once it watches, with a function that stops watching.
  */
 export async function watchSkills(
   folders: readonly string[],

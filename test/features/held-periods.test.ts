@@ -6,6 +6,9 @@ import { heldPeriods } from '../../src/features/pauses/held-periods.ts'
 import type { EndedPause, Pause } from '../../src/features/pauses/records.ts'
 
 const RECEIVED = 100
+const NOW = 1_000
+/** Number of ended pauses of conversations that are kept. */
+const MAX_OF_CONVERSATIONS = 100
 const dispatch = (at: number, what: string, detail = {}): Note => ({ at, road: 'dispatch', what, detail })
 const pause = (since: number, until?: number): Pause => {
   return { kind: 'gateway', name: 'shop', by: 'ada', since, ...(until !== undefined && { until }) }
@@ -16,7 +19,7 @@ const periods = (
   outcome: 'waiting' | 'approval' | 'done',
   ...pauses: EndedPause[] | Pause[]
 ) =>
-  heldPeriods({ receivedAt: RECEIVED }, { outcome, history }, pauses, 1_000).map(({ from, to }) => [from, to])
+  heldPeriods({ receivedAt: RECEIVED }, { outcome, history }, pauses, NOW).map(({ from, to }) => [from, to])
 
 test('a pause holds a message from its arrival to its attempt, however long the pause is', () => {
   const done = [dispatch(310, 'done', { ms: 10 })]
@@ -43,14 +46,14 @@ test('a state keeps the pauses that ended, with who resumed them; other changes 
     ...state(),
     ended: [{ ...pause(10, 40), endedAt: 40 }],
   })
-  const extended = state({ ...pause(10), reason: 'still down' })
-  assert.deepEqual(withEnded(state(pause(10)), extended, 50, 'ada'), extended)
+  const explained = state({ ...pause(10), reason: 'still down' })
+  assert.deepEqual(withEnded(state(pause(10)), explained, 50, 'ada'), explained)
   // Ended pauses of conversations do not displace others.
   let all = withEnded(state(pause(10)), state(), 50, 'bob')
   for (let at = 51; at < 351; at++) {
     const talk: Pause = { kind: 'conversation', gateway: 'chat', name: `c${at}`, by: 'ada', since: at }
     all = withEnded({ ...all, pauses: [talk] }, state(), at + 1, 'ada')
   }
-  assert.equal(all.ended?.length, 101)
+  assert.equal(all.ended?.length, 1 + MAX_OF_CONVERSATIONS)
   assert.equal(all.ended?.[0]?.name, 'shop')
 })

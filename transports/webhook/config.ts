@@ -86,7 +86,7 @@ const options = z.strictObject({
   conversation: pointer
     .optional()
     .describe(
-      'Where the id of the conversation is, also cookie.NAME; by default found, otherwise each delivery is a conversation of its own.',
+      'Where the id of the conversation is, also cookie.NAME; by default from the provider, otherwise each delivery is a conversation of its own.',
     ),
 })
 

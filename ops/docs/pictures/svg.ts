@@ -5,6 +5,7 @@ export type Part = string
 export type Kind = 'outside' | 'step' | 'store' | 'good' | 'bad'
 
 type Point = readonly [x: number, y: number]
+type Size = readonly [width: number, height: number]
 
 /**
  * The colours, for a light and a dark page. The picture has its own background, because a site may have another theme than the
@@ -51,7 +52,7 @@ export function picture(
 }
 
 /** A box with centred lines of text, the first one bold if there are several. */
-export function box([x, y]: Point, [width, height]: Point, kind: Kind, ...lines: string[]): Part {
+export function box([x, y]: Point, [width, height]: Size, kind: Kind, ...lines: string[]): Part {
   const top = y + height / 2 - ((lines.length - 1) * LINE) / 2 + BASELINE
   const texts = lines.map((line, index) => {
     const strong = index === 0 && lines.length > 1 ? 'strong' : ''

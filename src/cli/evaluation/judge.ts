@@ -15,7 +15,7 @@ export type ToolUse = { name: string; args: Json }
 
 /** The tools that a run called, in order, and its input and output tokens. */
 export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens: number } {
-  // Only calls of the skill itself: those of nested runs have longer keys.
+  // A step of the skill itself has a key such as `sums/0`; those of nested runs have more parts.
   const numberOf = (name: string) => Number(/^[^/]+\/(\d+)$/.exec(name)?.[1])
   const steps = Object.keys(entries)
     .filter((name) => !Number.isNaN(numberOf(name)))
@@ -50,7 +50,7 @@ export function judge({ expect }: Case, { text, error, entries }: Outcome): stri
     tools[index]?.name === name && contains(tools[index].args, args)
   if (expect.tools && !(expect.tools.length === tools.length && expect.tools.every(isCalled))) {
     const called = tools.map(({ name, args }) => `${name} ${short(JSON.stringify(args))}`)
-    differences.push(`other tools were called: ${called.join(', ') || 'none'}`)
+    differences.push(`the calls of tools differ: ${called.join(', ') || 'none'}`)
   }
   if (expect.tokens !== undefined && tokens > expect.tokens)
     differences.push(`${counted(tokens, 'token')}, over ${expect.tokens}`)

@@ -20,8 +20,8 @@ const SAVE_DELAY_MS = 2_000
 
 /**
  * The channels with messages, in memory and in the store. `completeUntil` returns the time (Slack
- * timestamp) up to which all messages were received, if known. `maxAge`: of messages that are read back
- * (ms).
+ * timestamp) up to which all messages were received, if known. Messages older than `maxAge` (ms) are not
+ * read back.
  */
 export function createChannels(
   { kv, log, gateway }: Pick<TransportDeps, 'kv' | 'log' | 'gateway'>,

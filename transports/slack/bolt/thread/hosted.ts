@@ -48,11 +48,13 @@ export class App extends bolt.App {
   readonly #options: bolt.AppOptions
 
   constructor(options: bolt.AppOptions = {}) {
-    if (!host) throw new Error('an App is made where a route names the file')
+    if (!host) throw new Error('an App can only be created in a file that a route of routes.yaml names')
     const ofApp = { ...options }
     const ofHost = { ...host.options }
     for (const key of RECEIVER_OPTIONS) delete ofApp[key]
-    for (const key of IDENTITY_OPTIONS) delete (options.authorize ? ofHost : ofApp)[key]
+    // Only one of both gives the identity: the app if it authorizes itself, otherwise the gateway.
+    const withoutIdentity = options.authorize ? ofHost : ofApp
+    for (const key of IDENTITY_OPTIONS) delete withoutIdentity[key]
     if (options.logger) delete ofHost.logger
     super({ ...ofApp, ...ofHost, clientOptions: { ...ofApp.clientOptions, ...ofHost.clientOptions } })
     this.#options = options
