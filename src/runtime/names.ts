@@ -27,17 +27,25 @@ export function createNameMatcher(spec: string | readonly string[]) {
   }
 }
 
-/** The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited length: `files.read` becomes `files__read`. */
+/**
+ * The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited length: `files.read` becomes `files__read`.
+ * No two skills have the same: `files.a__b` gets a suffix, because `files__a__b` is the tool of `files.a.b`.
+ */
 export function toolNameOf(skill: string): string {
   const name = skill.replaceAll('.', '__')
-  if (name.length <= LONGEST_TOOL) return name
-  const suffix = `-${hash('sha1', name).slice(0, 8)}`
+  if (skillOfTool(name) !== skill) return withSuffix(name, skill)
+  return name.length > LONGEST_TOOL ? withSuffix(name, name) : name
+}
+
+/** A name with a hash of `text` as its suffix, within the limit. */
+function withSuffix(name: string, text: string): string {
+  const suffix = `-${hash('sha1', text).slice(0, 8)}`
   return name.slice(0, LONGEST_TOOL - suffix.length) + suffix
 }
 
 const LONGEST_TOOL = 64
 
-/** The skill name of a tool, for people. Long names stay shortened. */
+/** The skill name of a tool, for people. Shortened names, and those with a suffix, stay as they are. */
 export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }
