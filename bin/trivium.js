@@ -7,12 +7,15 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { handOver } from './hand-over.js'
+import { knownFlags } from './known-flags.js'
 
 const source = new URL('../src/main.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
 const nodeVersion = Number(process.versions.node.split('.')[0])
+/** The newest Node that knows all flags below. The V8 of a later one may have removed some, and Node refuses to start with them. */
+const TESTED_NODE = 26
 
 /** Helper threads of V8. More of them would mark the heap on the core of the event loop: pauses of 60 ms on one core. */
 const HELPERS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
@@ -47,7 +50,8 @@ if (asksVersion) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   console.log(version)
 } else if (nodeVersion >= 24 && isDaemon) {
-  handOver(process.execPath, [...process.execArgv, ...DAEMON_FLAGS, ...process.argv.slice(1)])
+  const flags = nodeVersion > TESTED_NODE ? knownFlags(process.execPath, DAEMON_FLAGS) : DAEMON_FLAGS
+  handOver(process.execPath, [...process.execArgv, ...flags, ...process.argv.slice(1)])
 } else if (nodeVersion >= 24) {
   // The daemon trims this folder (src/lib/compile-cache.ts).
   module.enableCompileCache?.(join(tmpdir(), 'trivium-compile-cache'))

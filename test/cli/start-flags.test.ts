@@ -23,3 +23,10 @@ test('global options before `start` do not keep the daemon from its memory setti
   const { pid } = JSON.parse(readFileSync(file, 'utf8'))
   assert.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /--max-semi-space-size=6/)
 })
+
+test('flags that this Node does not know are left out', async () => {
+  const { knownFlags } = await import(new URL('../../bin/known-flags.js', import.meta.url).href)
+  const flags = ['--max-semi-space-size=6', '--no-allocation-site-pretenuring']
+  assert.deepEqual(knownFlags(process.execPath, flags), flags)
+  assert.deepEqual(knownFlags(process.execPath, [...flags, '--removed-from-v8']), flags)
+})
