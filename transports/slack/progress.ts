@@ -4,9 +4,10 @@ import type { Accepted } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { DAY, MINUTE } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
-import { CALL_TIMEOUT, slackFailure } from './api.ts'
+import { slackFailure } from './api.ts'
 import type { Draft } from './inbound/delivery.ts'
 import type { SlackOptions } from './options.ts'
+import { responseRequest } from './response-url.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
@@ -134,10 +135,8 @@ async function tellFailed(
 ): Promise<void> {
   if (!/^[UW]/.test(user)) return
   const text = `I could not answer that. For whoever runs me: \`trivium message show ${id}\` says why.`
-  const body = JSON.stringify({ response_type: 'ephemeral', replace_original: false, text })
-  const headers = { 'content-type': 'application/json' }
-  const signal = AbortSignal.timeout(CALL_TIMEOUT)
-  if (responseUrl) return void (await fetch(responseUrl, { method: 'POST', headers, body, signal }))
+  const body = { response_type: 'ephemeral', replace_original: false, text }
+  if (responseUrl) return void (await fetch(responseUrl, responseRequest(body)))
   const workspace = await workspaces.find(team)
   await workspace?.api.chat.postEphemeral({ channel, user, text, ...defined({ thread_ts: thread }) })
 }

@@ -180,6 +180,17 @@ describe('the event of a missed message', () => {
     assert.deepEqual(eventKinds().at(-1), ['missed', 'message', 'group'])
   })
 
+  test('is from a stranger if its channel is shared with other workspaces', async () => {
+    const { server } = await open()
+    const first = callback({ ...written('first') })
+    await server.sockets.deliver('events_api', { ...first, is_ext_shared_channel: true }, { within: 3000 })
+    server.sockets.cut()
+    written('missed')
+    await until(() => texts().length === 2, 'the missed message')
+    const [, missed] = setup.fixture.store.messages
+    assert.equal(missed?.from.external, true)
+  })
+
   test('has no channel type if it is an app_mention', async () => {
     const { server } = await open()
     await deliver(written('<@U0BOT> first'), { type: 'app_mention', channel_type: undefined })

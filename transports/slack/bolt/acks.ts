@@ -6,6 +6,7 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { HOUR } from '../../../src/core/units.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
 import { isAcknowledgedByApp } from '../inbound/delivery.ts'
+import { responseRequest } from '../response-url.ts'
 
 /** How long the response to Slack waits for a listener's `ack`. Slack waits 3 s in total. */
 export const ACK_TIMEOUT_MS = 2_500
@@ -49,9 +50,8 @@ export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'
     if (version === undefined) return acknowledge(message, content)
     const url = textAt(data.payload, 'response_url')
     if (!earlier) return waiting.get(id)?.()
-    const headers = { 'content-type': 'application/json' }
     // Not recorded as a call of the listeners, because a repeated run does not make it again.
-    if (url && response) await fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
+    if (url && response) await fetch(url, responseRequest(response))
   }
 
   return {

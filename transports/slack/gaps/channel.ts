@@ -13,6 +13,8 @@ export const channelSchema = z.object({
   all: z.boolean(),
   /** The `channel_type` of its messages: `channel`, `group`, `im` or `mpim`. Older records lack it. */
   type: z.string().optional(),
+  /** Whether other workspaces share it (Slack Connect). Older records lack it. */
+  shared: z.boolean().optional(),
   /** Whether Slack also sends mentions there as `app_mention`. */
   mentions: z.boolean().default(false),
   /** The first message that was received; earlier ones are not read back. */
@@ -50,7 +52,9 @@ export function channelOf({ payload, workspace: { team } }: Delivery): Channel |
   if (channel === undefined || root === undefined || Number.isNaN(at)) return undefined
   const type = textAt(event, 'channel_type')
   const kinds = { all: event.type === 'message', mentions: event.type === 'app_mention' }
-  return { team, channel, ...kinds, type, first: at, active: { [root]: at } }
+  const given = payload.is_ext_shared_channel
+  const shared = typeof given === 'boolean' ? given : undefined
+  return { team, channel, ...kinds, type, shared, first: at, active: { [root]: at } }
 }
 
 /** Identifies a channel over all workspaces. */

@@ -39,12 +39,7 @@ export function createChannels(
   function merge(update: Channel): Channel {
     const key = keyOf(update)
     const known = channels.get(key) ?? update
-    const { active } = known
-    for (const [root, at] of Object.entries(update.active)) active[root] = Math.max(active[root] ?? 0, at)
-    known.all ||= update.all
-    known.mentions ||= update.mentions
-    known.type ??= update.type
-    known.first = Math.min(known.first, update.first)
+    addTo(known, update)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
   }
@@ -52,8 +47,9 @@ export function createChannels(
   /** Records a message in a channel, and stores it later. A timer left by `save` is harmless. */
   function record(update: Channel): Channel {
     const channel = merge(update)
-    // A public channel can become a private one.
+    // A public channel can become a private one, or be shared with another workspace.
     channel.type = update.type ?? channel.type
+    channel.shared = update.shared ?? channel.shared
     if (unsaved.size === 0) setTimeout(save, SAVE_DELAY_MS).unref()
     unsaved.add(channel)
     return channel
@@ -102,6 +98,17 @@ export function createChannels(
       return { known: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)), untils }
     },
   }
+}
+
+/** Adds what an update tells about a channel to what is known. */
+function addTo(known: Channel, update: Channel): void {
+  const { active } = known
+  for (const [root, at] of Object.entries(update.active)) active[root] = Math.max(active[root] ?? 0, at)
+  known.all ||= update.all
+  known.mentions ||= update.mentions
+  known.type ??= update.type
+  known.shared ??= update.shared
+  known.first = Math.min(known.first, update.first)
 }
 
 /** The threads with the latest messages. */

@@ -1,5 +1,6 @@
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Log } from '../../../src/core/log.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { readHistory, slackFailure } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
@@ -102,6 +103,7 @@ function eventsOf({ channel }: Gap, from: number, found: Messages, workspace: Wo
   const messages = [...found.values()]
     .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
+  const shared = defined({ is_ext_shared_channel: channel.shared })
   // History does not include the channel type, but `message` events do.
   const channel_type = channel.type ?? (id.startsWith('D') ? 'im' : 'channel')
   return messages.flatMap((message) => {
@@ -114,7 +116,8 @@ function eventsOf({ channel }: Gap, from: number, found: Messages, workspace: Wo
     const place = { channel: id, event_ts: message.ts ?? '' }
     return kinds.map((kind) => {
       const event = { ...message, ...place, ...kind }
-      return { payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }
+      const payload = { type: 'event_callback', team_id: team, ...shared, event }
+      return { payload, workspace, retry: 0 }
     })
   })
 }

@@ -43,10 +43,11 @@ export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>
   const fetchIn = (run: Run): Fetch => {
     const { claim, release } = createClaims(run.key, records, deps.log)
     const calling = { ...run, keep: (call: Call) => records.keep(run.key, call) }
-    return async (input, init) => {
+    return async (input, given) => {
       run.signal.throwIfAborted()
       const url = String(input)
       const method = methodOf(url, apiUrl, run.responseUrls)
+      const init = method === RESPONSE_URL ? { ...given, redirect: 'error' as const } : given
       if (method === '' || kindOf(method) === 'free') return fetch(input, init)
       const args = new URLSearchParams(String(init?.body))
       const call = await claim(method, fingerprint(method, url, args))

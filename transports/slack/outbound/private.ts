@@ -2,7 +2,8 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { CALL_TIMEOUT, DEFAULT_LIMIT_SECONDS, fetchSlack, slackFailure } from '../api.ts'
+import { DEFAULT_LIMIT_SECONDS, fetchSlack, slackFailure } from '../api.ts'
+import { responseRequest } from '../response-url.ts'
 import { openDirect } from './find-posts.ts'
 import { postAll, type Sending } from './posts.ts'
 
@@ -71,13 +72,8 @@ export function hasNoAccess(error: unknown): boolean {
  * Other causes show in the next way that is tried.
  */
 async function respond(url: string, body: object, replacesClicked: boolean): Promise<boolean> {
-  const response = await fetchSlack(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ response_type: 'ephemeral', replace_original: replacesClicked, ...body }),
-    signal: AbortSignal.timeout(CALL_TIMEOUT),
-    redirect: 'error',
-  })
+  const answerBody = { response_type: 'ephemeral', replace_original: replacesClicked, ...body }
+  const response = await fetchSlack(url, responseRequest(answerBody))
   const answer = await response.text()
   const { status } = response
   if (status === 429) {
