@@ -10,13 +10,11 @@ import { defined } from '../lib/defined.ts'
 import { writeAtomically } from '../lib/disk.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 
-/**
- * `control`: address as `host:port`. `config`: absolute path of its routes.yaml, which daemons
- * before 0.2 did not write.
- */
 const daemonFileSchema = z.object({
   pid: z.int(),
+  /** Address as `host:port`. */
   control: z.string(),
+  /** Absolute path of its routes.yaml. Daemons before 0.2 did not write it. */
   config: z.string().exactOptional(),
 })
 

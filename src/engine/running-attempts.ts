@@ -1,8 +1,10 @@
 import type { Dispatch } from './dispatch-options.ts'
 
-/** An attempt that runs now. `since`: its start (Unix ms). `timeoutAt`: when the timeout of its route ends it. */
+/** An attempt that runs now. */
 export type RunningAttempt = {
+  /** Its start (Unix ms). */
   since: number
+  /** When the timeout of its route ends it (Unix ms). */
   timeoutAt: number
   route: string
   attempt: number

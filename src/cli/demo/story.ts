@@ -12,11 +12,13 @@ const dialogueSchema = z.strictObject({
   /** The texts of a person, or the bodies that a provider posts. */
   turns: z.array(z.json()).min(1),
 })
-/** The schema of `words.yaml`. `facts`: the alternatives for each `{name}` in a text. `weights`: how often each kind occurs. */
+/** The schema of `words.yaml`. */
 const contentSchema = z.strictObject({
   team: z.array(z.string()),
   customers: z.array(z.string()),
+  /** The alternatives for each `{name}` in a text. */
   facts: z.record(z.string(), z.array(z.string())),
+  /** How often each kind occurs. */
   weights: z.record(kindSchema, z.number()),
   dialogues: z.record(kindSchema, z.array(dialogueSchema)),
 })

@@ -14,12 +14,13 @@ const MAX_EVENTS = 1_000
 export const ruleState = (id: string) => `notify:${id}`
 export const ruleGroup = (id: string) => `~${ruleState(id)}`
 
-/** A notification. `body`: what a subscription gets. `ids`: the events that it reports. */
 const notificationSchema = z.object({
   key: z.string(),
   subject: z.string(),
   text: z.string(),
+  /** What a subscription gets. */
   body: z.json(),
+  /** The events that it reports. */
   ids: z.array(z.string()),
 })
 type Notification = z.infer<typeof notificationSchema>

@@ -13,8 +13,12 @@ const RENEW_INTERVAL = RECORD_TTL / 4
 /** A connection that recovers within this time (ms) is not reported. */
 const RECOVERY_TIME = 10_000
 
-/** `began`: when the trouble was first seen (Unix ms). `told`: whether it was published. */
-const recordSchema = z.object({ began: z.number(), told: z.boolean() })
+const recordSchema = z.object({
+  /** When the trouble was first seen (Unix ms). */
+  began: z.number(),
+  /** Whether it was published. */
+  told: z.boolean(),
+})
 
 /**
  * Returns the function that publishes the new ones of the current troubles. Each is published once,

@@ -23,10 +23,13 @@ export const HANDOVER_ROUTE = routeSchema.parse({
 
 const clickSchema = z.object({ conversation: z.string(), action: z.enum(['take', 'back']) })
 
-/** The setting `handover` of a gateway. `by`: who may take over; `for`: for how long (ms); `drop`: see `conversation-pause`. */
+/** The setting `handover` of a gateway. */
 const optionsSchema = z.object({
+  /** Who may take over. */
   by: z.array(z.string()),
+  /** Duration (ms). Absent: until it is handed back. */
   for: z.number().exactOptional(),
+  /** As in `conversation-pause`. */
   drop: z.boolean(),
 })
 

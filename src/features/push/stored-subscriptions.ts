@@ -9,12 +9,11 @@ import { type PushSubscription, pushSchema } from './schema.ts'
 /** Signalled as `kv:KEY` whenever a subscription is created, changed or deleted. */
 export const STORED_KEY = 'trivium:push-made'
 
-/**
- * `given`: the settings in the form of `subscription-create`, with secrets. `by`: the caller that
- * created it. Times are Unix ms.
- */
+/** Times are Unix ms. */
 const storedSchema = z.object({
+  /** The settings in the form of `subscription-create`, with secrets. */
   given: z.record(z.string(), z.json()),
+  /** The caller that created it. */
   by: z.string(),
   at: z.number(),
   updatedAt: z.number().exactOptional(),

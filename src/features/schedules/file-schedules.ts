@@ -11,8 +11,13 @@ export type FileSchedule = Pick<
   'name' | 'cron' | 'every' | 'step' | 'timezone' | 'skill' | 'args' | 'misfire' | 'overlap'
 >
 
-/** `since`: when a schedule of the file started (ISO 8601). `times`: its rule then (`ruleOf`). */
-const startSchema = z.object({ since: z.string(), times: z.string() })
+/** The start of a schedule of the file. */
+const startSchema = z.object({
+  /** When it started (ISO 8601). */
+  since: z.string(),
+  /** Its rule at the start (`ruleOf`). */
+  times: z.string(),
+})
 
 const PREFIX = 'schedule-file:'
 

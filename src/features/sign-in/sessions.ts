@@ -18,8 +18,12 @@ const personSchema = z.strictObject({
   groups: z.array(z.string()).exactOptional(),
 })
 const sessionSchema = z.strictObject({ person: personSchema, startedAt: z.number(), expiresAt: z.number() })
-/** `session`: as JSON text. `mac`: its seal. */
-const storedSchema = z.strictObject({ session: z.string(), mac: z.string() })
+const storedSchema = z.strictObject({
+  /** A session as JSON text. */
+  session: z.string(),
+  /** The seal of that text. */
+  mac: z.string(),
+})
 
 export type Person = z.infer<typeof personSchema>
 export type Session = z.infer<typeof sessionSchema>

@@ -5,15 +5,15 @@ import type { Json } from '../../core/json.ts'
 import { pause } from '../../lib/pause.ts'
 import { type RecordedRun, type RecordedSteps, RUN_RETENTION } from './recorded-steps.ts'
 
-/**
- * The recorded outcome of a tool call. `sent`: number of sent replies. `waits`: the call waits for an approval. `runs`: number of runs
- * that an approval started.
- */
+/** The recorded outcome of a tool call. */
 const toolSchema = z.object({
   result: z.json().exactOptional(),
   error: z.string().exactOptional(),
+  /** Number of sent replies. */
   sent: z.int().default(0),
+  /** Whether the call waits for an approval. */
   waits: z.boolean().default(false),
+  /** Number of runs that an approval started. */
   runs: z.int().default(0),
 })
 type ToolEntry = z.infer<typeof toolSchema>

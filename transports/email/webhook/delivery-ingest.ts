@@ -26,8 +26,15 @@ export type EndpointParts = {
   decisionTimeout: number
 }
 
-/** The outcome of a delivery. `ignored`: it has no mail. `confirmed`: a subscription was confirmed. */
-type DeliveryOutcome = Omit<Ingested, 'outcome'> & { outcome: Ingested['outcome'] | 'ignored' | 'confirmed' }
+/** The outcome of a delivery. */
+type DeliveryOutcome = Omit<Ingested, 'outcome'> & {
+  outcome:
+    | Ingested['outcome']
+    /** The delivery has no mail. */
+    | 'ignored'
+    /** A subscription was confirmed. */
+    | 'confirmed'
+}
 
 /**
  * Creates the function that reads the mail of a verified delivery and accepts it. It resolves once the

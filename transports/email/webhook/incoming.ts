@@ -16,8 +16,12 @@ const UNVERIFIABLE: Verdict = {
   },
 }
 
-/** `source`: the provider. `now`: Unix ms. */
-type Settings = Pick<EmailOptions, 'authentication' | 'max-size'> & { source: string; now: number }
+type Settings = Pick<EmailOptions, 'authentication' | 'max-size'> & {
+  /** The provider. */
+  source: string
+  /** Unix ms. */
+  now: number
+}
 
 /**
  * Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes its

@@ -11,14 +11,18 @@ import type { Pieces } from './pieces.ts'
  */
 export type MailDelivery = { headers: IncomingHttpHeaders; raw: Buffer; decode(): DecodedBody }
 
-/**
- * A mail in a delivery: `raw` as received by SMTP, or `pieces` if the provider has parsed it. `id`: the
- * provider's id, which repeated deliveries have too. `at`: when the provider received it (Unix ms).
- */
-export type Delivered = { id?: string | undefined; at?: number | undefined } & (
-  | { raw: Buffer }
-  | { pieces: Pieces }
-)
+/** A mail in a delivery. */
+export type Delivered = {
+  /** The provider's id, which repeated deliveries have too. */
+  id?: string | undefined
+  /** When the provider received it (Unix ms). */
+  at?: number | undefined
+} & (RawMail | ParsedMail)
+
+/** A mail as received by SMTP. */
+type RawMail = { raw: Buffer }
+/** A mail that the provider has parsed. */
+type ParsedMail = { pieces: Pieces }
 
 /**
  * Reads the deliveries of a provider. Resolves with undefined for a delivery about something else.

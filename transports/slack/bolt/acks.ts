@@ -15,11 +15,13 @@ const POLL_MS = 100
 /** How long the first `ack` is kept for a repeated click. */
 const ACK_TTL_MS = HOUR
 
-/**
- * The stored `ack` of a listener. `response`: its content; missing if Slack got an empty response
- * before. `unheard`: all listeners ended without calling `ack`, as for an unknown command.
- */
-const ackSchema = z.object({ response: z.json().exactOptional(), unheard: z.literal(true).exactOptional() })
+/** The stored `ack` of a listener. */
+const ackSchema = z.object({
+  /** Its content; missing if Slack got an empty response before. */
+  response: z.json().exactOptional(),
+  /** All listeners ended without calling `ack`, as for an unknown command. */
+  unheard: z.literal(true).exactOptional(),
+})
 
 /**
  * The responses of listeners to clicks, commands and submissions (`ack`). They are kept in the store,

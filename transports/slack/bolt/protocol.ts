@@ -24,13 +24,12 @@ export type ToThread =
   | { kind: 'answer'; id: number; value: unknown; error?: never }
   | { kind: 'answer'; id: number; error: ErrorData }
 
-/**
- * Messages from the thread to the daemon, also batched. `ready`: the app is loaded. `done`: the outcome
- * of a run.
- */
+/** Messages from the thread to the daemon, also batched. */
 export type FromThread =
+  /** The app is loaded. */
   | { kind: 'ready' }
   | { kind: 'failed'; error: ErrorData }
+  /** The outcome of a run. */
   | { kind: 'done'; id: number; error?: ErrorData }
   /** Something of the app works differently here. Sent once per text. */
   | { kind: 'warning'; text: string }
