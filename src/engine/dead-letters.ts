@@ -14,6 +14,7 @@ import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-wor
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
+import { OUTBOX_QUEUE } from './outbox.ts'
 import { createRetriedLetters, createRetries } from './retried-letters.ts'
 
 type Service = ServiceOf<typeof deadLetters>
@@ -248,8 +249,10 @@ function rowOf(letter: DeadLetter) {
   return { ...letter, summary: headOf(textOf(letter), SHOWN) }
 }
 
-/** The text of the message, or of the unsent reply. */
-function textOf({ message, data }: DeadLetter): string {
+/** The unsent reply with its subject, or the text of the message. */
+function textOf({ queue, message, data }: DeadLetter): string {
+  const reply = queue === OUTBOX_QUEUE ? textAt(data, 'text') : undefined
+  if (reply) return [textAt(data, 'subject'), reply].filter(Boolean).join(' · ')
   if (message) return message.subject ?? summaryOf(message.data.body) ?? message.text
   return summaryOf(data) ?? String(Object(data).text ?? '')
 }

@@ -65,6 +65,15 @@ describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   })
 
+  test('leaves the dead letter of each message, with the times of its attempts and its conversation', async () => {
+    const [letter] = [await daemon.invoke('dead-letter-list', {})].flat()
+    await show(`dead-letters/${Object(letter).id}?queue=dispatch`)
+    await page.locator('.timeline .when time').waitFor()
+    const fact = page.locator('dl.facts > div').filter({ hasText: /^conversation/ })
+    assert.match((await fact.getByRole('link').getAttribute('href')) ?? '', /^#\/conversations\/shop\//)
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
   test('that is not known does not look like one that is on its way', async () => {
     await show('dead-letters?job=dead-letters-of-yesterday')
     await page.getByText(/Could not load the retry/).waitFor()

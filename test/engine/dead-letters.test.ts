@@ -42,4 +42,16 @@ describe('dead-letter-list', () => {
     assert.deepEqual(await ids({ before, until: newest.at - 60_000 }), [])
     assert.deepEqual(await ids({ before: `${newest.at - 60_000}/`, until: newest.at + 1 }), [])
   })
+
+  test('shows what was not sent for a reply, not the message that it answers', async (t) => {
+    const store = await openStore(t)
+    const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
+    const letters = createDeadLetters({ store, longWork, now: Date.now })
+    const data = { text: 'Noted; it is on the board.', subject: 'Re: the scale', by: 'route team' }
+    await bury({ store, now: Date.now }, 'outbox', job('reply', 'team/hall', { data }))
+    const [row] = Object(await letters.list({ limit: 9 }, callOf()))
+    assert.equal(row.summary, 'Re: the scale · Noted; it is on the board.')
+    const [group] = Object(await letters.groups({}, callOf()))
+    assert.equal(group.sample, row.summary)
+  })
 })

@@ -17,6 +17,7 @@ import {
   Empty,
   Facts,
   Json,
+  Moment,
   preview,
   useLoaded,
   useOnce,
@@ -288,7 +289,7 @@ function commonOf(texts) {
 function LetterRow({ letter, common, selection, retry, hasAgain }) {
   const { at, message, summary, retriedAt } = letter
   return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''} ${common ? '' : 'same-reason'}`} href=${hrefOf(letter)}>
-    <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
+    <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
     <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
     <span class="again">${retriedAt !== undefined && html`retried <${Age} at=${retriedAt} /> ago, failed again`}</span>
@@ -345,18 +346,22 @@ function Letter({ id, from }) {
         message && queue === 'dispatch'
           ? html`<a href=${link(['messages', id])}>${id}</a>`
           : html`<code>${id}</code>`,
-      died: html`<${Age} at=${at} /> ago, ${REASONS_OF[reason] ?? reason}`,
+      died: html`<${Moment} at=${at} /> (<${Age} at=${at} /> ago), ${REASONS_OF[reason] ?? reason}`,
       retried:
         letter.retriedAt !== undefined &&
         html`<${Age} at=${letter.retriedAt} /> ago${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}, and failed again`,
       queue,
       [queue === 'outbox' ? 'gateway' : 'route']: group,
-      lane,
+      ...(message && queue === 'dispatch'
+        ? {
+            conversation: html`<a href=${link(['conversations', message.gateway, message.conversation])}>${message.conversation}</a>`,
+          }
+        : { lane }),
     }} />
     ${reason === 'ambiguous' && html`<p class="problem">It may have arrived: look there before a retry.</p>`}
     <h2>Attempts</h2>
     <ol class="timeline">${errors.map(
-      (each, index) => html`<li key=${index} class="bad"><div class="when"><${Age} at=${each.at} /> ago</div>
+      (each, index) => html`<li key=${index} class="bad"><div class="when"><${Moment} at=${each.at} /></div>
       <div><code>${each.code}</code>${(index < errors.length - 1 || each.message !== errorOf(letter)) && html`<p class="error">${each.message}</p>`}${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
     )}</ol>
     ${
