@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -98,7 +98,11 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     assert.deepEqual((await journals()).sort(), restored.sort())
     const rest = ['{trivium2}:format', '{shop}:key', '{trivium:kv}:later']
     assert.deepEqual(await client.mget(...rest), ['1', '1', null])
+    assert.deepEqual(globSync('.trivium/*.sock', { cwd: target.dir }), [])
     const daemon = await target.start()
+    assert.match(JSON.stringify(await daemon.invoke('state-get', { key: 'k' })), /1/)
+    const inUse = await target.run(['restore', archive, '--force', '--empty-redis'])
+    assert.match(inUse.err, /is refused: daemons or commands are connected to it \(1\)/)
     assert.match(JSON.stringify(await daemon.invoke('state-get', { key: 'k' })), /1/)
     await daemon.end('SIGTERM')
   })

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Cluster, Redis } from 'ioredis'
@@ -7,6 +7,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { parseHead } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { FORMAT } from './index.ts'
+import { channelOf } from './roots.ts'
 
 /** Longer streams are copied in parts, as a Redis value is limited to 512 MB. */
 const LONG = 10_000
@@ -94,6 +95,7 @@ export async function restoreServers(
       throw new TriviumError('backup_refused', { what: `Restoring into ${address}`, reason })
     }
     if (empty) {
+      await refuseInUse(client, address, prefix)
       await readServers(options, files)
       await deleteKeys(client, prefix, progress)
     }
@@ -108,6 +110,22 @@ export async function restoreServers(
   } finally {
     close()
   }
+}
+
+/** Throws `backup_refused` while daemons are subscribed to the signals of the store. */
+async function refuseInUse(client: Redis | Cluster, address: string, prefix: string): Promise<void> {
+  const servers = client instanceof Cluster ? client.nodes('all') : [client]
+  // A node that does not answer, or forbids the command, tells nothing.
+  const counts = servers.map((server) =>
+    server.pubsub('NUMSUB', channelOf(prefix)).then(
+      ([, count]) => Number(count),
+      () => 0,
+    ),
+  )
+  const users = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  if (users === 0) return
+  const reason = `daemons or commands are connected to it (${users}); stop all daemons first. Redis may notice only after minutes that a machine is gone`
+  throw new TriviumError('backup_refused', { what: `Restoring into ${address}`, reason })
 }
 
 /** Deletes all keys of a prefix, on every master. */
@@ -208,6 +226,8 @@ async function serve(file: string, db: number) {
       const ended = new Promise((resolve) => server.once('exit', resolve))
       server.kill('SIGKILL')
       await ended
+      // Left behind by the killed server.
+      rmSync(path, { force: true })
     },
   }
 }

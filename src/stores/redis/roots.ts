@@ -19,6 +19,9 @@ export function rootOf(prefix: string, shard: number, { madeOf }: Layout): strin
   return shards === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, shards)}}:`
 }
 
+/** The channel of a store's signals, to which each daemon is subscribed. */
+export const channelOf = (prefix: string) => `${prefix}:signals`
+
 /** 96 bits of SHA-256 in 16 characters: compact, and collision-free in practice for one number of parts. */
 export function digest(...parts: readonly string[]): string {
   return hash('sha256', joined(parts), 'base64url').slice(0, 16)

@@ -6,7 +6,7 @@ import { createConfirmation } from './confirmation.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
 import type { Layout, Places } from './layout.ts'
 import { toStoreError } from './redis-error.ts'
-import { rootOf, slug } from './roots.ts'
+import { channelOf, rootOf, slug } from './roots.ts'
 
 export type Args = readonly (string | number)[]
 
@@ -72,7 +72,7 @@ export function createServer(
     /** Root of a store with one shard; with several shards, of the format key only. */
     main: `{${prefix}}:`,
     /** Channel prefix of the signals. */
-    channel: `${prefix}:signals`,
+    channel: channelOf(prefix),
     call,
     /** Access of a shard's parts to Redis. */
     at(shard: number, layout: Layout): Server {
