@@ -95,7 +95,10 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.equal(found.next, undefined)
     const { messages } = await json('message', 'list', '--outcome', 'done', '--before', id)
     for (const message of messages) assert.ok(message.id < id && message.outcome === 'done')
-    assert.match((await site.run(['message', 'list'])).out, /^id +age +gateway +from +outcome +text\n01\w/)
+    assert.match(
+      (await site.run(['message', 'list'])).out,
+      /^id +age +gateway +from +outcome +route +text\n01\w/,
+    )
     assert.match((await site.run(['message', 'list', '--outcome', 'lost'])).err, /outcome/)
   })
 

@@ -149,3 +149,25 @@ test('refusals of a sender with one reason are one row, unless each is asked for
   assert.match(humanRefused(answer, { isEach: false, isScreen: false }), /\n2 +0 s +shop +10\.0\.0\.1 .*\n\(/)
   assert.match(humanRefused(answer, { isEach: true, isScreen: false }), /id +age .*\nr1 .*\nr2 /)
 })
+
+test('messages that wait show their route and what they wait for', () => {
+  const message = { at: now, gateway: 'shop', from: { id: 'ada@mail.example' }, text: 'hello' }
+  const paused = { route: 'reviews', pausedBy: [{ kind: 'route', name: 'reviews' }] }
+  const text = show('message-search', {
+    messages: [
+      { ...message, id: 'm1', outcome: 'waiting', attempt: paused },
+      {
+        ...message,
+        id: 'm2',
+        outcome: 'waiting',
+        attempt: { pausedBy: [{ kind: 'conversation', name: 'c' }] },
+      },
+      { ...message, id: 'm3', outcome: 'running', attempt: { route: 'ledger', since: now - 20 * MINUTE } },
+      { ...message, id: 'm4', outcome: 'retrying', attempt: { route: 'labels', nextAt: now + 5.4 * MINUTE } },
+      { ...message, id: 'm5', outcome: 'done' },
+    ],
+  })
+  assert.match(text, /m1 .*paused: route reviews +reviews +hello\n/)
+  assert.match(text, /m2 .*paused: taken over .*\nm3 .*running for 20 min +ledger .*\n/)
+  assert.match(text, /m4 .*retrying in 5 min +labels .*\nm5 .*done /)
+})

@@ -18,6 +18,7 @@ import { pausedBy } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
 import { fullId } from '../short-ids.ts'
 import { pretty, type Terminal } from '../terminal.ts'
+import { withAttempts } from '../with-attempts.ts'
 
 type SendOptions = {
   conversation?: string
@@ -106,7 +107,10 @@ export const addMessage: AddCommand = (program, context) => {
     operation: 'message-search',
     args: messages.search,
     human: humanMessages,
-    run: (daemon, args) => searchAll(daemon, args, context.terminal()),
+    async run(daemon, args) {
+      const found = await searchAll(daemon, args, context.terminal())
+      return context.terminal().json ? found : withAttempts(daemon, found)
+    },
   })
 }
 

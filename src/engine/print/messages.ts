@@ -6,6 +6,7 @@ import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanMessage } from './message.ts'
+import { messageState } from './message-state.ts'
 import { senderText } from './sender.ts'
 
 export const printers: Printers = {
@@ -27,18 +28,23 @@ const LONGEST_TEXT = 100
 const MESSAGE_COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
-  { title: 'gateway', least: 8, leftOut: 1 },
-  { title: 'from', least: 16 },
-  { title: 'outcome', least: 8, leftOut: 2 },
+  { title: 'gateway', leftOut: 1 },
+  { title: 'from', least: 14 },
+  { title: 'outcome', least: 24 },
+  { title: 'route', leftOut: 2 },
   { title: 'text', least: 16 },
 ]
 
-/** `message list` and `message search`; only the latter has outcomes. */
+/** `message list` and `message search`; only the latter has outcomes, and the `attempt` of each message if it was asked for. */
 export function humanMessages(found: Json): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
-  const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
+  const rows = messages.map((message) => {
+    const { id, at, receivedAt, gateway, from, subject, summary, text, attempt } = message
     const content = shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT)
-    return [shortId(id), age(at ?? receivedAt), gateway, senderText(from), outcome, content]
+    return [
+      ...[shortId(id), age(at ?? receivedAt), gateway, senderText(from)],
+      ...[messageState(message), pathGet(attempt, 'route') ?? '', content],
+    ]
   })
   const next = pathGet(found, 'next')
   const list = rows.length === 0 ? 'No messages.' : lineTable(MESSAGE_COLUMNS, rows)

@@ -1,0 +1,23 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
+import type { Connection } from './connection.ts'
+
+/** Messages of one call. */
+const MOST = 200
+
+/** Adds to the messages of a list their last attempts, which have the route and what a message waits for. Only a daemon knows them. */
+export async function withAttempts(
+  daemon: Pick<Connection, 'running' | 'invoke'>,
+  found: Json,
+): Promise<Json> {
+  const messages = objectsIn(pathGet(found, 'messages'))
+  if (!daemon.running) return found
+  const attempts = new Map<unknown, JsonObject>()
+  for (let at = 0; at < messages.length; at += MOST) {
+    const ids = messages.slice(at, at + MOST).map(({ id }) => String(id))
+    const answer = await daemon.invoke('message-attempts', { ids }).catch(() => [])
+    for (const attempt of objectsIn(answer)) attempts.set(attempt.id, attempt)
+  }
+  const shown = messages.map((message) => ({ ...message, ...defined({ attempt: attempts.get(message.id) }) }))
+  return { ...Object(found), messages: shown }
+}
