@@ -11,8 +11,9 @@ import type { Calls, ResultHandler } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { BYTES, RAW, withBody } from './openapi.ts'
 
-/** Maximum size of a JSON body, and how deep it may be nested. */
+/** Maximum size of a JSON body. */
 const BODY_LIMIT = '4mb'
+/** Maximum depth of a JSON body. */
 const MAX_DEPTH = 1_000
 
 /** Calls available to program tokens: skills, MCP and files. */

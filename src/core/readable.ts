@@ -8,8 +8,9 @@ export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) 
 
 /** Fields that other commands take. */
 const NAMING = new Set(['id', 'name', 'key'])
-/** Maximum number of columns that fit on a screen, and maximum characters of a cell. */
+/** Maximum number of columns that fit on a screen. */
 const MAX_COLUMNS = 8
+/** Maximum characters of a cell. */
 const MAX_CELL = 60
 /** Names of fields that contain a time in Unix ms. */
 const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$|Since$/

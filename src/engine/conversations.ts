@@ -8,8 +8,9 @@ import type { conversations } from './operations/messages.ts'
 import { rowOf, searchOf } from './search.ts'
 import { createWaitingState, repliesIn } from './unanswered.ts'
 
-/** Messages per step, and the approximate duration of a call in ms. */
+/** Number of messages per step. */
 const PAGE = 200
+/** Approximate duration (ms) of a call. */
 const LONGEST = 250
 /** Maximum characters of a text in a conversation view. */
 const SHOWN = 16_000

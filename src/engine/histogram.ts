@@ -18,8 +18,9 @@ const WIDTHS = [
   ...[1, 2, 7, 14, 28].map((each) => each * DAY),
 ]
 const MOST_SPANS = 2_000
-/** Approximate duration (ms) of a call, and messages per step. */
+/** Approximate duration (ms) of a call. */
 const CALL_TIME = 500
+/** Number of messages per step. */
 const PAGE = 500
 
 /** Counts messages by arrival time. */

@@ -6,8 +6,9 @@ import { readStoredList } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
 import type { Records } from './long-work-records.ts'
 
-/** Maximum number of a caller's jobs: running at the same time, and kept including ended ones. */
+/** Maximum number of a caller's jobs that run at the same time. */
 const MAX_RUNNING = 20
+/** Maximum number of a caller's jobs that are kept, including ended ones. */
 const MAX_STORED = 100
 /** Ms after which a place without a job is free again: its daemon died before it added the job. */
 const PLACE_PATIENCE = 60_000

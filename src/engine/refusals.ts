@@ -8,8 +8,9 @@ import { createRefusalTally } from './refusal-tally.ts'
 /** `at` in Unix ms; `body` is the start of the request body, without secrets. */
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
-/** Number of refusals kept per gateway, and of characters of each body. */
+/** Maximum number of kept refusals per gateway. */
 const MAX_PER_GATEWAY = 50
+/** Maximum characters of a kept body. */
 const MAX_BODY = 500
 
 /** Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a sample of each kind at info. */

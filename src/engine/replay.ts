@@ -6,8 +6,9 @@ import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { messages } from './operations/messages.ts'
 import { isAwaited, jobFor } from './pump.ts'
 
-/** Messages read per step, and the maximum that one call routes. */
+/** Number of messages per step. */
 const PAGE = 100
+/** Maximum number of messages that one call routes. */
 const MAX_MESSAGES = 10_000
 
 /**

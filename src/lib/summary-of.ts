@@ -1,5 +1,6 @@
-/** Maximum number of values to inspect, and maximum depth. */
+/** Maximum number of values to inspect. */
 const MAX_VALUES = 300
+/** Maximum depth of values to inspect. */
 const MAX_DEPTH = 4
 /** Maximum elements per list, parts per summary, and characters per part. */
 const MAX_ELEMENTS = 3

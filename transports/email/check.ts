@@ -9,8 +9,9 @@ import { type EmailOptions, foldersOf } from './options.ts'
 import type { Submission } from './outbound/submission.ts'
 import { MICROSOFT } from './proof/trusted.ts'
 
-/** How long to wait for the mail, and how often to look for it. */
+/** Maximum wait for the mail. */
 const ARRIVAL_MS = 30_000
+/** Interval at which the check looks for it. */
 const POLL_MS = 500
 const FORGED = 'forged-by-doctor.invalid'
 const MAX_FOLDERS = 20

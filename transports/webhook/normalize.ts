@@ -221,8 +221,9 @@ function traceOf(headers: IncomingHttpHeaders): string | undefined {
   return id === '0'.repeat(32) ? undefined : id
 }
 
-/** Maximum length of an id, and how much of a longer one is kept before its hash. */
+/** Maximum length of an id. */
 const MAX_ID_LENGTH = 255
+/** Number of characters of a longer id that are kept before its hash. */
 const ID_PREFIX_LENGTH = 100
 
 /** Makes an id usable as a store key: well-formed, and shortened without collisions. */

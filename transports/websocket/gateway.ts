@@ -13,8 +13,9 @@ import type { WebsocketOptions } from './config.ts'
 import { type Admitted, type Connection, serveConnection, TRY_AGAIN_LATER } from './connection.ts'
 import { createUnfinishedLimit, fragmentLimits } from './unfinished.ts'
 
-/** Close codes: of RFC 6455 ("going away"), and of this transport for an expired token. */
+/** Close code of RFC 6455 ("going away"). */
 const GOING_AWAY = 1001
+/** Close code of this transport for an expired token. */
 const TOKEN_EXPIRED = 4401
 
 /** After how long (s) a client may try again that was refused because of `max-connections`. */

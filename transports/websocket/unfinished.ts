@@ -3,8 +3,9 @@ import type { RawData, WebSocket } from 'ws'
 
 /** Maximum memory (bytes) for unfinished messages of all connections of a gateway. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Memory overhead (bytes) of a chunk read from the socket, and of a fragment of a message. */
+/** Memory overhead (bytes) of a chunk read from the socket. */
 const CHUNK_OVERHEAD = 512
+/** Memory overhead (bytes) of a fragment of a message. */
 const FRAGMENT_OVERHEAD = 128
 /** Maximum number of fragments of a message. */
 const MAX_FRAGMENTS = 1_024
@@ -21,8 +22,9 @@ export const fragmentLimits = (maxFrame: number) => ({
   maxBufferedChunks: Math.max(MIN_BUFFERED_CHUNKS, Math.ceil(maxFrame / SMALL_CHUNK)),
 })
 
-/** The longest header of a frame with a mask, and that of a control frame (bytes). */
+/** The longest header (bytes) of a frame with a mask. */
 const LONGEST_HEADER = 14
+/** The header (bytes) of a control frame with a mask. */
 const CONTROL_HEADER = 6
 
 /**

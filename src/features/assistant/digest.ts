@@ -28,11 +28,13 @@ const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.stri
 const LAST_RETENTION = 30 * DAY
 /** Maximum number of transcript lines that are read. */
 const MAX_LINES = 2_000
-/** Maximum characters for the model: of all lines, and of each. */
+/** Maximum characters of all lines for the model. */
 const MAX_MATERIAL = 60_000
+/** Maximum characters of a line for the model. */
 const MAX_MATERIAL_LINE = 1_200
-/** Maximum number of conversations and entries in a digest without a model, and characters of each. */
+/** Maximum number of conversations and entries in a digest without a model. */
 const MAX_LISTED = 20
+/** Maximum characters of a conversation or entry in such a digest. */
 const MAX_LISTED_LINE = 120
 /** The skill with which the model writes the digest. */
 const WRITER = 'write-digest'

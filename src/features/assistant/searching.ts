@@ -82,8 +82,9 @@ export function createSearching(deps: {
 
 type Found = Search['results'][number]
 
-/** Maximum characters of a note in the stored results, and of a result in the answer. */
+/** Maximum characters of a note in the stored results. */
 const MAX_RESULT_LENGTH = 500
+/** Maximum characters of a result in the answer. */
 const SHOWN_LENGTH = 200
 
 function shorten(text: string, maxLength: number): string {

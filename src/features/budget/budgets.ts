@@ -14,8 +14,9 @@ import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
 const MAX_LISTED = 100
-/** The owner of the budgets in total, and the prefix of those of skills. */
+/** The owner of the budgets in total. */
 const TOTAL = 'total'
+/** Prefix of the owners of the budgets of skills. */
 const SKILL = 'skill '
 /** Prefix of the keys of runs that were reported as refused. */
 const REFUSED = 'budget-refused:'

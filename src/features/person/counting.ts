@@ -2,8 +2,9 @@ import { waitFor } from '../../lib/wait-for.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
-/** How long (ms) a count goes on without anybody who asks for it, and how long its result is given again. */
+/** How long (ms) a count goes on after the last request for it. */
 const UNASKED = 30_000
+/** How long (ms) the result of a count is reused. */
 const FRESH = 5_000
 /** Counts in memory. */
 const MOST = 20

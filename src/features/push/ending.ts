@@ -8,8 +8,9 @@ import type { StoredSubscriptions } from './stored-subscriptions.ts'
 
 /** Lease (ms) during a removal. */
 const LEASE = 5_000
-/** How long (ms) the sending daemon may take to stop, and how often (ms) its lease is checked. */
+/** Maximum time (ms) that the sending daemon may take to stop. */
 const TAKE_OVER_TIMEOUT = 15_000
+/** Interval (ms) at which its lease is checked. */
 const TAKE_OVER_INTERVAL = 50
 /** Dead letters that are read at a time. */
 const PAGE = 500

@@ -2,8 +2,9 @@ import type { Report } from './records.ts'
 
 /** Attempts that are needed for a share. */
 const FEWEST = 10
-/** Share of failed attempts at which a receiver counts as unreliable, and below which it no longer does. */
+/** Share of failed attempts at which a receiver counts as unreliable. */
 const BEGINS = 0.2
+/** Share of failed attempts below which it no longer does. */
 const ENDS = 0.1
 
 /** How many of the newest attempts failed. */

@@ -5,8 +5,9 @@ import { defined } from '../../lib/defined.ts'
 import type { FailingSchedule, StoredReadings } from './readings.ts'
 import { dayAndTime, firstLine, timeOfDay, warning } from './trouble-parts.ts'
 
-/** Share of a budget that is nearly all of it, and that is much if the rest will not last. */
+/** Share of a budget that is a trouble by itself. */
 const NEARLY_ALL = 0.9
+/** Share of a budget that is a trouble if the rest will not last. */
 const MUCH = 0.5
 /** Maximum number of senders in a text. */
 const MOST_NAMED = 3

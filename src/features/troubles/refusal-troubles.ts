@@ -5,8 +5,9 @@ import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
 import { dayAndTime, error, timeOfDay, warning } from './trouble-parts.ts'
 
-/** Number of refusals per hour that is a trouble; fewer are enough if nothing else is accepted. */
+/** Number of refusals per hour that is a trouble. */
 const MANY = 10
+/** Number of refusals per hour that is a trouble if nothing else is accepted. */
 const FEW = 3
 /**
  * Reasons that are no trouble: intended refusals of senders, noise of scanners, a daemon that

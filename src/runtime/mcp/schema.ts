@@ -25,8 +25,9 @@ const oauth = z
   })
   .transform(camelKeys)
 
-/** Keys that only apply to servers with `command`, and to those with `url`. */
+/** Keys that only apply to servers with `command`. */
 const COMMAND_KEYS = ['args', 'env', 'cwd'] as const
+/** Keys that only apply to servers with `url`. */
 const URL_KEYS = ['headers', 'oauth'] as const
 
 /**

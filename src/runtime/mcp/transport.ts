@@ -31,8 +31,9 @@ type Deps = {
 
 /** Smallest size limit (bytes) of a message, as tool lists may be larger than results. */
 const MIN_LIMIT = 4 * MIB
-/** Limits for a server's standard error: characters per line, and lines per minute. */
+/** Maximum characters of a line of a server's standard error. */
 const LONGEST_LINE = 1_000
+/** Maximum rate of such lines. */
 const LINE_RATE = { count: 300, per: MINUTE }
 /** Rate limit of messages, so that a server cannot keep this process busy. */
 const MESSAGE_RATE = { count: 1_000, per: 1_000 }

@@ -1,8 +1,9 @@
 import { reasonOf } from '../../core/errors.ts'
 import { skillOfTool } from '../names.ts'
 
-/** Maximum number of recorded tool calls, and characters of the input of each. */
+/** Maximum number of recorded tool calls. */
 const MAX_USES = 50
+/** Maximum characters of a recorded input. */
 const MAX_ARGS = 200
 
 type ToolUse = { tool: string; args: string; ms?: number; error?: string }

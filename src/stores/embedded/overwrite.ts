@@ -8,8 +8,9 @@ import type { Writer } from './writer.ts'
 
 /** Free pages that one transaction overwrites. */
 const SLICE = 256
-/** Maximum number of checkpoints, and the pause (ms) between them, while somebody reads the log. */
+/** Maximum number of checkpoints while somebody reads the log. */
 const MAX_CHECKPOINTS = 100
+/** Pause (ms) between these checkpoints. */
 const CHECKPOINT_PAUSE = 50
 /** Larger databases (bytes) are not rewritten: nothing can be written meanwhile, for a second per 100 MB. */
 const MAX_REWRITTEN = 128 * 1024 * 1024

@@ -2,8 +2,9 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Check } from '../../core/transport.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 
-/** Keys per step, and maximum number of steps: a Redis that others use too may be large. */
+/** Number of keys per step. */
 const STEP = 1_000
+/** Maximum number of steps. A Redis that others use too may be large. */
 const MAX_STEPS = 5_000
 /** Maximum number of keys in the result. */
 const MAX_SHOWN = 5

@@ -7,8 +7,9 @@ import type { Lookup } from './lookup.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** Entries per command, and approximate duration (ms) of a count. */
+/** Number of entries per command. */
 const SLICE = 500
+/** Approximate duration (ms) of a count. */
 const CALL_TIME = 250
 
 /** Counts messages by the times in the heads of their entries, from the end of the journal. */

@@ -5,8 +5,9 @@ import { inBatches } from './batches.ts'
 import { decodeNote } from './codec.ts'
 import type { Server } from './scripts.ts'
 
-/** Jobs per page, and lists of notes per page. */
+/** Number of jobs per page. */
 const JOB_PAGE = 200
+/** Number of lists of notes per page. */
 const LISTS = 64
 /** Positions whose notes share a list; see lua/lib/notes.lua. */
 const PER_LIST = 32

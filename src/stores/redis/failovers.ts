@@ -3,8 +3,9 @@ import { reasonOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
 
-/** Sentinel events just before a promotion, and after a failed one. */
+/** The event of Sentinel just before a promotion. */
 const BEGINS = '+failover-state-send-slaveof-noone'
+/** The event of Sentinel after a failed promotion. */
 const ABORTED = '-failover-abort-slave-timeout'
 const WAY_OUT =
   'messages that are accepted while it promotes a replica may be lost; let its user `+subscribe` to `&*`'

@@ -9,8 +9,9 @@ import type { Lookup } from './lookup.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** Entries per command, and approximate duration (ms) of a search. */
+/** Number of entries per command. */
 const SLICE = 200
+/** Approximate duration (ms) of a search. */
 const CALL_TIME = 200
 /** A search ends once its results have this many characters. */
 const LARGEST = 4_000_000

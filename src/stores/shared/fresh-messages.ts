@@ -2,8 +2,9 @@ import { completeMessage, type Message, type NewMessage } from '../../core/messa
 import type { NewJob, Unpumped } from '../../core/store.ts'
 import { createPumpedJobs, type Pumped } from './pumped-jobs.ts'
 
-/** Maximum number of cached messages, and of characters of each in the store. */
+/** Maximum number of cached messages. */
 const MAX = 512
+/** Maximum characters of a cached message, in its stored form. */
 const LARGEST = 16_384
 
 /** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */

@@ -12,8 +12,9 @@ import { readyMail } from './ready-mail.ts'
 const TIMEOUT_MS = 60_000
 /** Maximum characters of a response that are read. */
 const MAX_RESPONSE = 64 * 1024
-/** Pause after HTTP 429 without `Retry-After`, and the longest one with it. */
+/** Pause after HTTP 429 without `Retry-After`. */
 const DEFAULT_PAUSE_MS = 5_000
+/** Maximum pause after HTTP 429 with `Retry-After`. */
 const MAX_PAUSE_MS = 300_000
 
 /** Sends mail through a provider's API. */

@@ -2,8 +2,9 @@ import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
 
 /** Maximum lines of a header block: five headers with empty lines in between, or some of them wrapped. */
 export const MAX_BLOCK = 14
-/** Maximum characters of a header name, and of the spaces and marks around it. */
+/** Maximum characters of a header name. */
 const MAX_NAME = 25
+/** Maximum number of spaces and marks around a header name. */
 const MAX_INDENT = 10
 /** Maximum number of headers with other names (Cc, Reply-To, Importance). */
 const MAX_OTHERS = 3

@@ -31,8 +31,9 @@ export type MailFacts = {
 const MAX_TEXT = 1024 * 1024
 /** The same for fields that routes do not use. */
 const MAX_INLINE = 65_536
-/** Maximum number of headers, and characters of each. */
+/** Maximum number of headers. */
 const MAX_HEADERS = 200
+/** Maximum characters of a header. */
 const MAX_HEADER = 2_000
 const MAX_SUBJECT = 1_000
 /** Long headers that only mail servers use. */

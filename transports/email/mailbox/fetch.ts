@@ -26,8 +26,9 @@ type FetchParts = {
 /** Number of failures on its own after which a mail is set aside. */
 export const MAX_FAILURES = 3
 
-/** Mails per list request, and bytes of each in its response, which are enough for most mails. */
+/** Number of mails per list request. */
 const LIST_SIZE = 200
+/** Bytes of each mail in its response: enough for most mails. */
 const FIRST_BYTES = 16 * 1024
 /** Maximum bytes per fetch of larger mails. */
 const BATCH_BYTES = LIST_SIZE * FIRST_BYTES

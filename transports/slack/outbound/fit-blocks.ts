@@ -19,8 +19,9 @@ const MAX_VIEW_BLOCKS = 100
 /** Maximum characters: https://docs.slack.dev/reference/block-kit/composition-objects/text-object */
 const MAX_TEXT = 3_000
 const MAX_HEADER = 150
-/** Maximum characters of all Markdown blocks of a message, and of all cells of its table. */
+/** Maximum characters of all Markdown blocks of a message. */
 const MAX_MARKDOWN = 12_000
+/** Maximum characters of all cells of the table of a message. */
 const MAX_CELL_TEXT = 10_000
 const MAX_ROWS = 100
 /** Maximum number of elements of these blocks, and of fields of a section. */

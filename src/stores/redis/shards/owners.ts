@@ -5,8 +5,9 @@ import type { KeyValues, Leases, Store } from '../../../core/store.ts'
 import { createLoop } from '../../../lib/loop.ts'
 import { LEASES } from '../../shared/leases.ts'
 
-/** How long (ms) a lease on a shard lasts, and the interval (ms) of its renewals. */
+/** Duration (ms) of a lease on a shard. */
 const LEASE_TIME = 4_000
+/** Interval (ms) at which it is renewed. */
 const RENEW_INTERVAL = 1_300
 /** Prefix of the leases that running daemons hold, to be counted. */
 const MEMBERS = 'shards/daemon/'
