@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { TriviumError } from '../core/errors.ts'
 import { isBuiltInLayer, LAYERS_BY_KEY } from '../core/layers.ts'
 import type { Middleware } from '../core/skill.ts'
 import { entriesOfAll } from './discover.ts'
@@ -23,25 +25,34 @@ export function createMiddlewareLoader(
 ) {
   /** The last good version of each file, by path. */
   const lastGood = new Map<string, Middleware>()
+  /** The files that could not be loaded at the start. */
+  let brokenAtStart: Set<string> | undefined
 
   return async (fail: Fail): Promise<Middleware[]> => {
     const own: Middleware[] = []
     /** The file of each layer that was loaded, by the layer's name. */
     const files = new Map<string, string>()
+    const broken = new Set<string>()
     for (const file of await findLayers(folders)) {
       let { name } = file
+      let isLoaded = false
       try {
         const loaded = await loadMiddleware(file, importer)
         name = loaded.name
+        isLoaded = true
         requireFreeName(name, files.get(name))
         lastGood.set(file.path, loaded)
       } catch (error) {
         fail(`${FOLDER}/${file.name}`, file.path, lastGood.has(file.path), error)
       }
-      const usable = lastGood.get(file.path) ?? brokenMiddleware({ name, path: file.path })
-      files.set(usable.name, file.path)
-      own.push(usable)
+      const usable = lastGood.get(file.path)
+      if (!usable && !isLoaded) broken.add(file.path)
+      const isMissing = !isLoaded && (brokenAtStart?.has(file.path) ?? true)
+      const layers = usable ? [usable] : await brokenLayers({ name, path: file.path }, isMissing)
+      for (const layer of layers) files.set(layer.name, file.path)
+      own.push(...layers)
     }
+    brokenAtStart ??= broken
     return [...builtIn, ...own]
   }
 }
@@ -64,16 +75,39 @@ function requireFreeName(name: string, otherFile: string | undefined): void {
 }
 
 /**
- * Replaces middleware that cannot be used. It breaks every skill with its key, so that none runs without its layer,
- * except if a built-in layer reads this key.
+ * Replaces a layer that cannot be used. `isMissing`: it has never been loaded since the start, so that
+ * it may have further names, and may apply to every skill, which its text tells.
  */
-function brokenMiddleware({ name, path }: LayerFile): Middleware {
+async function brokenLayers({ name, path }: LayerFile, isMissing: boolean): Promise<Middleware[]> {
+  if (!isMissing) return [brokenLayer({ name, path }, false)]
+  const text = (await readFile(path, 'utf8').catch(() => undefined)) ?? 'always: true'
+  const inText = [...text.matchAll(NAME)].flatMap(([, , found]) => found ?? [])
+  const names = [...new Set([name, ...inText])]
+  return names.map((key) => brokenLayer({ name: key, path }, key === name && ALWAYS.test(text)))
+}
+
+/** In the text of a layer: `always: true`, or `always` with a value that the text does not tell. */
+const ALWAYS = /\balways\b(?!\s*:\s*false)\s*[:,}]/
+const NAME = /\bname\s*:\s*(['"`])([\w.-]+)\1/g
+
+/**
+ * It breaks every skill with its key, so that none runs without its layer, except if a built-in layer
+ * reads this key. `always`: it breaks the others too. Operators can still use built-in skills.
+ */
+function brokenLayer({ name, path }: LayerFile, always: boolean): Middleware {
   const isReadByOther = LAYERS_BY_KEY.some((key) => key === name)
-  const setup = () => {
-    if (isReadByOther) return undefined
-    throw new Error(`the middleware ${path} cannot be loaded`)
+  const reason = `the middleware ${path} cannot be loaded`
+  const setup: Middleware['setup'] = (settings, skill, { isBuiltIn }) => {
+    // Without `always`, only skills with the key get here.
+    const isUsed = (!always || settings !== undefined) && !isReadByOther
+    if (isUsed || (always && !isBuiltIn)) throw new Error(reason)
+    if (!always) return undefined
+    return (ctx, next) => {
+      if (ctx.message) throw new TriviumError('skill_broken', { name: skill.name, path, reason })
+      return next()
+    }
   }
-  return { name, order: 0, description: 'It cannot be loaded.', setup }
+  return { name, order: 0, description: 'It cannot be loaded.', always, setup }
 }
 
 /** What a `BrokenSkill` is called: layers are named `middleware/NAME`. */

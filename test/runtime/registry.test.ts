@@ -5,7 +5,8 @@ import { describe, type TestContext, test } from 'node:test'
 import { defineBuiltInLayer } from '../../src/core/layers.ts'
 import { until } from '../fixtures/until.ts'
 import { createFolder, writeIn } from './support/folder.ts'
-import { startManager } from './support/manager.ts'
+import { skillOf, startManager } from './support/manager.ts'
+import { messageOf } from './support/message.ts'
 
 const codeSkill = (name: string, body: string, before = '') => `
 import { defineSkill } from 'trivium'
@@ -148,6 +149,40 @@ describe('a broken middleware', () => {
     await save('middleware/guard.ts', guard)
     assert.equal(await manager.invoke('one'), 'guarded')
     assert.deepEqual(manager.errors(), [])
+  })
+
+  test('that applies to every skill breaks all of them at the start, and messages do not pass', async (t) => {
+    const always = `export default { order: 1, description: 'g', always: true, setup: () => () => 'guarded' }`
+    const folder = await createFolder(t, {
+      'middleware/guard.ts': always.replace('export', 'throw new Error("no network")\nexport'),
+      'two/index.ts': codeSkill('two', '2'),
+    })
+    const builtIn = skillOf(() => 'built in')
+    const manager = await startManager(t, { folders: [folder], skills: [builtIn] })
+    await assert.rejects(manager.invoke('two'), { code: 'skill_broken' })
+    assert.equal(await manager.invoke(builtIn.name), 'built in')
+    await manager.reload()
+    const message = messageOf()
+    await assert.rejects(manager.invoke(builtIn.name, {}, { message }), { code: 'skill_broken' })
+    await writeIn(folder, 'middleware/guard.ts', always)
+    await manager.reload()
+    assert.deepEqual(
+      [await manager.invoke('two'), await manager.invoke(builtIn.name)],
+      ['guarded', 'guarded'],
+    )
+  })
+
+  test('that declares another name breaks the skills with that name', async (t) => {
+    const named = "export default {{ name: 'watch', order: 1 }"
+    const skill = guarded.replace('guard:', 'watch:')
+    const { manager } = await start(t, { 'middleware/guard.ts': named, 'one/index.ts': skill })
+    await assert.rejects(manager.invoke('one'), { code: 'skill_broken' })
+  })
+
+  test('that is added later leaves skills that run without it', async (t) => {
+    const { manager, save } = await start(t, { 'two/index.ts': codeSkill('two', '2') })
+    await save('middleware/guard.ts', 'export default {{ always: true }')
+    assert.equal(await manager.invoke('two'), 2)
   })
 
   test('keeps its last working version until its file is removed', async (t) => {
