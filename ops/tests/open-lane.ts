@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { COMMANDS, type FileResult, RESULTS } from './result.ts'
 
-/** `timeout`: of one test, in ms. */
+/** `timeout` (ms) limits each test. */
 type Options = { namePatterns: string[]; timeout: number; signal: AbortSignal; isVerbose: boolean }
 type Lane = Awaited<ReturnType<typeof openProcess>>
 

@@ -150,7 +150,7 @@ function expand(text: string, line: number, get: Lookup): string {
 /** For errors: how to write a `$` that is not a variable. */
 const DOLLAR_ADVICE = 'put the value in single quotes, or write $$ for a $'
 
-/** Reads the variable after a `$`. `length`: of its text, without the `$`. */
+/** Reads the variable after a `$`. `length` is that of its text, without the `$`. */
 function readVariable(rest: string, line: number, get: Lookup): { value: string; length: number } {
   if (rest.startsWith('$')) return { value: '$', length: 1 }
   const [name] = NAME.exec(rest) ?? []

@@ -97,7 +97,7 @@ export async function readYaml(path: string, cwd: string) {
 
 /**
  * The message for an error at an unquoted variable in `{ … }` or `[ … ]`, whose brace YAML reads as
- * a mapping; undefined for other errors. `offset`: of the brace.
+ * a mapping; undefined for other errors. `offset` is the position of the brace.
  */
 function unquotedVariable(text: string, offset: number): string | undefined {
   const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + LONGEST_VARIABLE)) ?? []

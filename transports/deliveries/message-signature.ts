@@ -15,8 +15,14 @@ export type MessageSignature = {
   value: Buffer
 }
 
-/** `parameter`: of `@query-param`. `isKnown` is false with parameters that change the value, such as `sf`. */
-export type Component = { name: string; text: string; parameter?: string; isKnown: boolean }
+export type Component = {
+  name: string
+  text: string
+  /** The name of the query parameter that `@query-param` covers. */
+  parameter?: string
+  /** False with parameters that change the value, such as `sf`. */
+  isKnown: boolean
+}
 
 /** The request of which components are read. `url`: the public address with the query. */
 export type Target = { method: string; headers: IncomingHttpHeaders; path: string; url?: string | undefined }

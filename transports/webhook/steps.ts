@@ -3,12 +3,13 @@ import { toTriviumError } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
 
-/** A request on its way through the gateway. `refusedId`: of the kept delivery, for trying another secret on it. */
+/** A request on its way through the gateway. */
 export type Visit = {
   request: IncomingMessage
   response: ServerResponse
   stage: 'verify' | 'read' | 'accept'
   raw: Buffer | undefined
+  /** The id under which a refused delivery is kept, so that another secret can be tried on it. */
   refusedId: string | undefined
 }
 

@@ -47,8 +47,8 @@ export function ratios(rounds: readonly Figures[], others: readonly Figures[], n
 export function medianInterval(values: readonly number[]): Interval {
   const sorted = [...values].sort((a, b) => a - b)
   const count = sorted.length
-  // `probability`: that at most `below` of the values lie below the true median, each with a
-  // probability of 1/2.
+  // Each value lies below the true median with a probability of 1/2. `probability` is that of at most
+  // `below` such values.
   let below = 0
   let combinations = 1
   let probability = 0.5 ** count

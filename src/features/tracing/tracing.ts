@@ -82,7 +82,7 @@ export async function startTracing(
     }),
     /**
      * Runs work on an event in the trace of its message, or of the message whose skill published
-     * it. `name`: of the span.
+     * it, as a span with this name.
      */
     async event<T>(name: string, { id, topic, rootContextId }: Event, work: () => Promise<T>): Promise<T> {
       const cause = topic === MESSAGE_TOPIC ? id : (rootContextId ?? '')

@@ -13,8 +13,11 @@ import { createFence } from './fence.ts'
 import { messagesOf, renderPrompt } from './render-prompt.ts'
 import type { Prompt } from './skill-file.ts'
 
-/** What a model run used and did. `money`: in the currency of the prices; undefined for a model without a price. */
-type Usage = Omit<ModelOutcome, 'text' | 'trace' | 'files'> & { money?: number }
+/** What a model run used and did. */
+type Usage = Omit<ModelOutcome, 'text' | 'trace' | 'files'> & {
+  /** The cost in the currency of the prices; absent for a model without a price. */
+  money?: number
+}
 
 /** The usage of a run of a skill. */
 export type ModelUsage = Usage & {

@@ -24,8 +24,8 @@ export function isCamouflaged({ ink, paper }: Colours): boolean {
 }
 
 /**
- * The colours of an element within one with the colours `outer`. `name`: that of the element; `value`: a
- * property of its style.
+ * The colours of an element within one with the colours `outer`. `name` is that of the element, and
+ * `value` returns a property of its style.
  */
 export function coloursIn(
   outer: Colours,

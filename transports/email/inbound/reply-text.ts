@@ -31,7 +31,7 @@ export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>)
 }
 
 /**
- * As `newPart`, and says whether there was a quote. `fingerprint`: that of the answered mail, if we
+ * As `newPart`, and says whether there was a quote. `fingerprint` is that of the answered mail, if we
  * sent it.
  */
 export function readNewPart(

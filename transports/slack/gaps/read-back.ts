@@ -27,7 +27,7 @@ type Messages = Map<string, JsonObject>
 
 /**
  * Reads the messages of a channel and its threads since the start of a gap, as events, in order.
- * `maxAge`: of the messages (ms).
+ * Messages older than `maxAge` (ms) are left out.
  */
 export function createReadBack(deps: {
   workspaces: Pick<Workspaces, 'find'>

@@ -82,7 +82,8 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   return {
     /**
      * Downloads files within `timeout` ms; never rejects. Unfinished downloads continue, for the next
-     * delivery. `files`: for `data`. `isComplete`: none is missing that a later attempt may get.
+     * delivery. `files` is for the `data` of the message. `isComplete`: a later attempt would get no
+     * more.
      */
     async fetch(files: readonly JsonObject[], workspace: Workspace, timeout: number) {
       const late = AbortSignal.timeout(timeout)

@@ -9,7 +9,7 @@ export function isForwarded(attachment: JsonObject): boolean {
 }
 
 /**
- * Formats a forwarded message as a quote below its author; empty without text. `text`: in Slack's
+ * Formats a forwarded message as a quote below its author; empty without text. `text` has Slack's
  * markup.
  */
 export function quoted(attachment: JsonObject, text: string): string {

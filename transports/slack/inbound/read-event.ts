@@ -17,7 +17,7 @@ const POST_SUBTYPES = new Set<unknown>([
   'bot_message',
 ])
 
-/** Context for reading an event. `key`: of the event, unless its message provides a better one. */
+/** Context for reading an event. `key` is that of the event; its message may provide a better one. */
 type Context = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']; key: string }
 
 /**

@@ -28,7 +28,7 @@ export type Workspace = {
 /** Workspaces of an organisation per request: the maximum of `auth.teams.list`. */
 const PAGE = 1_000
 
-/** The bot's identity in a workspace. `isOrg`: in an organisation that installed the app as a whole. */
+/** The bot's identity in a workspace. `isOrg`: an organisation installed the app as a whole. */
 export type Identity = Omit<Workspace, 'teams' | 'directory' | 'threads'> & { isOrg: boolean }
 
 /** Asks Slack for the identity behind a token. Rejects with errors of the Web API. */
