@@ -57,7 +57,12 @@ for (const store of ['embedded', 'redis'] as const)
     const redis = store === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const env = redis && { REDIS_URL: redis.url }
-    const site = openSite({ routes: routes(model.url), skills: { note: NOTE }, ...(env && { env }) })
+    const site = openSite({
+      ownProcess: true,
+      routes: routes(model.url),
+      skills: { note: NOTE },
+      ...(env && { env }),
+    })
     site.write('skills/helper/SKILL.md', HELPER)
     site.write('log', '')
     const start = (which: number) => site.start({ TRIVIUM_DATA_DIR: `.trivium-${which}` })
