@@ -74,9 +74,9 @@ export function createMcpConnection(options: ConnectionOptions) {
   }
 
   async function tryOnce(): Promise<void> {
-    retry.attempted()
+    retry.clearWant()
     try {
-      await current.open()
+      await current.open().then(retry.clearWant)
     } catch (error) {
       const needsLogin = (await failureKind(error)) === 'login'
       status.down(needsLogin ? status.loginReason : reasonOf(error), ending.aborted)

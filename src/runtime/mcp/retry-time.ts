@@ -19,7 +19,8 @@ export function createRetryTime(failures: () => number, wake: () => void) {
       isWanted = true
       wake()
     },
-    attempted(): void {
+    /** Called when an attempt begins, and when it succeeds. */
+    clearWant(): void {
       isWanted = false
     },
     /** Starts the pause after a failed attempt. */

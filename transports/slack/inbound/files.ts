@@ -82,8 +82,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   return {
     /**
      * Downloads files within `timeout` ms; never rejects. Unfinished downloads continue, for the next
-     * delivery. `files` is for the `data` of the message. `isComplete`: a later attempt would get no
-     * more.
+     * delivery. `files` is for `data`. `isComplete`: a later attempt would get no more.
      */
     async fetch(files: readonly JsonObject[], workspace: Workspace, timeout: number) {
       const late = AbortSignal.timeout(timeout)
