@@ -1,21 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createHousekeeping } from '../../src/daemon/housekeeping.ts'
 import { silent } from '../contract/store/kit.ts'
 
 const HISTORY_INTERVAL = 10
+/** Ms that a batch of retention takes. */
+const BATCH_TIME = 30
 
-test('retention continues while there is more to remove, and then pauses, whatever it removed', async () => {
+test('retention continues after a pause while there is more to remove, whatever it removed', async () => {
   let trims = 0
   let samples = 0
+  let lastEnd = 0
+  const pauses: number[] = []
   const { promise: isSampled, resolve } = Promise.withResolvers<void>()
   const sample = async () => {
     samples++
-    if (samples === 10) resolve()
+    if (trims === 3 && samples >= 10) resolve()
   }
   const housekeeping = createHousekeeping({
     store: {
-      trim: async () => ({ removed: 1, more: ++trims < 3 }),
+      trim: async () => {
+        const began = performance.now()
+        if (lastEnd > 0) pauses.push(began - lastEnd)
+        await pause(BATCH_TIME)
+        lastEnd = performance.now()
+        return { removed: 1, more: ++trims < 3 }
+      },
       stats: () => Promise.reject(new Error('it has no backlog')),
     },
     retention: () => ({ journal: { maxAge: 1, maxCount: 1 } }),
@@ -30,4 +41,5 @@ test('retention continues while there is more to remove, and then pauses, whatev
   await isSampled
   await housekeeping.stop()
   assert.equal(trims, 3)
+  assert.ok(Math.min(...pauses) >= BATCH_TIME - 2, `pauses of ${pauses} ms`)
 })

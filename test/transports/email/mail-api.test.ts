@@ -17,7 +17,8 @@ async function startWithApi(
 ) {
   // A GET only checks the key.
   const server = await startApi((request) => (request.method === 'GET' ? {} : answer(request)))
-  const options = { name: 'Support', authentication: 'off', api: { ...api, url: server.url } }
+  // The final slash changes nothing.
+  const options = { name: 'Support', authentication: 'off', api: { ...api, url: `${server.url}/` } }
   const gateway = await startPosted(CLOUDFLARE, options, more)
   await gateway.post(
     mail({ id: 'one@example.net', headers: { References: '<root@example.net>' } }),
