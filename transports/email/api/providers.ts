@@ -10,7 +10,10 @@ import { signAws } from './sigv4.ts'
 type Options<Name extends MailApiOptions['provider']> = Extract<MailApiOptions, { provider: Name }>
 
 /** The API for these options. `domain`: domain of the sender's address. */
-export function mailApiOf(options: MailApiOptions, domain: string, now: () => number): MailApi {
+export function mailApiOf(given: MailApiOptions, domain: string, now: () => number): MailApi {
+  // Paths follow.
+  const url = given.url?.replace(/\/+$/, '')
+  const options = { ...given, ...defined({ url }) }
   switch (options.provider) {
     case 'postmark':
       return postmark(options)
@@ -159,7 +162,7 @@ function ses(options: Options<'ses'>, now: () => number): MailApi {
     replacesMessageId: true,
     repeatableMs: 0,
     async request(mail) {
-      const address = new URL(`${url.replace(/\/+$/, '')}/v2/email/outbound-emails`)
+      const address = new URL(`${url}/v2/email/outbound-emails`)
       const body = JSON.stringify({
         FromEmailAddress: mail.from.address,
         Destination: { ToAddresses: mail.recipients },
