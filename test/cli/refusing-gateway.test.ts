@@ -41,7 +41,9 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     const out = await run('refused')
     assert.match(out, /^hub: 12 of 12 refused in .* \(signature_invalid\)\n {2}No delivery was ever accepted/)
     assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
-    assert.equal(out.match(/\{"n":\d+\}/g)?.length, 12, 'a pipe gets all of them')
+    assert.match(out, /\n12 +\d+ s +hub .*\{"n":\d+\}/)
+    const each = await run('refusal', 'list', '--each')
+    assert.equal(each.match(/\{"n":\d+\}/g)?.length, 12)
   })
 
   test('does not prevent a command without its secret', async () => {
