@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { capOf } = await import(new URL('../../src/console/lib/scale.js', import.meta.url).href)
+const { capOf, highestApart } = await import(new URL('../../src/console/lib/scale.js', import.meta.url).href)
 
 const even = Array.from({ length: 60 }, (_, index) => 8 + (index % 3))
 
@@ -15,3 +15,13 @@ for (const [what, values, cap] of [
   ['nothing', [], undefined],
 ] as const)
   test(`the scale of a chart: ${what}`, () => assert.equal(capOf(values), cap))
+
+test('the values of peaks that are close to each other do not overlap: the highest is written', () => {
+  const marks = [
+    { x: 10, value: 5 },
+    { x: 12, value: 7 },
+    { x: 100, value: 6 },
+    { x: 130, value: 2 },
+  ]
+  assert.deepEqual(highestApart(marks, 48), [marks[1], marks[2]])
+})

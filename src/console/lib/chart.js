@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { firstState } from './live.js'
-import { capOf } from './scale.js'
+import { capOf, highestApart } from './scale.js'
 
 /** A third of the console's code, so it is loaded after the first view. */
 let uPlot
@@ -174,18 +174,27 @@ function capIn(plot) {
   )
 }
 
-/** Marks values above the end of the scale by a triangle, and the highest one of each burst by its value. */
+/** Room (px) for the value of a peak. */
+const LABEL = 48
+
+/** Marks bursts above the end of the scale by a triangle and the highest value, where there is room for it. */
 function peakMarks(show, { stroke, font }) {
   return (plot) => {
     const { ctx, bbox, scales } = plot
     const top = scales.y.max
     ctx.save()
     Object.assign(ctx, { fillStyle: stroke, font, textBaseline: 'top' })
-    for (const values of visibleIn(plot))
-      for (const at of peaksIn(values, top)) {
-        const x = plot.valToPos(plot.data[0][at], 'x', true)
-        drawMark(ctx, { x, y: bbox.top, text: show(values[at]), end: bbox.left + bbox.width })
-      }
+    const marks = visibleIn(plot).flatMap((values) =>
+      peaksIn(values, top).map((at) => ({
+        x: plot.valToPos(plot.data[0][at], 'x', true),
+        value: values[at],
+      })),
+    )
+    const labelled = new Set(highestApart(marks, LABEL * devicePixelRatio))
+    for (const mark of marks) {
+      const text = labelled.has(mark) ? show(mark.value) : ''
+      drawMark(ctx, { x: mark.x, y: bbox.top, text, end: bbox.left + bbox.width })
+    }
     ctx.restore()
   }
 }

@@ -15,3 +15,11 @@ export function capOf(values) {
   const usual = sorted[outliers]
   return usual !== undefined && sorted[0] > FAR * usual ? 2 * usual : undefined
 }
+
+/** The highest of marks (`{ x, value }`) that are at least `gap` apart. */
+export function highestApart(marks, gap) {
+  const kept = []
+  for (const mark of marks.toSorted((a, b) => b.value - a.value))
+    if (kept.every(({ x }) => Math.abs(x - mark.x) >= gap)) kept.push(mark)
+  return kept
+}
