@@ -15,6 +15,12 @@ describe('the text of a mail is read', () => {
     ['with an incomplete type of HTML', 'Content-Type: html; charset=utf-8', '<p>Hé <b>x</b></p>', 'Hé x'],
     ['with an unknown subtype', 'Content-Type: text/x-markdown', '*Hé*', '*Hé*'],
     ['as enriched text', 'Content-Type: text/enriched', '<bold>Hé</bold> <<x> y', 'Hé <x> y'],
+    [
+      'as richtext',
+      'Content-Type: text/richtext',
+      '<bold>Hé</bold> <lt>bold><nl><comment>no</comment>y',
+      'Hé <bold>\ny',
+    ],
     ['with the type of any data', 'Content-Type: application/octet-stream', 'Hé', 'Hé'],
     ['with an invalid type', 'Content-Type: application/text', 'Hé', 'Hé'],
     ['with a misspelled encoding', 'Content-Transfer-Encoding: quoted printable', 'H=C3=A9', 'Hé'],

@@ -8,8 +8,22 @@ import { isStub } from './stub.ts'
 /** The text of a mail, and the parts that are files. */
 export type Body = { text: string; html?: string; files: Entity[] }
 
+type Format = 'plain' | 'html'
+
 /** A part of the text: plain, HTML, or both. */
-type Piece = { plain: string[]; html: string[] }
+type Piece = Record<Format, string[]>
+
+/** Where an entity is in the mail. */
+type Place = {
+  /** Whether it is an immediate part of a `multipart/alternative`. */
+  isAlternative: boolean
+  /** The piece of the outermost `multipart/alternative` around it, whose parts have the same content. */
+  shared?: Piece
+  /** The formats that `shared` has from the alternatives before the one that contains the entity. */
+  known: readonly Format[]
+  /** The `known` of the `multipart/alternative` around it: it repeats their content in these formats. */
+  repeated: readonly Format[]
+}
 
 /**
  * Finds the text of a mail in its parts. Forwarded messages stay files, because this sender did not
@@ -20,17 +34,18 @@ export function readBody(root: Entity): Body {
   const files: Entity[] = []
   let hasText = false
 
-  /**
-   * Parts of one `multipart/alternative` have the same content, so they share a piece (`shared`), also
-   * when they are nested. `isAlternative`: the entity is directly in one.
-   */
-  const collect = (entity: Entity, shared: Piece | undefined, isAlternative: boolean) => {
-    if (entity.parts) {
-      const hasAlternatives = entity.type === 'multipart/alternative'
-      const piece = hasAlternatives ? addPiece() : shared
-      for (const part of entity.parts) collect(part, piece, hasAlternatives)
-      return
-    }
+  const collect = (entity: Entity, place: Place): void => {
+    if (entity.type === 'multipart/alternative' && entity.parts) {
+      const piece = place.shared ?? addPiece()
+      for (const part of entity.parts) {
+        const known = formatsOf(piece)
+        collect(part, { isAlternative: true, shared: piece, known, repeated: place.known })
+      }
+    } else if (entity.parts) {
+      for (const part of entity.parts) collect(part, { ...place, isAlternative: false })
+    } else collectSingle(entity, place)
+  }
+  const collectSingle = (entity: Entity, { isAlternative, shared, repeated }: Place): void => {
     // A named text is a file, unless it is the first text, or an alternative.
     const isFile = hasName(entity) && hasText && !isAlternative
     if (!isTextual(entity) || isFile) {
@@ -38,17 +53,18 @@ export function readBody(root: Entity): Body {
       return
     }
     hasText = true
+    const format = entity.type === 'text/html' ? 'html' : 'plain'
+    if (isAlternative && repeated.includes(format)) return
     const piece = shared ?? addPiece()
-    const list = entity.type === 'text/html' ? piece.html : piece.plain
-    list.push(textOf(entity))
+    piece[format].push(textOf(entity))
   }
   const addPiece = (): Piece => {
     const piece: Piece = { plain: [], html: [] }
     pieces.push(piece)
     return piece
   }
-  collect(root, undefined, false)
-  if (pieces.every(({ plain, html }) => [...plain, ...html].join('').trim() === '')) {
+  collect(root, { isAlternative: false, known: [], repeated: [] })
+  if (pieces.every((piece) => formatsOf(piece).length === 0)) {
     const other = files.findIndex((file) => isOtherText(file, root))
     const [entity] = other === -1 ? [] : files.splice(other, 1)
     if (entity) addPiece().plain.push(otherText(entity))
@@ -65,6 +81,12 @@ export function readBody(root: Entity): Body {
   return { text, files, ...(html === undefined ? {} : { html }) }
 }
 
+/** The formats in which a piece has a text. */
+function formatsOf({ plain, html }: Piece): Format[] {
+  const hasWords = (texts: readonly string[]) => texts.some((text) => text.trim() !== '')
+  return [...(hasWords(plain) ? (['plain'] as const) : []), ...(hasWords(html) ? (['html'] as const) : [])]
+}
+
 function isTextual({ type, disposition }: Entity): boolean {
   return /^text\/(?:plain|html)$/.test(type) && disposition.value !== 'attachment'
 }
@@ -75,7 +97,10 @@ const FILE_TYPE =
 /** Types that some programs give to a text. */
 const UNSPECIFIC = /^application\/(?:octet-stream|text|x-text)$/
 
-/** Whether a part is the text of a mail that has no other: an unknown subtype, or the whole mail. */
+/**
+ * Whether a part is the text of a mail that has no other: an unknown subtype of text, or UTF-8 of an
+ * unspecific type that is the whole mail.
+ */
 function isOtherText(entity: Entity, root: Entity): boolean {
   const { type, disposition } = entity
   if (hasName(entity) || disposition.value === 'attachment') return false
@@ -85,18 +110,22 @@ function isOtherText(entity: Entity, root: Entity): boolean {
   return isUtf8(content) && !content.includes(0)
 }
 
-/** `text/enriched` (RFC 1896) and `text/richtext` have tags. */
+/** Tags of `text/enriched` and `text/richtext`, except `<lt>`. */
+const TAG = /<(?!lt>)\/?[a-z][a-z-]{0,60}>/gi
+
+/** The text of a part with any subtype, without the tags of `text/enriched` and `text/richtext`. */
 function otherText(entity: Entity): string {
   const text = textOf(entity)
   if (!/^text\/(?:enriched|richtext)$/.test(entity.type)) return text
-  // A doubled `<` is a letter.
-  const pieces = text.split('<<').map((piece) =>
+  // A literal `<` is `<<` in text/enriched (RFC 1896), and `<lt>` in text/richtext (RFC 1341).
+  const withoutTags = text.split('<<').map((piece) =>
     piece
-      .replaceAll(/<param>[^<]*<\/param>/gi, '')
+      .replaceAll(/<(param|comment)>[^<]*<\/\1>/gi, '')
       .replaceAll(/<nl>/gi, '\n')
-      .replaceAll(/<\/?[a-z][a-z-]{0,60}>/gi, ''),
+      .replaceAll(TAG, '')
+      .replaceAll(/<lt>/gi, '<'),
   )
-  return pieces.join('<')
+  return withoutTags.join('<')
 }
 
 function hasName({ disposition, params }: Entity): boolean {
