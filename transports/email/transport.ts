@@ -146,6 +146,8 @@ function sentFolderReading(
 }
 
 type InboundParts = Omit<EndpointParts, 'webhook'> & {
+  /** How long (ms) a mail may stay undecided. */
+  decisionTimeout: number
   connect: ConnectImap | undefined
   replies: FolderReading[]
   timing: ReaderTiming | undefined

@@ -328,7 +328,11 @@ describe('deliveries of mail', () => {
     const post = () => gateway.post(raw, { authorization: 'Bearer a-secret' })
     const first = await post()
     assert.deepEqual([first.status, first.body.error.code], [503, 'mail_unavailable'])
-    now += 61_000
+    now += 30_000
+    assert.equal((await post()).status, 503)
+    const notes = gateway.logs.filter(({ message }) => message === 'a mail was set aside')
+    assert.equal(notes.length, 1, 'the log has each mail once')
+    now += 31_000
     assert.equal((await post()).body.outcome, 'accepted')
     assert.equal(objectAt(gateway.last().data, 'replyTarget').suppress, 'unauthenticated')
   })

@@ -7,6 +7,9 @@ import type { Identity } from '../proof/claim.ts'
 import { createIdentityCheck } from '../proof/verify.ts'
 import { type Incoming, type Ingested, placeOf } from './incoming.ts'
 
+/** Resolves with how long a mail has been undecided (ms); 0 for a new one. */
+export type WaitedTime = () => number | Promise<number>
+
 /** Decides which mails are accepted, by `allowed-senders` and `authentication`. */
 export function createAdmission(parts: {
   options: EmailOptions
@@ -38,19 +41,18 @@ export function createAdmission(parts: {
     /** Whether an accepted mail is proven to be from someone in `allowed-senders`. */
     isProven: ({ result, unsigned }: Identity) => senders !== undefined && result === 'pass' && !unsigned,
     /**
-     * Identifies the author of a mail, or returns why it is not accepted. `waited` returns how long it
-     * has been undecided (ms).
+     * Identifies the author of a mail, or returns why it is not accepted. `waited` is called if the
+     * author cannot be verified yet.
      */
-    async admit(incoming: Incoming, waited: () => number): Promise<{ identity: Identity } | Ingested> {
+    async admit(incoming: Incoming, waited: WaitedTime): Promise<{ identity: Identity } | Ingested> {
       const { mail, raw } = incoming
       if (!isAllowed(mail.from[0]?.address ?? '')) return refuse(incoming, 'sender')
       const { identity, undecided } = incoming.verdict ?? (await verify(mail, raw))
-      if (undecided && waited() < decisionTimeout) {
-        // Logged once, at the first attempt.
-        if (waited() === 0)
-          deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
-        return { outcome: 'undecided' }
-      }
+      const undecidedFor = undecided ? await waited() : undefined
+      // Logged once, at the first attempt.
+      if (undecidedFor === 0)
+        deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
+      if (undecidedFor !== undefined && undecidedFor < decisionTimeout) return { outcome: 'undecided' }
       const isUnproven = authentication === 'require' && identity.result !== 'pass'
       // `prefer` refuses forged senders only with `allowed-senders`. Without it a forged name grants
       // nothing, so the mail is accepted, but never answered.

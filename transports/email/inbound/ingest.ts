@@ -7,7 +7,7 @@ import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
 import { MIN_ANSWER_MS, type ReplyTarget, replyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
-import { createAdmission } from './admission.ts'
+import { createAdmission, type WaitedTime } from './admission.ts'
 import { automaticReason, isAddressed } from './automatic.ts'
 import { createBounces } from './bounce.ts'
 import type { createConversations } from './conversation.ts'
@@ -35,14 +35,14 @@ type IngestParts = {
  * Creates the function that accepts a batch of mails. They are read in parallel and accepted together,
  * in the order of the mailbox. It resolves when all effects are durable. Mails that can never be
  * accepted are reported and left in place. If a mail cannot be accepted now, it rejects, and the batch
- * may be offered again. `waited` returns how long a mail has been undecided (ms); 0 for a new one.
+ * may be offered again. `waited` resolves with how long a mail has been undecided (ms); 0 for a new one.
  */
 export function createIngest(parts: IngestParts) {
   const { deps, sent } = parts
   const { admit, ...senders } = createAdmission(parts)
   const bounceOf = createBounces(deps, sent)
 
-  const read = async (incoming: Incoming, waited: () => number): Promise<Ingested | Ready> => {
+  const read = async (incoming: Incoming, waited: WaitedTime): Promise<Ingested | Ready> => {
     const { mail } = incoming
     const { messageId: id = '' } = mail
     if (id.startsWith('<trivium-check.') || (await sent.byMessageId(id))) return { outcome: 'own' }
@@ -54,7 +54,7 @@ export function createIngest(parts: IngestParts) {
 
   return async <T extends Incoming>(
     batch: readonly T[],
-    waited: (incoming: T) => number,
+    waited: (incoming: T) => ReturnType<WaitedTime>,
   ): Promise<Ingested[]> => {
     const reading = batch.map(async (mail) => {
       const work = read(mail, () => waited(mail))

@@ -22,8 +22,6 @@ export type EndpointParts = {
   webhook: MailWebhookOptions
   deps: TransportDeps
   ingest: Ingest
-  /** How long a mail may be undecided (ms). */
-  decisionTimeout: number
 }
 
 /** The outcome of a delivery. */
@@ -43,7 +41,7 @@ type DeliveryOutcome = Omit<Ingested, 'outcome'> & {
 export function createDeliveryIngest(
   parts: EndpointParts & { limit: number; verifier: Verifier; closing: AbortSignal },
 ) {
-  const { options, webhook, deps, ingest, decisionTimeout, limit, verifier, closing } = parts
+  const { options, webhook, deps, ingest, limit, verifier, closing } = parts
   const { gateway } = deps
   const unpack = createUnpack(gateway, limit)
   const withinMemory = createMemoryLimit(limit)
@@ -51,15 +49,12 @@ export function createDeliveryIngest(
   const undecidedFor = createUndecidedTimes(deps)
 
   /**
-   * Accepts or refuses a mail. While its sender cannot be verified, it rejects, so that the provider
-   * posts the mail again, until `decisionTimeout` is over.
+   * Accepts or refuses a mail. While its sender cannot be verified, throws `mail_unavailable`, so that
+   * the provider posts the mail again.
    */
   const ingestOrPostpone = async (incoming: Incoming): Promise<Ingested> => {
-    const [first] = await ingest([incoming], () => 0)
-    if (first && first.outcome !== 'undecided') return first
-    const waited = await undecidedFor(incoming)
-    const [last] = waited >= decisionTimeout ? await ingest([incoming], () => waited) : []
-    if (last && last.outcome !== 'undecided') return last
+    const [result] = await ingest([incoming], undecidedFor)
+    if (result && result.outcome !== 'undecided') return result
     const reason = 'the DNS does not answer, so its sender cannot be verified'
     throw new TriviumError('mail_unavailable', { gateway, reason })
   }
@@ -78,14 +73,15 @@ export function createDeliveryIngest(
 }
 
 /**
- * Creates the function that resolves with how long (ms) a mail has been undecided, since its first
+ * Creates the function that resolves with how long (ms) a mail has been undecided: 0 at its first
  * delivery.
  */
 function createUndecidedTimes({ kv, gateway, now }: TransportDeps) {
   return async ({ raw }: Incoming): Promise<number> => {
     const key = `email/${gateway}/undecided/${hash('sha256', raw, 'base64url').slice(0, 22)}`
-    await kv.set(key, now(), { ttl: UNDECIDED_TTL_MS, ifVersion: 0 })
+    const current = now()
+    await kv.set(key, current, { ttl: UNDECIDED_TTL_MS, ifVersion: 0 })
     const since = (await kv.get(key))?.value
-    return typeof since === 'number' ? now() - since : 0
+    return typeof since === 'number' ? current - since : 0
   }
 }
