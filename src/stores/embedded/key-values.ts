@@ -12,7 +12,8 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
     return row && { value: JSON.parse(row.value), version: row.version }
   }
   const expiryOf = (key: string) =>
-    sql.get<{ expires: number | null }>`SELECT expires FROM kv WHERE key = ${key}`?.expires ?? null
+    sql.get<{ expires: number | null }>`SELECT expires FROM kv WHERE key = ${key} AND expires > ${now()}`
+      ?.expires ?? null
   return {
     get: (key) => read(() => find(key)),
     set: (key, value, { ttl, ifVersion, keepTtl } = {}) =>

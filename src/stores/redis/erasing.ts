@@ -28,11 +28,14 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
     return { items, ...(last && found.length === JOB_PAGE && { next: `${queue} ${last[0]}` }) }
   }
 
-  const results = async (): Promise<StoredJob[]> => {
+  const results = async (queues: readonly string[]): Promise<StoredJob[]> => {
     const items: StoredJob[] = []
     for await (const keys of scan(`${main}jobs:`, ':done:')) {
       for (const key of keys) {
-        const [, queue = '', id = ''] = /^(.*?):done:(.*)$/s.exec(key.slice(`${main}jobs:`.length)) ?? []
+        // Ids and lanes may contain `:done:` too.
+        const queue = queues.find((name) => key.startsWith(`${main}jobs:${name}:done:`))
+        if (queue === undefined) continue
+        const id = key.slice(`${main}jobs:${queue}:done:`.length)
         const [, at, result = ''] = /^(\d+) (.*)$/s.exec((await call<string | null>('GET', key)) ?? '') ?? []
         if (at !== undefined)
           items.push({
@@ -61,7 +64,7 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
     jobs: async (after = '') => {
       const queues = (await call<string[]>('SMEMBERS', `${main}queues`)).toSorted()
       const [, at = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
-      if (after === 'done' || queues.length === 0) return { items: await results() }
+      if (after === 'done' || queues.length === 0) return { items: await results(queues) }
       const part = await unfinished(at, sequence)
       const next = queues[queues.indexOf(at) + 1]
       return { next: next === undefined ? 'done' : `${next} 0`, ...part }

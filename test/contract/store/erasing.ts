@@ -3,6 +3,7 @@ import type { ListPage } from '../../../src/core/erasing.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import {
   acceptAll,
+  bury,
   claimIds,
   claimOne,
   job,
@@ -99,6 +100,20 @@ export function erasingContract(factory: StoreFactory): void {
       assert.equal(await until(async () => (await claimIds(store, 'outbox')).join(), 'the last job'), 'c')
       assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'outbox')?.running, 1)
     },
+    'lists only results as such, whatever the names of jobs and lanes': async (bench) => {
+      const { store } = bench
+      await bury(bench, 'outbox', job('dead:done:0', 'x:done:y'))
+      await store.jobs.add('outbox', [job('a:done:0', 'x:done:y', { notify: true })])
+      const { token } = await claimOne(store, 'outbox')
+      await store.jobs.settle('outbox', [{ id: 'a:done:0', token, outcome: 'done', result: 1 }])
+      await store.jobs.add('outbox', [job('b:done:0', 'x:done:y'), job('c:done:0', 'x:done:y')])
+      const listed = await readAll(store.erasing.jobs)
+      assert.deepEqual(listed.map(({ state, queue, id }) => `${state} ${queue} ${id}`).toSorted(), [
+        'done outbox a:done:0',
+        'unfinished outbox b:done:0',
+        'unfinished outbox c:done:0',
+      ])
+    },
     'drops events, which groups count as missed, and whole topics': async ({ store }) => {
       const ids = await publishAll(store, 't', ['a', 'b', 'c'])
       await store.topics.subscribe('t', 'g', 'start')
@@ -130,6 +145,13 @@ export function erasingContract(factory: StoreFactory): void {
       assert.equal((await store.kv.get('k'))?.value, 2)
       advance(1)
       assert.equal(await store.kv.get('k'), undefined)
+    },
+    '`keepTtl` does not bring back the expiry of an expired value': async ({ store, advance }) => {
+      await store.kv.set('k', 1, { ttl: MINUTE })
+      advance(MINUTE)
+      await store.kv.set('k', 2, { keepTtl: true })
+      advance(MINUTE)
+      assert.equal((await store.kv.get('k'))?.value, 2)
     },
     'accepts messages while free space is overwritten': async ({ store }) => {
       const texts = Array.from({ length: 50 }, (_, n) => `${n} ${'x'.repeat(20_000)}`)

@@ -21,7 +21,7 @@ end
 local function set(value, ttl, expected, keeps)
   local found = read(key)
   if expected ~= '' and expected ~= (found and found[1] or '0') then return false end
-  local left = keeps == '1' and tonumber(redis.call('HGET', key, 'x') or nil)
+  local left = keeps == '1' and found and tonumber(redis.call('HGET', key, 'x') or nil)
   if left then ttl = math.max(1, left - now) end
   local version = math.max(tonumber(redis.call('GET', root .. 'version') or 0) + 1, now)
   redis.call('SET', root .. 'version', version)
