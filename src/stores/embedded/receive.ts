@@ -9,7 +9,7 @@ import { createTake } from './take.ts'
 
 /** The receive road: `parts.ready` knows available messages, the table `leased` has those with a receipt. */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
-  const { sql, writer } = parts
+  const { sql, writer, ready } = parts
   const { look, lookAt } = createLook(parts, journal)
   const { nextExpiry, endLeases, giveBack, leased } = createLeased(parts)
   const take = createTake(parts, journal, endLeases)
@@ -43,8 +43,9 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         const seq = positionOf(id) ?? 0
         const row = sql.get<Row>`SELECT seq, gateway, conversation FROM journal WHERE seq = ${seq} AND id = ${id}`
         if (!row) return false
-        const isOut = sql.get`SELECT 1 FROM leased WHERE seq = ${seq} UNION ALL SELECT 1 FROM receive WHERE seq = ${seq}`
-        if (!isOut) giveBack(row)
+        const isLeased = sql.get`SELECT 1 FROM leased WHERE seq = ${seq}` !== undefined
+        const isConsumed = !isLeased && !ready.placeOf(row, { id, conversation: row.conversation })
+        if (isConsumed) giveBack(row)
         return true
       }),
     leased: (receipt) =>

@@ -106,6 +106,23 @@ export function receiveContract(factory: StoreFactory): void {
       advance(SECOND)
       assert.ok(await store.receive.take({ conversation: alone }))
     },
+    'a message that is restored twice, or was never taken, is delivered once': async ({ store }) => {
+      for (const conversation of ['x', undefined]) {
+        const ids = await acceptAll(store, ['a', 'b'], conversation === undefined ? {} : { conversation })
+        const [a = '', b = ''] = ids
+        assert.equal((await store.receive.take({}))?.message.id, a)
+        for (const id of [a, a, b]) assert.equal(await store.receive.restore(id), true)
+        assert.equal((await store.stats()).receive.ready, 2)
+        for (const id of ids)
+          assert.equal((await store.receive.take({ conversation: conversation ?? id }))?.message.id, id)
+        for (const id of ids)
+          assert.equal(await store.receive.take({ conversation: conversation ?? id }), undefined)
+        const [c] = await acceptAll(store, ['c'], conversation === undefined ? {} : { conversation })
+        assert.equal((await store.receive.take({ conversation: conversation ?? c ?? '' }))?.message.id, c)
+        assert.equal(await store.receive.take({}), undefined)
+        assert.equal((await store.stats()).receive.ready, 0)
+      }
+    },
     'refuses an acknowledgement after the lease has expired': async ({ store, advance }) => {
       await acceptAll(store, ['a'])
       const expired = await store.receive.take({}, SECOND)

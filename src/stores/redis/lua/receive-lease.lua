@@ -13,8 +13,10 @@ if ARGV[3] == 'next' then
   return first[2] and first[2] - now or false
 end
 if ARGV[3] == 'restore' then
-  if not entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then return 0 end
-  if #redis.call('ZRANGEBYSCORE', root .. 'receive-holders', ARGV[4], ARGV[4]) == 0 then
+  local entry = entry_with_id(ARGV[4], ARGV[5], ARGV[6])
+  if not entry then return 0 end
+  local is_leased = #redis.call('ZRANGEBYSCORE', root .. 'receive-holders', ARGV[4], ARGV[4]) > 0
+  if not is_leased and not is_available((origin_of(entry)), ARGV[4]) then
     give_back(tonumber(ARGV[4]))
     signal({ 'receive' })
   end

@@ -42,9 +42,7 @@ local function alone()
   if not found then return nil end
   local its_gateway, its_conversation = origin_of(found)
   if its_conversation ~= '' or (gateway ~= '' and its_gateway ~= gateway) then return nil end
-  local id = own .. '-0'
-  local is_ready = ready_run(its_gateway, own) or #redis.call('XRANGE', root .. 'receive:' .. its_gateway, id, id) > 0
-  return (is_ready or redis.call('ZSCORE', root .. 'receive-back:' .. its_gateway, own)) and own or nil
+  return is_available(its_gateway, own) and own or nil
 end
 
 local position, found

@@ -26,6 +26,13 @@ local function oldest_available(gateway)
   return oldest, its_gateway
 end
 
+-- Whether a message can be taken.
+local function is_available(gateway, position)
+  local id = position .. '-0'
+  if ready_run(gateway, position) or redis.call('ZSCORE', root .. 'receive-back:' .. gateway, position) then return true end
+  return #redis.call('XRANGE', root .. 'receive:' .. gateway, id, id) > 0
+end
+
 local function make_unavailable(gateway, conversation, position)
   local there = remove_ready(gateway, position)
     or redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
