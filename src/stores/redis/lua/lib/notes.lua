@@ -2,13 +2,22 @@
 -- store it as a listpack.
 local function notes_of(position) return root .. 'notes:' .. math.floor(position / 32) end
 
+-- Lists before this one were removed by trim-journal.lua, which would not remove them again.
+local first_list
+local function is_removed(position)
+  first_list = first_list or tonumber(redis.call('HGET', root .. 'meta', 'notes') or 0)
+  return math.floor(position / 32) < first_list
+end
+
 local function add_note(position, json)
+  if is_removed(position) then return end
   redis.call('RPUSH', notes_of(position), position .. ' ' .. json)
 end
 
 -- Adds notes, one JSON text per line. They are collected, and written by `flush_notes`, which the script must call before it ends.
 local gathered = {}
 local function add_notes(position, lines)
+  if is_removed(position) then return end
   local key = notes_of(position)
   local list = gathered[key] or {}
   gathered[key] = list
