@@ -238,6 +238,15 @@ export function retentionContract(factory: StoreFactory): void {
       assert.deepEqual(await left('kept'), ['old'])
       assert.deepEqual(await left('few'), ['3', '4'])
     },
+    'the lag of a group does not contain removed events': async ({ store }) => {
+      const trimTo = await givenEvents(store)
+      await trimTo(2)
+      for (const topic of TOPICS) {
+        const { items } = await readGroup(store, topic, 'g', 'peek')
+        assert.ok(items.length < 5)
+        assert.equal((await store.topics.groups(topic))[0]?.lag, items.length)
+      }
+    },
     'a group that consumes learns once how many events it missed': async ({ store }) => {
       const keep = await givenEvents(store)
       const consume = (topic: string) => readGroup(store, topic, 'g', 'consume')

@@ -78,12 +78,14 @@ if what == 'expire' then
   return redis.call('HLEN', root .. 'groups')
 end
 
-local infos = {}
+-- Removed events are not unread.
+local first, infos = first_position(), {}
 local groups = redis.call('HGETALL', root .. 'groups')
 for i = 1, #groups, 2 do
   local keys = keys_of(groups[i])
   local pending = redis.call('ZCARD', keys.hidden) + redis.call('ZCARD', keys.back)
-  local lag = last_position() + 1 - groups[i + 1] - redis.call('ZCARD', keys.ahead)
+  local from = math.max(first, tonumber(groups[i + 1]))
+  local lag = last_position() + 1 - from - redis.call('ZCOUNT', keys.ahead, from, '+inf')
   infos[#infos + 1] = { groups[i], math.max(0, lag), pending }
 end
 return infos
