@@ -54,7 +54,8 @@ export type DeadLetters = {
   /** Without `queue`, the newest with that id; also in the methods below. */
   get(id: string, queue?: string): Promise<DeadLetter | undefined>
   /**
-   * Puts the job at the end of its lane with all attempts available. False: no such dead letter.
+   * Puts the job at the end of its lane with all attempts available. False: no such dead letter, or
+   * an unfinished job has its id.
    */
   retry(id: string, queue?: string): Promise<boolean>
   drop(id: string, queue?: string): Promise<boolean>

@@ -88,12 +88,15 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
     sql.get<LetterRow>`SELECT * FROM letter WHERE id = ${id} AND (${queue} IS NULL OR queue_name = ${queue})
       ORDER BY n DESC LIMIT 1`
 
-  function remove(id: string, queue: string | undefined): LetterRow | undefined {
-    const row = find(id, queue)
-    if (!row) return undefined
-    sql.run`DELETE FROM dead WHERE n = ${row.n}`
-    counters.add(`dead ${row.queue}`, -1)
-    return row
+  function remove({ n, queue }: LetterRow): true {
+    sql.run`DELETE FROM dead WHERE n = ${n}`
+    counters.add(`dead ${queue}`, -1)
+    return true
+  }
+
+  /** Adds the job of a dead letter. False: an unfinished job has its id. */
+  function addAgain(row: LetterRow): boolean {
+    return insertJob(parts, row.queue_name, { ...toJob(row), data: fromJson(row.data) }, row.kept)
   }
 
   return {
@@ -115,11 +118,14 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
       }),
     retry: (id, queue) =>
       writer.write(() => {
-        const row = remove(id, queue)
-        if (row) insertJob(parts, row.queue_name, { ...toJob(row), data: fromJson(row.data) }, row.kept)
-        return row !== undefined
+        const row = find(id, queue)
+        return row !== undefined && addAgain(row) && remove(row)
       }),
-    drop: (id, queue) => writer.write(() => remove(id, queue) !== undefined),
+    drop: (id, queue) =>
+      writer.write(() => {
+        const row = find(id, queue)
+        return row !== undefined && remove(row)
+      }),
   }
 }
 

@@ -5,7 +5,8 @@ import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
-type Ended = { n: number; lane: string }
+/** The lanes of ended jobs, by their numbers. */
+type Ended = ReadonlyMap<number, string>
 type Found = Pick<Claimed, 'row' | 'isInJournal'>
 
 /** Stores the outcomes of claims. Only inside a transaction. */
@@ -52,12 +53,12 @@ export function createSettling(
   }
 
   /** Removes jobs and makes the oldest job of each lane its head. True if any lane has one. */
-  function remove(queue: number, ended: readonly Ended[], now: number): boolean {
-    if (ended.length === 0) return false
-    const rows = JSON.stringify(ended.map(({ n }) => n))
-    const lanes = JSON.stringify(ended.map(({ lane }) => lane))
+  function remove(queue: number, ended: Ended, now: number): boolean {
+    if (ended.size === 0) return false
+    const rows = JSON.stringify([...ended.keys()])
+    const lanes = JSON.stringify([...ended.values()])
     sql.run`DELETE FROM job WHERE n IN (SELECT value FROM json_each(${rows}))`
-    counters.add(`jobs ${queue}`, -ended.length)
+    counters.add(`jobs ${queue}`, -ended.size)
     const heads = sql.run`UPDATE job SET state = 1, due = max(due, ${now}) WHERE n IN (
       SELECT (SELECT n FROM job WHERE queue = ${queue} AND lane = value ORDER BY n LIMIT 1) FROM json_each(${lanes}))`
     return heads > 0
@@ -66,11 +67,11 @@ export function createSettling(
   /** Returns for each outcome whether its claim was still valid. `name`: the queue's name. */
   return (queue: number, name: string, outcomes: readonly Settled[]): boolean[] => {
     const now = parts.now()
-    const ended: Ended[] = []
+    const ended = new Map<number, string>()
     let hasHead = false
     const wereValid = outcomes.map((outcome) => {
       const found = find(queue, outcome)
-      if (!found) return false
+      if (!found || ended.has(found.row.n)) return false
       const { row } = found
       if (outcome.notes && row.message !== null) addNotes(row.message, outcome.notes, found)
       if (isGivenBack(outcome)) {
@@ -80,7 +81,7 @@ export function createSettling(
       }
       if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
       if (row.notify !== 0) notifyWaiters(queue, row, outcome, now)
-      ended.push({ n: row.n, lane: row.lane })
+      ended.set(row.n, row.lane)
       return true
     })
     if (remove(queue, ended, now) || hasHead) signals.raise(`jobs:${name}`)

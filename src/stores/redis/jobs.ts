@@ -66,7 +66,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
         call<string | null>('GET', `${base}done:${id}`),
       ])
       if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
-      const [, at, result] = /^(\d+) (.*)$/.exec(done ?? '') ?? []
+      const [, at, result] = /^(\d+) (.*)$/s.exec(done ?? '') ?? []
       const isKept = now() - Number(at) < RESULT_TTL
       return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
     },

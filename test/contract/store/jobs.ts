@@ -271,6 +271,18 @@ export function jobsContract(factory: StoreFactory): void {
         ['superseded'],
       )
     },
+    'does not take a name that begins with `external:` for a person of another workspace': async (bench) => {
+      const add = async (text: string, from: NewMessage['from']) => {
+        return addToLane(bench, [text], { conversation: 'c', from: { ...from, verified: true } })
+      }
+      const [a] = await add('a', { id: 'external:ann' })
+      await add('b', { id: 'ann', external: true })
+      const { items } = await claimJobs(bench.store, 'q', merging('collected'))
+      assert.deepEqual(
+        items.map(({ id, collected }) => [id, textsOf(collected)]),
+        [[a, []]],
+      )
+    },
     'a lane is claimed once no message came for the time of `settle`, and other lanes immediately': async (
       bench,
     ) => {
@@ -336,6 +348,21 @@ export function jobsContract(factory: StoreFactory): void {
       ])
       await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done', notes: [note] }])
       assert.deepEqual(await store.journal.history(messageId), [note])
+    },
+    'the result of a job may contain line separators': async ({ store }) => {
+      await store.jobs.add('q', [job('a', 'l', { notify: true })])
+      const { token } = await claimOne(store, 'q')
+      const result = { text: 'one\u2028two\u2029three\nfour' }
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done', result }])
+      assert.deepEqual(await store.jobs.end('q', 'a'), { state: 'done', result })
+    },
+    'a claim that is settled twice in one call ends once': async ({ store }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'm')])
+      const a = (await claimJobs(store, 'q')).items.find(({ id }) => id === 'a')
+      const done = { id: 'a', token: a?.token ?? '', outcome: 'done' as const }
+      assert.deepEqual(await store.jobs.settle('q', [done, done]), [true, false])
+      const [counts] = (await store.stats()).jobs
+      assert.deepEqual([counts?.waiting, counts?.running], [0, 1])
     },
     'the result of a job with `notify` is kept for seven days, and its end is signalled': async (bench) => {
       const { store, advance } = bench
@@ -592,6 +619,31 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(await deadLetters.get('a', 'q'), undefined)
       assert.equal(await deadLetters.retry('a', 'q'), false)
       assert.equal(await deadLetters.retry('a', 'r'), true)
+    },
+    'without a queue, the newest dead letter with an id is meant': async (bench) => {
+      const { deadLetters } = bench.store.jobs
+      const queues = ['q3', 'q1', 'q5', 'q2', 'q6', 'q4']
+      for (const queue of queues) {
+        await bury(bench, queue, job('a', 'a'))
+        bench.advance(1)
+      }
+      for (const queue of queues.toReversed()) {
+        assert.equal((await deadLetters.get('a'))?.queue, queue)
+        assert.equal(await deadLetters.drop('a'), true)
+      }
+    },
+    'a dead letter stays as long as an unfinished job has its id': async (bench) => {
+      const { store } = bench
+      await bury(bench, 'q', job('a', 'l', { data: 'old' }))
+      bench.advance(WEEK + MINUTE)
+      await store.jobs.add('q', [job('a', 'l', { data: 'new' })])
+      assert.equal(await store.jobs.deadLetters.retry('a'), false)
+      assert.equal((await store.jobs.deadLetters.get('a'))?.data, 'old')
+      const { data, token } = await claimOne(store, 'q')
+      assert.equal(data, 'new')
+      await store.jobs.settle('q', [{ id: 'a', token, outcome: 'done' }])
+      assert.equal(await store.jobs.deadLetters.retry('a'), true)
+      assert.equal((await claimOne(store, 'q')).data, 'old')
     },
     'a retry puts the job at the end of its lane with fresh attempts': async (bench) => {
       const { store } = bench

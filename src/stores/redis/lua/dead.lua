@@ -22,6 +22,16 @@ local function letter(queue, each)
   return { queue, each, redis.call('HGET', key, 'y'), redis.call('HGETALL', key) }
 end
 
+-- The queue of the newest dead letter with the id, in one queue or in all; nil if there is none.
+local function queue_of(only)
+  local found, newest
+  for _, queue in ipairs(only ~= '' and { only } or queues) do
+    local at = tonumber(redis.call('ZSCORE', base_of(queue) .. 'dead', id) or nil)
+    if at and (not newest or at > newest) then found, newest = queue, at end
+  end
+  return found
+end
+
 local function retry(queue)
   local base = queue.base
   local key = base .. 'job:' .. id
@@ -72,13 +82,9 @@ if what == 'ids' then
   return ids
 end
 if what == 'list' then return list(ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]) end
-for _, queue in ipairs(ARGV[5] ~= '' and { ARGV[5] } or queues) do
-  local base = base_of(queue)
-  if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then
-    if what == 'get' then return letter(queue, id) end
-    if what == 'retry' then return retry(open_queue(queue)) end
-    redis.call('DEL', base .. 'dead:' .. id)
-    return redis.call('ZREM', base .. 'dead', id)
-  end
-end
-return what ~= 'get' and 0
+local queue = queue_of(ARGV[5])
+if not queue then return what ~= 'get' and 0 end
+if what == 'get' then return letter(queue, id) end
+if what == 'retry' then return retry(open_queue(queue)) end
+redis.call('DEL', base_of(queue) .. 'dead:' .. id)
+return redis.call('ZREM', base_of(queue) .. 'dead', id)

@@ -11,8 +11,11 @@ local function sender_of(entry)
   local ok, stored = pcall(cjson.decode, string.match(entry[2][4], '^[^\n]*'))
   local from = ok and type(stored) == 'table' and stored.from
   if type(from) ~= 'table' then return false end
-  if from.verified ~= true then return '' end
-  return (from.external == true and 'external:' or '') .. tostring(from.address or from.id)
+  local name, is_external = tostring(from.address or from.id), from.external == true
+  -- Such a name would read as a person of another workspace.
+  local is_unclear = not is_external and string.sub(name, 1, 9) == 'external:'
+  if from.verified ~= true or is_unclear then return '' end
+  return (is_external and 'external:' or '') .. name
 end
 
 -- The unclaimed jobs of a lane from an index on (0: the head), with one message each, of one group and one sender (default: that
