@@ -16,7 +16,8 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
 /** Redacts secrets in a text, also in their JSON-escaped and their URL-encoded form. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
-  for (const secret of secrets) {
+  // The longest first: a secret that is a part of another one would leave the rest of that one.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     // The escaped form first: the plain secret may match half of an escape.
     const escaped = JSON.stringify(secret).slice(1, -1)
     clean = clean.replaceAll(escaped, '[secret]').replaceAll(secret, '[secret]')
