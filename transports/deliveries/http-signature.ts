@@ -132,7 +132,7 @@ function isSigned(text: Buffer, key: Buffer | KeyObject, { value, algorithm }: M
 
 /** Whether a digest of RFC 9530 is that of the body. Of several, all that are known have to be. */
 function isDigestOf(raw: Buffer, header: string): boolean {
-  const found = Array.from(header.matchAll(/(?<=^|, *)sha-(256|512)=:([\w+/=]*):/g))
+  const found = Array.from(header.matchAll(/(?<=^|,) *sha-(256|512)=:([\w+/=]*):/g))
   return (
     found.length > 0 &&
     found.every(([, bits, encoded = '']) => {

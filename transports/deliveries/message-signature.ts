@@ -30,11 +30,12 @@ export type Target = { method: string; headers: IncomingHttpHeaders; path: strin
 const TEXT = String.raw`"(?:[^"\\]|\\["\\])*"`
 const BARE = String.raw`(?:${TEXT}|:[\w+/=]*:|\?[01]|[\w*:/.%+-]+)`
 const PARAMETERS = String.raw`(?:; *[a-z*][\w.*-]*(?:=${BARE})?)*`
+// Spaces are outside of the lookbehind, which would read all of them again at each one.
 const INPUT = new RegExp(
-  String.raw`(?<=^|, *)([a-z*][\w.*-]*)=(\(((?: *${TEXT}${PARAMETERS})*) *\)(${PARAMETERS}))(?= *(?:,|$))`,
+  String.raw`(?<=^|,) *([a-z*][\w.*-]*)=(\(((?: *${TEXT}${PARAMETERS})*) *\)(${PARAMETERS}))(?= *(?:,|$))`,
   'g',
 )
-const VALUE = /(?<=^|, *)([a-z*][\w.*-]*)=:([\w+/=]*):(?= *(?:,|;|$))/g
+const VALUE = /(?<=^|,) *([a-z*][\w.*-]*)=:([\w+/=]*):(?= *(?:,|;|$))/g
 const ITEM = new RegExp(`(${TEXT})(${PARAMETERS})`, 'g')
 const PARAMETER = new RegExp(String.raw`; *([a-z*][\w.*-]*)(?:=(${BARE}))?`, 'g')
 
