@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { DAY, duration, MINUTE } from '../../src/core/units.ts'
+import { putLast } from '../../src/lib/put-last.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import { reasonForToken } from '../jwt.ts'
 import { secretsOf } from '../options.ts'
@@ -18,11 +19,13 @@ export const plaid = z.strictObject({
     'The secret of your Plaid account for this environment. During a rotation a list; the first that Plaid accepts is used.',
   ),
   environment: z.enum(['production', 'sandbox']).default('production').describe('The environment at Plaid.'),
-  tolerance: duration.default(5 * MINUTE).describe('Maximum age of a token (replay window).'),
+  tolerance: duration
+    .default(5 * MINUTE)
+    .describe('Accepted difference between the time of a token and now (replay window).'),
 })
 
 const TIMEOUT_MS = 5_000
-/** Plaid has a few keys. Strangers can name any. */
+/** Plaid has a few keys. */
 const MAX_KEYS = 20
 const RATE = { count: 20, per: MINUTE }
 const KEY_ID = /^[\w-]{1,100}$/
@@ -49,7 +52,9 @@ export function createPlaidVerifier(options: z.output<typeof plaid>, deps: Verif
         if (key.expired_at && key.expired_at * 1000 < now()) return 'the key of its token has expired'
         const { payload } = await jwtVerify(token, await importJWK({ ...key, alg: 'ES256' }), {
           algorithms: ['ES256'],
-          maxTokenAge: options.tolerance / 1000,
+          // A clock that is behind Plaid's sees tokens of the future.
+          maxTokenAge: 0,
+          clockTolerance: options.tolerance / 1000,
           currentDate: new Date(now()),
         })
         return isHashOf(raw, payload.request_body_sha256) ? undefined : 'its token belongs to another body'
@@ -62,9 +67,11 @@ export function createPlaidVerifier(options: z.output<typeof plaid>, deps: Verif
   }
 }
 
-/** Plaid's keys by id, kept for a day. Throws `keys_unavailable`. */
+/** Plaid's keys by id, and the ids without a key, kept for a day. Throws `keys_unavailable`. */
 function createKeys(options: z.output<typeof plaid>, { gateway, now }: VerifierDeps) {
-  const cached = new Map<string, { at: number; key: PlaidKey | undefined }>()
+  const keys = new Map<string, { at: number; key: PlaidKey }>()
+  // Apart from the keys, because strangers can name any number of ids.
+  const unknown = new Map<string, { at: number; key?: never }>()
   const takeToken = createTokenBucket(RATE, now)
   const address = `https://${options.environment}.plaid.com/webhook_verification_key/get`
 
@@ -87,17 +94,16 @@ function createKeys(options: z.output<typeof plaid>, { gateway, now }: VerifierD
   }
 
   return async (id: string): Promise<PlaidKey | undefined> => {
-    const known = cached.get(id)
-    if (known && now() - known.at < DAY) return known.key
+    const cached = keys.get(id) ?? unknown.get(id)
+    if (cached && now() - cached.at < DAY) return cached.key
     if (takeToken() > 0)
       throw new TriviumError('keys_unavailable', { gateway, reason: 'too many keys were asked for' })
     let failure: unknown
     for (const secret of options.secret) {
       try {
         const key = await ask(id, secret)
-        const [oldest] = cached.keys()
-        if (oldest !== undefined && cached.size >= MAX_KEYS) cached.delete(oldest)
-        cached.set(id, { at: now(), key })
+        if (key) putLast(keys, id, { at: now(), key }, MAX_KEYS)
+        else putLast(unknown, id, { at: now() }, MAX_KEYS)
         return key
       } catch (error) {
         failure = error

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { SignJWT } from 'jose'
 import { isJsonObject, parseJson } from '../../../src/core/json.ts'
 import { json, startWebhook } from './harness.ts'
@@ -70,6 +71,13 @@ describe('a webhook gateway for Plaid', () => {
     assert.equal(store.messages.length, 0)
   })
 
+  test('accepts a token from a clock that is ahead by no more than `tolerance`', async (t) => {
+    const { post } = await start(t, { options: { tolerance: '1m' } })
+    assert.deepEqual(await post(await signedByPlaid(BODY, NOW + 59_000)), [202, ''])
+    assert.equal((await post(await signedByPlaid(BODY, NOW + 61_000)))[0], 401)
+    assert.equal((await post(await signedByPlaid(BODY, NOW - 61_000)))[0], 401)
+  })
+
   test('refuses a key that has expired', async (t) => {
     const { post } = await start(t, { key: { expired_at: NOW / 1000 - 1 } })
     assert.match((await post(await signedByPlaid(BODY, NOW)))[1], /key of its token has expired/)
@@ -91,5 +99,16 @@ describe('a webhook gateway for Plaid', () => {
       statuses.push((await post(await signedByPlaid(BODY, NOW, { kid: `k${n}` })))[0])
     assert.deepEqual([...new Set(statuses)], [401, 503])
     assert.equal(asked.length, 20)
+  })
+
+  test('keeps a key while strangers name any number of ids', async (t) => {
+    const { post, asked, clock } = await start(t)
+    assert.equal((await post(await signedByPlaid(BODY, NOW)))[0], 202)
+    for (let n = 0; n < 30; n++) {
+      clock.now += 5_000
+      assert.equal((await post(await signedByPlaid(BODY, clock.now, { kid: `k${n}` })))[0], 401)
+    }
+    assert.equal((await post(await signedByPlaid(BODY, clock.now)))[0], 202)
+    assert.equal(asked.filter((question) => isDeepStrictEqual(question, asked[0])).length, 1)
   })
 })
