@@ -50,7 +50,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       const algorithm = HASHES[fieldOf('SignatureVersion')]
       if (algorithm === undefined) return 'its SignatureVersion is neither 1 nor 2'
       const address = attempt(() => new URL(fieldOf('SigningCertURL')))
-      if (!address || !isAmazon(address, topic) || !CERTIFICATE_PATH.test(address.pathname))
+      if (!address || !isAmazon(address, topic) || !CERTIFICATE_PATH.test(pathOf(address)))
         return 'its SigningCertURL is not an address of SNS in the region of the topic'
       const certificate = await certificateAt(address)
       if (!isCurrent(certificate, now())) return 'the certificate of its signature is not valid now'
@@ -88,6 +88,11 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       return json({ confirmed: topic })
     },
   }
+}
+
+/** Also with query and hash: each new one would be fetched again. */
+function pathOf({ pathname, search, hash }: URL): string {
+  return pathname + search + hash
 }
 
 function readMessage(raw: Buffer): JsonObject | undefined {

@@ -94,6 +94,8 @@ describe('a webhook gateway for SNS', () => {
         `https://sns.eu-west-1.amazonaws.com${path}`,
         `https://mybucket.s3.amazonaws.com${path}`,
         `${origin}/evil.pem`,
+        `${CERTIFICATE_URL}?n=1`,
+        `${CERTIFICATE_URL}#1`,
         `${origin}/x/..%2f${path}?a=b`,
         `${origin}/SimpleNotificationService-.pem/../../other`,
         'file:///etc/passwd',
