@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson, requireFewValues } from '../../src/core/foreign-json.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
-import { isShallow } from '../../src/lib/shallow.ts'
+import { requireShallow } from './body-depth.ts'
 import { type ContentType, decodeField, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
@@ -109,8 +109,6 @@ function guessJson(text: string): DecodedBody | undefined {
   return /^\s*[{[]/.test(text) ? readJson(text) : undefined
 }
 
-const MAX_DEPTH = 1_000
-
 /**
  * Undefined for anything else. Throws `bad_request` if it is nested too deeply or has too many
  * values.
@@ -118,9 +116,8 @@ const MAX_DEPTH = 1_000
 function readJson(text: string): DecodedBody | undefined {
   const body = parseForeignJson(text)
   if (body === undefined) return undefined
-  // Each level needs two characters, so most bodies are short enough to skip the check.
-  if (text.length < MAX_DEPTH * 2 || isShallow(body, MAX_DEPTH)) return { format: 'json', text, body }
-  throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
+  requireShallow(text, body)
+  return { format: 'json', text, body }
 }
 
 /** `name`: a field that has to be JSON, if it is there. */

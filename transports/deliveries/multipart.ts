@@ -2,6 +2,7 @@ import { MultipartParseError, type MultipartPart, parseMultipart } from '@remix-
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson } from '../../src/core/foreign-json.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
+import { requireShallow } from './body-depth.ts'
 import { decodeField, readContentType } from './content-type.ts'
 
 /** A file in a form, and the field that it came in. */
@@ -60,13 +61,21 @@ function fieldsAndFiles(parts: readonly MultipartPart[]): Multipart {
     }
     const hint = charsets.get(name)
     const text = decodeField(bytesOf(part), type === '' ? undefined : charset, hint)
-    const value = kind === 'json' && name !== 'payload' ? (parseForeignJson(text) ?? text) : text
+    const value = kind === 'json' && name !== 'payload' ? jsonIn(text) : text
     const known = fields.get(name)
     if (known === undefined) fields.set(name, value)
     else fields.set(name, Array.isArray(known) ? [...known, value] : [known, value])
   }
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
   return { fields: Object.fromEntries(fields), files }
+}
+
+/** The value of a part that is declared as JSON; the text itself if it is none. */
+function jsonIn(text: string): Json {
+  const value = parseForeignJson(text)
+  if (value === undefined) return text
+  requireShallow(text, value)
+  return value
 }
 
 /** SendGrid's Inbound Parse has a field with the charsets of the other fields. */

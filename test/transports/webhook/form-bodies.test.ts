@@ -59,6 +59,18 @@ describe('a multipart form', () => {
     assert.deepEqual(JSON.parse(last().text), JSON.parse(JSON.stringify(body)))
   })
 
+  test('has the values of parts that are declared as JSON, also null', async () => {
+    const { post, last } = await startWebhook()
+    const type = 'application/json'
+    const parts = [
+      { name: 'a', value: 'null', type },
+      { name: 'b', value: '[1]', type },
+      { name: 'c', value: 'no JSON', type },
+    ]
+    assert.equal((await post(multipart(parts), FORM)).status, 202)
+    assert.deepEqual(last().data.body, { a: null, b: [1], c: 'no JSON' })
+  })
+
   test('of Mailgun gives a mail with its attachments', async () => {
     const { post, last } = await startWebhook({ text: 'data.body.stripped-text' })
     const parts = [

@@ -167,7 +167,9 @@ describe('verify: http-signature', () => {
     const began = performance.now()
     for (let n = 0; n < 10; n++)
       assert.match(
-        String(judge({ ...headers, 'signature-input': `${input}${spaces}x`, signature: `${signature}${spaces}x` })),
+        String(
+          judge({ ...headers, 'signature-input': `${input}${spaces}x`, signature: `${signature}${spaces}x` }),
+        ),
         /signature/,
       )
     assert.ok(performance.now() - began < 1_500)

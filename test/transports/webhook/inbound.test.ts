@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { type Body, json, startWebhook } from './harness.ts'
+import { FORM, multipart } from './multipart.ts'
 
 describe('a webhook gateway answers', () => {
   test('401 to a forged delivery, with `WWW-Authenticate` if the scheme has one', async () => {
@@ -108,6 +109,10 @@ describe('a webhook gateway answers', () => {
       [Buffer.from([0xc3, 0x28]), { 'content-type': 'text/plain' }],
       ['['.repeat(5_000) + ']'.repeat(5_000), json],
       [`${'{"a":'.repeat(1_001)}1${'}'.repeat(1_001)}`, json],
+      [
+        multipart([{ name: 'a', value: '['.repeat(1_002) + ']'.repeat(1_002), type: 'application/json' }]),
+        FORM,
+      ],
       ['x', { 'content-encoding': 'gzip' }],
       ['x', { 'content-encoding': 'br' }],
       ['x', { 'content-encoding': 'toString' }],
