@@ -140,6 +140,19 @@ describe('schedules', () => {
     assert.equal(await scheduler().exists(occasion.schedule), true)
   })
 
+  test('with more than 1000 planned times are removed an hour after the last one', async (t) => {
+    const { scheduler, pass, now } = await make(t)
+    const schedules = scheduler()
+    await schedules.create({ ...hourly, name: 'many', cron: '*/10 * * * * * 2026', misfire: 'skip' }, cli)
+    await schedules.create({ ...hourly, name: 'few', cron: '50 59 23 * * * 2026', misfire: 'skip' }, cli)
+    pass(Date.UTC(2027, 0, 1) - now())
+    await schedules.tick()
+    assert.equal((await schedules.list({}, cli)).length, 2)
+    pass(HOUR)
+    await schedules.tick()
+    assert.deepEqual(await schedules.list({}, cli), [])
+  })
+
   test('that are deleted start no more runs', async (t) => {
     const { scheduler, pass, fired } = await make(t)
     const one = scheduler()
@@ -222,4 +235,19 @@ describe('planned times', () => {
     const due = planned.due(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1, 0, 0, 30))
     assert.deepEqual(due, { newest: Date.UTC(2026, 0, 1), count: 1000 })
   })
+
+  for (const [cron, step, last, next] of [
+    ['* * * * *', '15 days', '2026-11-01T23:59', '2026-11-16T00:00'],
+    ['* * * * * *', '2 months', '2026-11-30T23:59', '2027-01-01T00:00'],
+    ['*/5 * * * *', '4 months', '2026-11-30T23:55', '2027-03-01T00:00'],
+    ['* 9 * * 1-5', '999 weeks', '2026-11-06T09:59', '2045-12-25T09:00'],
+  ] as const) {
+    test(`of "${cron}" every ${step} are found across the pause, in both directions`, () => {
+      const timezone = 'Europe/Berlin'
+      const utc = (local: string) => new Date(`${local}:00+01:00`).getTime()
+      const planned = plannedTimes({ cron, step, timezone, created: '2026-10-31T23:00:00Z' })
+      assert.equal(planned.next(utc(last) + MINUTE - 1), utc(next))
+      assert.equal(Math.floor((planned.last(utc(next) - 1) ?? 0) / MINUTE) * MINUTE, utc(last))
+    })
+  }
 })

@@ -79,15 +79,19 @@ export function createFiring(deps: {
         if (!Object.hasOwn(paused, schedule.id)) await handle(schedule)
         const after = plannedTimes(schedule).next(now())
         next = Math.min(next, after ?? next)
-        if (after === undefined && !schedule.source) finished.push(schedule)
+        if (after === undefined && isRemovable(schedule)) finished.push(schedule)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it will be retried')
       }
     }
-    // Kept until its last run has had its attempts.
-    const removable = finished.filter((schedule) => lastTimeOf(schedule) < now() - FINISHED_RETENTION)
-    if (removable.length > 0) await deps.remove(removable)
+    if (finished.length > 0) await deps.remove(finished)
     return Math.max(SHORTEST_SLEEP, next - now())
+  }
+
+  /** A finished schedule is kept until its last run has had its attempts. */
+  function isRemovable(schedule: Schedule): boolean {
+    const last = plannedTimes(schedule).last(now()) ?? 0
+    return !schedule.source && last < now() - FINISHED_RETENTION
   }
 
   /** Fires the newest due time of a schedule unless it is too late, and moves the cursor to it. */
@@ -125,9 +129,4 @@ export function createFiring(deps: {
 function graceOf({ misfire }: Schedule): number {
   if (misfire === 'skip') return LATE_AFTER
   return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE_AFTER, misfire.within)
-}
-
-/** The last planned time of a finished schedule (Unix ms). */
-function lastTimeOf(schedule: Schedule): number {
-  return plannedTimes(schedule).due(Date.parse(schedule.created), Number.MAX_SAFE_INTEGER)?.newest ?? 0
 }
