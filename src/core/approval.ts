@@ -12,7 +12,10 @@ export type ApprovalService = {
     args: { id: string; approve: boolean; reason?: string },
     call: Pick<Call, 'caller'>,
   ): Promise<Approval>
-  /** Oldest first. */
+  /**
+   * Oldest first. Over `limit`, the requests that were decided first are left out, then the newest
+   * pending ones.
+   */
   list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
   /**
    * Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms.

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Approval } from '../../src/core/approval.ts'
-import { pathGet } from '../../src/core/json.ts'
+import { objectsIn, pathGet } from '../../src/core/json.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { createApprovalMiddleware } from '../../src/features/approvals/middleware.ts'
 import { until } from '../fixtures/until.ts'
 import { skillOf } from '../runtime/support/manager.ts'
@@ -46,6 +47,25 @@ for (const kind of storeKinds()) {
     })
   })
 }
+
+test('a list of approvals leaves out the oldest decisions first, and keeps its order', async (t) => {
+  let now = 1000
+  const { services, manager } = await startRuntime(t, { now: () => (now += 10) })
+  const request = async (key: string) => {
+    const details = { skill: 'pay', args: {}, title: key, by: 'ada', approvers: [], trace: 't' }
+    const { id } = await services.approvals.request({ ...details, key, timeout: HOUR, onTimeout: 'deny' })
+    return id
+  }
+  const decide = (id: string) => manager.invoke('approval-decide', { id, approve: false }, operator)
+  const [first, second] = [await request('decided last'), await request('decided first')]
+  await decide(second)
+  await decide(first)
+  for (const key of ['pending 1', 'pending 2']) await request(key)
+  const titles = async (limit: number) =>
+    objectsIn(await manager.invoke('approval-list', { limit })).map(({ title }) => title)
+  assert.deepEqual(await titles(1), ['pending 1'])
+  assert.deepEqual(await titles(3), ['decided last', 'pending 1', 'pending 2'])
+})
 
 describe('a dispatched skill that needs an approval', () => {
   const dispatch = (manager: Manager, args: object = { n: 1 }) =>

@@ -81,7 +81,7 @@ export function createApprovalService(deps: ApprovalDeps) {
     async list({ id = '', status, limit }) {
       const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
       const isWanted = (one: Approval) => (!id || one.id === id) && (!status || one.status === status)
-      return found.filter(isWanted).slice(0, limit)
+      return limited(found.filter(isWanted), limit)
     },
 
     async wait(id, timeout, signal) {
@@ -109,6 +109,18 @@ export function createApprovalService(deps: ApprovalDeps) {
       await forEach(await all(OPEN_PREFIX), resumeDecided)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
+}
+
+/** Up to `limit` requests in their order: the oldest pending ones, then those decided last. */
+function limited(requests: readonly Approval[], limit: number): Approval[] {
+  const pending = requests.filter(({ status }) => status === 'pending').slice(0, limit)
+  const decided = requests.filter(({ status }) => status !== 'pending').toSorted(byNewestDecision)
+  const chosen = new Set([...pending, ...decided.slice(0, limit - pending.length)])
+  return requests.filter((one) => chosen.has(one))
+}
+
+function byNewestDecision(a: Approval, b: Approval): number {
+  return (b.decidedAt ?? b.expiresAt) - (a.decidedAt ?? a.expiresAt)
 }
 
 /** Calls `work` for each item, one after the other. Throws the first error after the last one. */

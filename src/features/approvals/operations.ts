@@ -10,7 +10,7 @@ export const approvals = {
       .enum(['pending', 'approved', 'denied', 'expired'])
       .exactOptional()
       .describe('Only with this status'),
-    limit: limit.default(100).describe('Maximum number of requests'),
+    limit: limit.default(100).describe('Maximum number of requests; pending ones, then those decided last'),
   }).describe('Lists approval requests with their full arguments, oldest first.'),
   /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
   decide: closed({
