@@ -13,7 +13,10 @@ const ENDS = ['done', 'failed', 'dead']
 /** Outcomes of messages that an attempt follows. */
 const HELD = new Set<string | undefined>(['waiting', 'retrying'])
 
-/** The last attempt of dispatch on each of several messages, for lists. Of messages that wait, also what they wait for. */
+/**
+ * The outcome of each of several messages and the last attempt of dispatch on it, for lists; of
+ * messages that wait, also what they wait for.
+ */
 export function createLastAttempts(deps: {
   store: Pick<Store, 'journal'>
   attempts: Pick<RunningAttempts, 'of'>
@@ -44,26 +47,29 @@ export function createLastAttempts(deps: {
           if (!message) return []
           requireGateway(caller, message.gateway)
         }
+        const outcome = outcomes[index]
+        if (outcome === undefined) return []
         const running = deps.attempts.of(id)
-        if (running) return [{ id, ...running }]
+        if (running) return [{ id, outcome, ...running }]
         const notes = await journal.history(id)
         const last = lastOf(notes)
-        const isHeld = HELD.has(outcomes[index])
-        const wait = isHeld ? await waitOf(id, { ...last }, notes) : undefined
-        return last || wait ? [{ id, ...(last ?? { what: 'waiting' }), ...wait }] : []
+        const wait = HELD.has(outcome) ? await waitOf(id, { ...last }, notes) : undefined
+        return [{ id, outcome, ...(last ?? { what: outcome }), ...wait }]
       })
       return (await Promise.all(found)).flat()
     },
   }
 }
 
-/** `ms`: how long the attempt ran. `unsent`: why the reply was not sent. */
+/** The last attempt that ended. `ms`: how long it ran. `unsent`: why the reply was not sent. */
 function lastOf(notes: readonly Note[]) {
   const end = notes.findLast(({ road, what }) => road === 'dispatch' && ENDS.includes(what))
   if (!end) return undefined
   const { route, attempt, ms, error, code, delay } = Object(end.detail)
-  const silent = notes.findLast(({ road, what }) => road === 'outbox' && /^(not sent|suppressed)$/.test(what))
+  const unsentNote = notes.findLast(
+    ({ road, what }) => road === 'outbox' && /^(not sent|suppressed)$/.test(what),
+  )
   const nextAt = delay === undefined ? undefined : end.at + Number(delay)
-  const unsent = textAt(silent?.detail, 'reason')
+  const unsent = textAt(unsentNote?.detail, 'reason')
   return { at: end.at, what: end.what, ...defined({ route, attempt, ms, error, code, nextAt, unsent }) }
 }

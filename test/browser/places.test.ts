@@ -11,13 +11,22 @@ routes:
   - { name: lost, match: { gateway: demo, text: /lost/ }, skill: fail, retry: { attempts: 1 } }
   - { name: all, match: { gateway: demo }, skill: echo }
 `
-const FAIL = `export default { description: 'fails', run({ message }) { throw new Error('no such order: ' + message.data.body.text) } }`
+/** Fails the first attempt on a text. */
+const FAIL = `
+const known = new Set()
+export default { description: 'fails', run({ message }) {
+  const { text } = message.data.body
+  if (known.has(text)) return
+  known.add(text)
+  throw new Error('no such order: ' + text)
+} }`
 const MANY = 150
 
 describe('navigation in the console', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   const post = (text: string) => daemon.post('/hooks/demo', JSON.stringify({ text }))
+  await post('lost-16')
   for (let n = 0; n < MANY; n++) await post(`number ${n}.`)
   const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
 
@@ -77,6 +86,18 @@ describe('navigation in the console', { timeout: 300_000 }, async () => {
     await page.getByRole('button', { name: '1 new' }).waitFor()
     await isChosen('number 26.')
     assert.equal(await top(), before)
+  })
+
+  test('shows the outcome of an old message that changed while another view was open', async () => {
+    await page.goto(`${daemon.control}/#/messages?outcome=dead`)
+    await row('lost-16').getByText('dead', { exact: true }).waitFor()
+    await row('lost-16').click()
+    await page.getByRole('heading', { level: 1, name: 'lost-16' }).waitFor()
+    const [letter] = Object(await daemon.invoke('dead-letter-list', {}))
+    await daemon.invoke('dead-letter-retry', { id: letter.id })
+    await page.getByRole('heading', { level: 1 }).getByText('done').waitFor()
+    await page.goBack()
+    await row('lost-16').getByText('done', { exact: true }).waitFor()
   })
 
   test('returns from a dead letter to its group, and from there to the list of groups', async () => {

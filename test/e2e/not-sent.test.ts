@@ -54,6 +54,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.ok(ms >= 0)
       const dead = await send('/shop', 'break it')
       assert.match((await lastAttempt(dead.id)).error, /no/)
+      assert.equal((await lastAttempt(dead.id)).outcome, 'dead')
       const [before] = Object(await daemon.invoke('dead-letter-list', {}))
       assert.equal(before.retriedAt, undefined)
       await daemon.invoke('dead-letter-retry', { id: dead.id })

@@ -17,9 +17,9 @@ const LOAD_DISTANCE = 30
  * nothing should be inserted above. `onEnd`: called near the end.
  *
  * The list restores its position and the opened row. `hrefOf(item)`: address of a row, for
- * navigation between neighbours. `later()`: current items of a list that grows while hidden.
+ * navigation between neighbours. `latestRows()`: current items of a list that grows while hidden.
  */
-export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse, later }) {
+export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse, latestRows }) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
   const [chosen, setChosen] = useState()
@@ -32,7 +32,7 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse,
     if (!wanted.current) memory.top = top
   })
   useRestore({ box, wanted, items, keyOf, height, setChosen })
-  useTrail({ items, keyOf, hrefOf, onEnd, memory, later })
+  useTrail({ items, keyOf, hrefOf, onEnd, memory, latestRows })
 
   if (isInUse)
     isInUse.current = () => {
@@ -149,9 +149,9 @@ function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
 }
 
 /** Makes the rows available to the pages opened from them. */
-function useTrail({ items, keyOf, hrefOf, onEnd, memory, later }) {
+function useTrail({ items, keyOf, hrefOf, onEnd, memory, latestRows }) {
   const latest = useRef()
-  latest.current = { items: later ?? (() => items), onEnd }
+  latest.current = { items: latestRows ?? (() => items), onEnd }
   useEffect(() => {
     if (!hrefOf) return
     const { path, query } = route.peek()

@@ -6,14 +6,14 @@ const PAGE = 100
 /** Maximum number of messages kept in the page; older ones are found by searching. */
 const MAX_ROWS = 100_000
 /**
- * With more than `max` rows at the top of the live tail, only `kept` remain, so that a page that is
- * open for a week stays small. Scrolling loads older messages again.
+ * When new messages are shown and the list then has more than `max` rows, only the newest `kept`
+ * remain, so that a page that is open for a week stays small. Scrolling loads older messages again.
  */
 const TAIL_LIMITS = { max: 2_000, kept: 1_000 }
 /** Outcomes that can still change. */
 const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
-/** Number of pages that are refreshed when the list is shown again. */
-const REFRESHED_PAGES = 3
+/** Maximum number of unfinished messages whose outcomes are loaded when the list is shown again. */
+const MAX_REFRESHED = 300
 /** Minimum interval (ms) of updates. */
 const UPDATE_INTERVAL = 200
 
@@ -33,13 +33,13 @@ export function useMessages(filter) {
     return tail.hide
   }, [JSON.stringify(filter), turn])
   const more = useCallback(() => current.current?.more(), [])
-  const later = useCallback(() => current.current?.rows() ?? [], [])
+  const latestRows = useCallback(() => current.current?.rows() ?? [], [])
   const restart = () => {
     lastTail?.tail.close()
     lastTail = undefined
     setTurn(turn + 1)
   }
-  return { ...state, more, later, isInUse, showFresh: () => current.current.showFresh(), restart }
+  return { ...state, more, latestRows, isInUse, showFresh: () => current.current.showFresh(), restart }
 }
 
 const NOTHING = { rows: [], fresh: 0, isEnd: false }
@@ -63,7 +63,7 @@ function tailFor(filter) {
 function createTail(filter) {
   const end = new AbortController()
   const rows = createRows()
-  const { search, changed } = createSearch(end.signal)
+  const { search, readOutcomes, changed } = createReads(end.signal)
   let view
   let missed = 0
   const { updateSoon, stop } = createThrottle(() => update())
@@ -78,23 +78,38 @@ function createTail(filter) {
   const showFresh = () => {
     if (rows.showFresh(paging.isBusy())) paging.continueAfter(rows.all().at(-1).id)
   }
-  const { refreshNewest, refreshOlder } = createRefresh({ filter, rows, search, updateSoon })
-  /** A stream sends new messages after its first `now`. */
+  const { refreshNewest, refreshUnfinished } = createRefresh({
+    filter,
+    rows,
+    search,
+    readOutcomes,
+    updateSoon,
+  })
+  /**
+   * Whether the messages are loaded that arrived before the first `now` event of the stream: the
+   * stream itself sends only later ones.
+   */
   let isCaughtUp = false
+  /** Whether the stream was connected before: outcomes may have changed since. */
+  let wasLive = false
   let closeStream = () => {}
   const events = {
     message(message) {
       rows.addFresh([message])
       updateSoon()
     },
+    /** Not an event: the stream begins after this message. */
     known: () => rows.all()[0]?.id,
     state(isLive) {
       if (isLive && paging.state().error) paging.more()
       isCaughtUp = false
     },
     now() {
-      if (!isCaughtUp) refreshNewest()
+      if (isCaughtUp) return
       isCaughtUp = true
+      refreshNewest()
+      if (wasLive) refreshUnfinished()
+      wasLive = true
     },
     refused(failure) {
       paging.fail(failure)
@@ -117,7 +132,7 @@ function createTail(filter) {
       view = { update: updateView, isInUse }
       update()
       if (rows.all().length === 0) paging.more()
-      else refreshOlder()
+      else refreshUnfinished()
       closeStream()
       isCaughtUp = false
       closeStream = openStream({ ...filter, only: 'now,message,outcome' }, events)
@@ -193,23 +208,28 @@ function createRows() {
   }
 }
 
-/** Makes the search. Outcomes that arrive during a search are not overwritten by its result. */
-function createSearch(signal) {
-  const outcomes = new Map()
+/** Reads messages. Outcomes that the stream sends meanwhile are newer than those that are read. */
+function createReads(signal) {
+  const newer = new Map()
   let pending = 0
+  /** `messagesOf`: the messages in the answer. */
+  const read = async (skill, args, messagesOf) => {
+    pending++
+    try {
+      const answer = await invoke(skill, args, signal)
+      for (const message of messagesOf(answer)) message.outcome = newer.get(message.id) ?? message.outcome
+      return answer
+    } finally {
+      if (--pending === 0) newer.clear()
+    }
+  }
   return {
-    async search(query) {
-      pending++
-      try {
-        const page = await invoke('message-search', { ...query, limit: PAGE }, signal)
-        for (const message of page.messages) message.outcome = outcomes.get(message.id) ?? message.outcome
-        return page
-      } finally {
-        if (--pending === 0) outcomes.clear()
-      }
-    },
+    search: (query) => read('message-search', { ...query, limit: PAGE }, ({ messages }) => messages),
+    /** The outcomes of messages: `{ id, outcome }`. */
+    readOutcomes: (ids) => read('message-attempts', { ids }, (attempts) => attempts),
+    /** Call it when the stream sends an outcome. */
     changed(id, outcome) {
-      if (pending > 0) outcomes.set(id, outcome)
+      if (pending > 0) newer.set(id, outcome)
     },
   }
 }
@@ -255,7 +275,8 @@ function createPaging({ filter, rows, search, update, signal }) {
 }
 
 /** Refreshes messages after a time without the stream. */
-function createRefresh({ filter, rows, search, updateSoon }) {
+function createRefresh({ filter, rows, search, readOutcomes, updateSoon }) {
+  // Without the wanted outcome: messages of the list may have another one by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /** Loads new messages, and the outcomes of the newest ones. */
@@ -270,17 +291,13 @@ function createRefresh({ filter, rows, search, updateSoon }) {
       }
       updateSoon()
     },
-    /** Loads the outcomes of older, unfinished messages. */
-    async refreshOlder() {
-      const all = rows.all()
-      for (let index = PAGE, pages = 0; index < all.length && pages < REFRESHED_PAGES; index++) {
-        if (!UNFINISHED.has(all[index].outcome)) continue
-        const page = await search({ ...anyOutcome, before: all[index - 1].id }).catch(() => ({
-          messages: [],
-        }))
-        for (const { id, outcome } of page.messages) rows.change(id, outcome)
-        index += PAGE
-        pages++
+    /** Loads the outcomes of the newest unfinished messages. */
+    async refreshUnfinished() {
+      const unfinished = rows.all().filter(({ outcome }) => UNFINISHED.has(outcome))
+      const ids = unfinished.slice(0, MAX_REFRESHED).map(({ id }) => id)
+      for (let start = 0; start < ids.length; start += PAGE) {
+        const current = await readOutcomes(ids.slice(start, start + PAGE)).catch(() => [])
+        for (const { id, outcome } of current) rows.change(id, outcome)
       }
       updateSoon()
     },

@@ -62,7 +62,7 @@ export function MessagesPage({ query }) {
       wrong
         ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
         : found.rows.length > 0 || !found.isEnd
-          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
+          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0

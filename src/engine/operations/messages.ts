@@ -98,11 +98,11 @@ export const messages = {
     gateway: optional('Only messages of this gateway'),
     dryRun: z.boolean().default(false).describe('Only report what would be routed'),
   }).describe('Routes unrouted messages again with the current routes, oldest first.'),
-  /** Messages that do not exist, or have no attempt and do not wait for one, are left out. */
+  /** Messages that do not exist are left out. */
   attempts: closed({
     ids: z.array(name).min(1).max(200).describe('The ids of the messages'),
   }).describe(
-    'Shows the last attempt on each of several messages: route, duration, error, or since when it runs; or what a message waits for.',
+    'Shows the outcome of each of several messages, and the last attempt: route, duration, error, or since when it runs; or what a message waits for.',
   ),
   /** Throws `message_not_found`. */
   show: closed({
@@ -122,7 +122,7 @@ export const conversations = {
           .literal(true)
           .exactOptional()
           .describe(
-            'Only those in which somebody can be answered, without single deliveries of webhooks and queues',
+            'Only those in which somebody can be answered; single deliveries of webhooks and queues are left out',
           ),
         { unless: 'all', help: 'Also those of machines, which cannot be answered' },
       ),
@@ -166,7 +166,7 @@ const someLetters = closed({
   limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),
 }).refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true')
 
-/** `dead-letter-…`: `show`, and `retry` and `drop` of one, throw `dead_letter_not_found`. */
+/** `dead-letter-…`. Throws `dead_letter_not_found`: `show`, and with an id `retry` and `drop`. */
 export const deadLetters = {
   list: closed({
     ...letterFilter,
