@@ -78,53 +78,12 @@ function createTail(filter) {
   const showFresh = () => {
     if (rows.showFresh(paging.isBusy())) paging.continueAfter(rows.all().at(-1).id)
   }
-  const { refreshNewest, refreshUnfinished } = createRefresh({
-    filter,
-    rows,
-    search,
-    readOutcomes,
-    updateSoon,
-  })
-  /**
-   * Whether the messages are loaded that arrived before the first `now` event of the stream: the
-   * stream itself sends only later ones.
-   */
-  let isCaughtUp = false
-  /** Whether the stream was connected before: outcomes may have changed since. */
-  let wasLive = false
+  const refresh = createRefresh({ filter, rows, search, readOutcomes, updateSoon })
   let closeStream = () => {}
-  const events = {
-    message(message) {
-      rows.addFresh([message])
-      updateSoon()
-    },
-    /** Not an event: the stream begins after this message. */
-    known: () => rows.all()[0]?.id,
-    state(isLive) {
-      if (isLive && paging.state().error) paging.more()
-      isCaughtUp = false
-    },
-    now() {
-      if (isCaughtUp) return
-      isCaughtUp = true
-      refreshNewest()
-      if (wasLive) refreshUnfinished()
-      wasLive = true
-    },
-    refused(failure) {
-      paging.fail(failure)
-      updateSoon()
-    },
-    gap(gap) {
-      missed += gap.missed
-      refreshNewest()
-    },
-    outcome({ id, outcome }) {
-      rows.change(id, outcome)
-      changed(id, outcome)
-      updateSoon()
-    },
+  const addMissed = (count) => {
+    missed += count
   }
+  const events = createEvents({ rows, paging, changed, refresh, addMissed, updateSoon })
   return {
     more: paging.more,
     rows: rows.all,
@@ -132,9 +91,7 @@ function createTail(filter) {
       view = { update: updateView, isInUse }
       update()
       if (rows.all().length === 0) paging.more()
-      else refreshUnfinished()
       closeStream()
-      isCaughtUp = false
       closeStream = openStream({ ...filter, only: 'now,message,outcome' }, events)
     },
     hide() {
@@ -149,6 +106,46 @@ function createTail(filter) {
       end.abort()
       closeStream()
       stop()
+    },
+  }
+}
+
+/** The functions for the events of the stream. */
+function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon }) {
+  /**
+   * Whether the messages are loaded that arrived before the first `now` event of this connection:
+   * the stream itself sends only later ones.
+   */
+  let isCaughtUp = false
+  return {
+    message(message) {
+      rows.addFresh([message])
+      updateSoon()
+    },
+    /** Not an event: the stream begins after this message. */
+    known: () => rows.all()[0]?.id,
+    state(isLive) {
+      if (isLive && paging.state().error) paging.more()
+      isCaughtUp = false
+    },
+    now() {
+      if (isCaughtUp) return
+      isCaughtUp = true
+      refresh.newest()
+      refresh.unfinished()
+    },
+    refused(failure) {
+      paging.fail(failure)
+      updateSoon()
+    },
+    gap(gap) {
+      addMissed(gap.missed)
+      refresh.newest()
+    },
+    outcome({ id, outcome }) {
+      rows.change(id, outcome)
+      changed(id, outcome)
+      updateSoon()
     },
   }
 }
@@ -280,7 +277,7 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon }) {
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /** Loads new messages, and the outcomes of the newest ones. */
-    async refreshNewest() {
+    async newest() {
       const page = await search(anyOutcome).catch(() => undefined)
       // Ids sort in journal order.
       const newest = rows.newest()
@@ -292,7 +289,7 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon }) {
       updateSoon()
     },
     /** Loads the outcomes of the newest unfinished messages. */
-    async refreshUnfinished() {
+    async unfinished() {
       const unfinished = rows.all().filter(({ outcome }) => UNFINISHED.has(outcome))
       const ids = unfinished.slice(0, MAX_REFRESHED).map(({ id }) => id)
       for (let start = 0; start < ids.length; start += PAGE) {

@@ -79,19 +79,13 @@ export function createFiring(deps: {
         if (!Object.hasOwn(paused, schedule.id)) await handle(schedule)
         const after = plannedTimes(schedule).next(now())
         next = Math.min(next, after ?? next)
-        if (after === undefined && isRemovable(schedule)) finished.push(schedule)
+        if (after === undefined && isRemovable(schedule, now())) finished.push(schedule)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it will be retried')
       }
     }
     if (finished.length > 0) await deps.remove(finished)
     return Math.max(SHORTEST_SLEEP, next - now())
-  }
-
-  /** A finished schedule is kept until its last run has had its attempts. */
-  function isRemovable(schedule: Schedule): boolean {
-    const last = plannedTimes(schedule).last(now()) ?? 0
-    return !schedule.source && last < now() - FINISHED_RETENTION
   }
 
   /** Fires the newest due time of a schedule unless it is too late, and moves the cursor to it. */
@@ -129,4 +123,10 @@ export function createFiring(deps: {
 function graceOf({ misfire }: Schedule): number {
   if (misfire === 'skip') return LATE_AFTER
   return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE_AFTER, misfire.within)
+}
+
+/** Whether a finished schedule can be removed: its last run has had its attempts. */
+function isRemovable(schedule: Schedule, now: number): boolean {
+  const last = plannedTimes(schedule).last(now) ?? 0
+  return !schedule.source && last < now - FINISHED_RETENTION
 }
