@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
@@ -6,13 +7,13 @@ import { countsOf } from './listing.ts'
 import { createRecords, queueOf } from './records.ts'
 import type { StoredSubscriptions } from './stored-subscriptions.ts'
 
-/** Lease (ms) during a removal. */
+/** Lease (ms) during a removal, renewed with each page. */
 const LEASE = 5_000
-/** Maximum time (ms) that the sending daemon may take to stop. */
+/** Maximum time (ms) to wait for the lease. */
 const TAKE_OVER_TIMEOUT = 15_000
-/** Interval (ms) at which its lease is checked. */
+/** Interval (ms) of the attempts to get the lease. */
 const TAKE_OVER_INTERVAL = 50
-/** Dead letters that are read at a time. */
+/** Number of dead letters per page. */
 const PAGE = 500
 
 export type Ending = ReturnType<typeof createEnding>
@@ -23,21 +24,23 @@ export type Ending = ReturnType<typeof createEnding>
  */
 export function createEnding(deps: { store: Store; stored: StoredSubscriptions; owner: string; log: Log }) {
   const { store, stored, log } = deps
-  const owner = `${deps.owner}/ending`
   let isStopping = false
 
+  const isEnding = async (name: string): Promise<boolean> => (await stored.all())[name]?.isEnding === true
+
   /**
-   * Resolves to true once no daemon sends any more, and to false if one does not release its lease.
+   * Resolves to true with the lease: no daemon sends any more. Resolves to false if a daemon keeps
+   * its lease, if the deletion was finished meanwhile, or on `stop`.
    */
-  const takeOver = async (name: string): Promise<boolean> => {
+  const takeOver = async (name: string, acquire: () => Promise<boolean>): Promise<boolean> => {
     const deadline = performance.now() + TAKE_OVER_TIMEOUT
     while (performance.now() < deadline && !isStopping) {
-      if ((await store.leases.acquire(queueOf(name), owner, LEASE)) !== undefined) return true
-      if (!(await stored.all())[name]?.isEnding) return false
+      if (await acquire()) return true
+      if (!(await isEnding(name))) return false
       await pause(TAKE_OVER_INTERVAL)
     }
     if (!isStopping) {
-      const message = 'a daemon is still pushing for a deleted subscription; the rest is removed later'
+      const message = 'another call or daemon still uses a deleted subscription; the rest is removed later'
       log.warn({ subscription: name }, message)
     }
     return false
@@ -45,13 +48,19 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
 
   /** Finishes the deletion of one subscription, if it has begun. */
   const complete = async (name: string): Promise<void> => {
-    if (!(await stored.all())[name]?.isEnding || !(await takeOver(name))) return
+    // A new owner each time, so that the lease also excludes another completion in this daemon.
+    const owner = `${deps.owner}/ending/${randomUUID()}`
+    const acquire = async () => (await store.leases.acquire(queueOf(name), owner, LEASE)) !== undefined
+    if (!(await isEnding(name)) || !(await takeOver(name, acquire))) return
+    // After a lost lease, the name may already belong to a new subscription.
+    const mayContinue = async () => (await acquire()) && (await isEnding(name))
     try {
       const found = (await stored.all())[name]
       if (!found?.isEnding) return
       await store.topics.unsubscribe(String(found.given.topic ?? MESSAGE_TOPIC), name)
-      await dropJobs(store, name, () => store.leases.acquire(queueOf(name), owner, LEASE))
-      await dropLetters(store, name)
+      await dropJobs(store, name, mayContinue)
+      await dropLetters(store, name, mayContinue)
+      if (!(await mayContinue())) return
       await createRecords(store.kv, name).forget()
       await stored.change(({ [name]: known, ...others }) => (known?.isEnding ? others : undefined))
     } finally {
@@ -87,25 +96,28 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
 
 /**
  * Removes jobs that wait for their next attempt. If there are any, scans the jobs of all queues.
+ * Stops early if `mayContinue` resolves to false.
  */
-async function dropJobs(store: Store, name: string, renew: () => Promise<unknown>): Promise<void> {
+async function dropJobs(store: Store, name: string, mayContinue: () => Promise<boolean>): Promise<void> {
   const { jobs } = await store.stats()
   const counts = jobs.find(({ queue }) => queue === queueOf(name))
   if (!counts || counts.waiting + counts.running === 0) return
   let after: string | undefined
   do {
     const { items, next } = await store.erasing.jobs(after)
+    if (!(await mayContinue())) return
     const own = items.filter(({ queue, state }) => queue === queueOf(name) && state === 'unfinished')
     if (own.length > 0) await store.erasing.dropJobs(own)
-    await renew()
     after = next
   } while (after !== undefined)
 }
 
-async function dropLetters({ jobs: { deadLetters } }: Store, name: string): Promise<void> {
+/** Removes dead letters. Stops early if `mayContinue` resolves to false. */
+async function dropLetters(store: Store, name: string, mayContinue: () => Promise<boolean>): Promise<void> {
+  const { deadLetters } = store.jobs
   for (;;) {
     const { items } = await deadLetters.list({ queue: queueOf(name), limit: PAGE })
-    if (items.length === 0) return
+    if (items.length === 0 || !(await mayContinue())) return
     for (const { id, queue } of items) await deadLetters.drop(id, queue)
   }
 }
