@@ -39,18 +39,21 @@ type RouteList = ReturnType<typeof createRouteList>
 export function parseRoutes(raw: unknown, context: RouteContext, checker: Checker): Route[] {
   const list = createRouteList(context)
   addFileRoutes(raw, list, context, checker)
-  const { routes } = list
-  const last = routes.at(-1)
-  if (last && Object.keys(last.match).length === 0) routes.splice(-1, 1, { fallback: true, ...last })
   for (const skill of context.skills ?? []) addSkillRoutes(skill, list, context, checker)
-  return routes.toSorted((a, b) => Number(a.fallback ?? false) - Number(b.fallback ?? false))
+  return inOrder(list.routes, (route) => route)
+}
+
+/** Sorts routes by the order in which they get messages: each `fallback` comes last. */
+function inOrder<T>(items: readonly T[], routeOf: (item: T) => Route): T[] {
+  const isFallback = (item: T) => routeOf(item).fallback ?? false
+  return items.toSorted((a, b) => Number(isFallback(a)) - Number(isFallback(b)))
 }
 
 /** The routes so far, with their places. */
 function createRouteList({ gateways }: RouteContext) {
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
   const routes: Route[] = []
-  /** The place of each route, for messages. */
+  /** Where each name is used, for messages. Names of internal skills are taken from the start. */
   const places = new Map<string, string>(INTERNAL_SKILLS.map((name) => [name, 'Trivium']))
   return {
     routes,
@@ -81,29 +84,39 @@ function addFileRoutes(raw: unknown, list: RouteList, context: RouteContext, che
     checker.report(['routes'], 'value', 'expected a list of routes: each starts with "- name:"')
   }
   const items: unknown[] = Array.isArray(raw) ? raw : []
-  for (const [index, item] of items.entries()) {
+  const parsed = items.flatMap((item, index) => {
     const path = ['routes', index]
-    const parsed = checker.section(routeSchema, item, path)
-    if (!parsed) continue
-    const route = {
-      ...parsed,
-      concurrency: concurrencyOf(parsed),
-      ...boltOf(parsed, dirname(checker.fileOf(path))),
-    }
-    if (route.bolt !== undefined && !existsSync(route.bolt)) {
-      checker.report([...path, 'bolt'], 'value', `there is no file ${route.bolt}`)
-    }
+    const route = parseFileRoute(item, path, checker)
+    if (!route) return []
+    const isCatchAll = index === items.length - 1 && Object.keys(route.match).length === 0
+    return [{ path, route: isCatchAll ? { fallback: true, ...route } : route }]
+  })
+  // A fallback may be covered by a route that is below it in the file.
+  for (const { path, route } of inOrder(parsed, (one) => one.route)) {
     const conflict = list.conflictOf(route)
     if (conflict) checker.report([...path, 'name'], 'value', conflict)
+    list.add(route, checker.placeOf([...path, 'name']))
+  }
+  for (const { path, route } of parsed) {
     checkGateways(route.match, path, context, checker)
     if (context.skills) checkSkill(route, path, context, checker)
-    const isCatchAll = index === items.length - 1 && Object.keys(route.match).length === 0
-    if (!isCatchAll) warnOfSwallowedWords(route, path, context, checker)
-    list.add(route, checker.placeOf([...path, 'name']))
+    warnOfSwallowedWords(route, path, context, checker)
   }
 }
 
-/** Warns about a route that takes commands of the assistant. */
+/** A route of the file with its defaults. Undefined with invalid keys, which are reported. */
+function parseFileRoute(item: unknown, path: Path, checker: Checker): Route | undefined {
+  const parsed = checker.section(routeSchema, item, path)
+  if (!parsed) return undefined
+  const concurrency = concurrencyOf(parsed)
+  const route = { ...parsed, concurrency, ...boltOf(parsed, dirname(checker.fileOf(path))) }
+  if (route.bolt !== undefined && !existsSync(route.bolt)) {
+    checker.report([...path, 'bolt'], 'value', `there is no file ${route.bolt}`)
+  }
+  return route
+}
+
+/** Warns about a route that takes words of the assistant. */
 function warnOfSwallowedWords(
   route: Route,
   path: Path,
@@ -113,12 +126,15 @@ function warnOfSwallowedWords(
   const swallowed = swallowedWords(route, gateways, skills)
   if (!swallowed) return
   const { words, where } = swallowed
-  const what = `this route comes before commands of the assistant on ${where.join(', ')}: ${listOf(words)}`
+  const what = `this route comes before words of the assistant on ${where.join(', ')}: ${listOf(words)}`
   const todo = 'set `fallback: true` on the route to leave them to the assistant'
   checker.report([...path, 'name'], 'value', `${what}; ${todo}`, 'warning')
 }
 
-/** Adds the routes in the metadata of a skill. Mistakes are warnings. */
+/**
+ * Adds the routes in the metadata of a skill. For a skill with words (`prefixes`), also checks that
+ * the skill that they run (`ref`) exists. Mistakes are warnings.
+ */
 function addSkillRoutes(
   skill: RoutedSkill,
   list: RouteList,
@@ -133,7 +149,7 @@ function addSkillRoutes(
     for (const { path, message } of findingsOf(issues))
       warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
     const conflict = route && list.conflictOf(route)
-    // For a skill with words, `warnOfSwallowedWords` warns once, at the route that takes them.
+    // `warnOfSwallowedWords` warns once about all words that a route takes.
     if (conflict && !prefixes) warn(conflict)
     if (route && !list.has(route.name)) list.add(route, `skill ${skill.name}`)
   }

@@ -82,6 +82,38 @@ describe('unreachable routes', () => {
       assert.deepEqual(textsOf(problems), isUnreachable ? [expected] : [])
     })
   }
+
+  for (const [situation, first, last, unreachable] of [
+    [
+      'a last route without match, below a fallback for everything,',
+      'fallback: true',
+      '',
+      '5:13 unreachable route "b": "a" (line 4)',
+    ],
+    [
+      'a fallback below another for everything',
+      'fallback: true',
+      'fallback: true',
+      '5:13 unreachable route "b": "a" (line 4)',
+    ],
+    [
+      'a fallback above a route for everything',
+      'fallback: true',
+      'fallback: false',
+      '4:13 unreachable route "a": "b" (line 5)',
+    ],
+  ] as const) {
+    test(`${situation} is unreachable`, async (t) => {
+      const text = `${gateway}routes:\n  - { name: a, skill: s, ${first} }\n  - { name: b, skill: s, ${last} }\n`
+      const { problems } = await read(t, text)
+      assert.deepEqual(textsOf(problems), [`${unreachable} already takes everything it matches`])
+    })
+  }
+
+  test('a fallback above a narrower route is reachable', async (t) => {
+    const text = `${gateway}routes:\n  - { name: a, skill: s, fallback: true }\n  - { name: b, skill: s, match: { event: x } }\n`
+    assert.deepEqual(textsOf((await read(t, text)).problems), [])
+  })
 })
 
 test('warns about routes of a disabled gateway, and about a configuration without gateways', async (t) => {
