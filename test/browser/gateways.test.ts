@@ -158,4 +158,12 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByText('(the newest 50 rows are shown)').waitFor()
     assert.equal(await page.locator('.refusals > li').count(), 50)
   })
+
+  test('find no refusal by a part that it does not have', async () => {
+    await daemon.post('/nowhere', '')
+    await show('gateways?text=nowhere')
+    await page.locator('.refusals > li').getByText('not_found').waitFor()
+    await show('gateways?text=undefined')
+    await page.getByText('None of the kept refusals matches.').waitFor()
+  })
 })

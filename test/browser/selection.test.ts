@@ -38,6 +38,23 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await rowOf('charge 2').getByText('no money for 2 today').waitFor()
   })
 
+  test('have their causes above them only without a filter that the causes do not have', async () => {
+    const causes = page.getByRole('list', { name: 'Why they failed' })
+    for (const other of [
+      'event=push',
+      'conversation=c',
+      'transport=cli',
+      'sender=nobody',
+      'gateway=nowhere',
+    ]) {
+      await show('messages?outcome=dead')
+      await causes.waitFor()
+      await show(`messages?outcome=dead&${other}`)
+      await page.getByText('Nothing matches.').waitFor()
+      assert.equal(await causes.count(), 0, other)
+    }
+  })
+
   test('can be selected and retried together', async () => {
     await show('messages?outcome=dead')
     await page

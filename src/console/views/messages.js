@@ -86,7 +86,10 @@ function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
   return html`<footer class="under">${listed}${searched}${omitted}</footer>`
 }
 
-/** The names of the columns, where there is room for all. Each row is read as a sentence without them. */
+/**
+ * The names of the columns, where there is room for all. Hidden from screen readers, which read each
+ * row as a sentence.
+ */
 function Columns() {
   const names = ['age', 'gateway', 'from', 'message', 'route', 'took']
   return html`<div class="list-head message-row with-run" aria-hidden="true">${names.map((name) => html`<span key=${name} class=${name === 'took' ? 'number' : ''}>${name}</span>`)}<span class="number">outcome</span></div>`
@@ -147,9 +150,12 @@ function Selected({ selection }) {
   <//>`
 }
 
-/** The causes of the failed messages, each leading to its dead letters. */
-function Causes({ filter: { outcome, since, until, gateway, route, search, text, sender } }) {
-  const isShown = outcome === 'dead' && !gateway && !route && !search && !text && !sender
+/**
+ * The causes of the failed messages, each leading to its dead letters. Only without further filters:
+ * the counts are those of all dead letters of the time span.
+ */
+function Causes({ filter: { outcome, since, until, ...others } }) {
+  const isShown = outcome === 'dead' && !Object.values(others).some(Boolean)
   const filter = { queue: 'dispatch', ...(since && { since }), ...(until && { until }) }
   const { value: groups } = useLoaded(
     async (signal) => (isShown ? invoke('dead-letter-groups', filter, signal) : []),

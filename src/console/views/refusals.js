@@ -60,7 +60,7 @@ function matching({ refusals, groups }, { gateway, reason, from, text }) {
   const isSame = (wanted, value) => wanted === undefined || wanted === value
   const ofKind = (one) => isSame(gateway, one.gateway) && isSame(reason, one.reason)
   const found = refusals.filter(
-    (one) => ofKind(one) && isIn(from, one.from) && isIn(text, `${one.why} ${one.body}`),
+    (one) => ofKind(one) && isIn(from, one.from) && (isIn(text, one.why) || isIn(text, one.body)),
   )
   const isLeft = (group) =>
     (!from && !text) || found.some((one) => one.gateway === group.gateway && one.reason === group.reason)
@@ -70,11 +70,12 @@ function matching({ refusals, groups }, { gateway, reason, from, text }) {
 const MINUTE = 60_000
 /** Number of refusals that the daemon keeps per gateway. */
 const MAX_STORED = 50
-/** Maximum number of rows, and of rows that are open from the start. */
+/** Maximum number of rows. */
 const MAX_ROWS = 50
+/** Up to this many refusals are open from the start and need no search. */
 const FEW = 3
 
-/** Why the list has not all refusals. */
+/** Why some refusals are not listed. */
 function Limit({ refusals, runs, isOne }) {
   const text = () => {
     if (runs.length > MAX_ROWS) return `the newest ${MAX_ROWS} rows are shown`
@@ -86,7 +87,7 @@ function Limit({ refusals, runs, isOne }) {
   return limit && html` <span class="dim">(${limit})</span>`
 }
 
-/** Refusals in a row that differ only in their time and body, together. */
+/** Consecutive refusals, grouped while they differ only in their time and body. */
 function runsOf(refusals) {
   const runs = []
   for (const one of refusals) {
@@ -101,7 +102,7 @@ function runsOf(refusals) {
 /** Refusals of one reason in the last hour: count, start, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
   const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo } = group
-  // Lists of { name, count }; a refusal has one text for each.
+  // Here lists of { name, count }; in a single refusal, `from` and `why` are texts.
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
   const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
@@ -122,8 +123,8 @@ function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) 
 }
 
 /**
- * Checks the newest refused delivery, and how many of the kept ones, with another secret. The input is sent to
- * the daemon once and not stored.
+ * Checks another secret on the newest refused delivery, and counts the kept deliveries that it fits.
+ * The secret is sent to the daemon once and not stored.
  */
 function TrySecret({ gateway }) {
   const [secret, setSecret] = useState('')
