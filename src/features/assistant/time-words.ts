@@ -115,11 +115,11 @@ function findRepeated(text: string, errors: unknown[]): Found | undefined {
 async function findOnce(text: string, timezone: string, now: number): Promise<Found | undefined> {
   const moment = await findMoment(text, { timezone, now })
   if (!moment) return undefined
-  const zone = zoneAfter(text.slice(moment.end))
+  const zone = zoneAfter(text.slice(moment.to))
   const { isTimed } = moment
-  const clockWords = zone || !isTimed ? 0 : lengthOfClockWords(text.slice(moment.end))
-  const end = moment.end + (zone?.[0].length ?? clockWords)
-  const start = /^\s*on(?:\s+the)?\s*$/i.test(text.slice(0, moment.at)) ? 0 : moment.at
+  const clockWords = zone || !isTimed ? 0 : lengthOfClockWords(text.slice(moment.to))
+  const end = moment.to + (zone?.[0].length ?? clockWords)
+  const start = /^\s*on(?:\s+the)?\s*$/i.test(text.slice(0, moment.from)) ? 0 : moment.from
   // A time in the middle belongs to the task.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
   if (moment.isSpan) throw notUnderstood(moment.phrase, 'it is a span, not a moment')

@@ -1,94 +1,124 @@
-import { DAY, MINUTE } from '../../../core/units.ts'
+import { DAY, HOUR, MINUTE } from '../../../core/units.ts'
 import { isHourOf, notPossible } from './clock.ts'
 import { MIDNIGHT } from './plan.ts'
 import { spell } from './spelling.ts'
 
-/** Characters at the start and end that are searched for a time: the library takes up to 2 ms per character. */
+/**
+ * Number of characters at the start and at the end that are searched for a time: the library takes up
+ * to 2 ms per character.
+ */
 export const EDGE = 200
 
-/** A time found in a text, with its position. */
-export type Moment = Awaited<ReturnType<typeof findMoment>>
+/** A time found in a text. `from` and `to`: its position. */
+export type Moment = NonNullable<Awaited<ReturnType<typeof findMoment>>>
 
-/** Finds a time: at the start of a text, else the last near its end, else the first near its start. `now`: Unix ms. */
-export async function findMoment(text: string, { timezone, now }: { timezone: string; now: number }) {
+/** The time zone of the person, and the current time (Unix ms). */
+type Clock = { timezone: string; now: number }
+
+/**
+ * Finds a time: at the start of a text, else the last near its end, else the first near its start.
+ */
+export async function findMoment(text: string, { timezone, now }: Clock) {
   const { casual } = await import('chrono-node')
   // The library takes missing parts from the current local time.
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const { spelled, originOf } = spell(text)
-  const timesFrom = (begin: number) =>
+  const timesAfter = (begin: number) =>
     casual
       .parse(spelled.slice(begin, begin + EDGE), reference, { forwardDate: true })
-      .map(({ start, end, text: phrase, index }) => {
-        const isTimed = start.isCertain('hour') || PART_OF_DAY.test(phrase)
-        const at = begin + index
-        return {
-          start,
-          isSpan: end !== null && end !== undefined,
-          phrase,
-          at: at === 0 ? 0 : originOf(at),
-          end: originOf(at + phrase.length),
-          isTimed,
-        }
-      })
-  const [first] = timesFrom(0)
-  if (first?.at === 0) return first
-  return timesFrom(Math.max(0, spelled.length - EDGE)).at(-1) ?? first
+      .map(({ start: time, end: endTime, text: phrase, index }) => ({
+        time,
+        isSpan: endTime !== null && endTime !== undefined,
+        phrase,
+        from: originOf(begin + index),
+        to: originOf(begin + index + phrase.length),
+        isTimed: time.isCertain('hour') || PART_OF_DAY.test(phrase),
+      }))
+  const [first] = timesAfter(0)
+  if (first?.from === 0) return first
+  return timesAfter(Math.max(0, spelled.length - EDGE)).at(-1) ?? first
 }
 
 const PART_OF_DAY = /\b(noon|midnight|morning|afternoon|evening|night|tonight)\b/i
 /** A distance from a time of day, without a day: `2 hours after noon`. */
 const RELATIVE_TO_CLOCK =
   /\b(?:before|after|from|past|until|till|to)\s+(?:at\s+)?(?:noon|midday|midnight|\d[\d:.]*(?:\s*[ap]\.?m\.?)?)$/i
-/** Phrases for a time of today and for a day of this week, which may have passed. */
+/** A time of today: `this morning`. */
 const THIS_PART = /\bthis\s+(?:morning|noon|midday|lunchtime|afternoon|evening)\b/i
+/** A day of this week: `this monday`. */
 const THIS_DAY = /\bthis\s+(?:sun|mon|tue|wed|thu|fri|sat)/i
 
 /**
  * The time in ISO 8601: as local time of the zone, or in UTC if the phrase fixes the moment (`in 2
  * hours`, `9am UTC`). May be in the past. Throws `usage` for an ambiguous time.
  */
-export function isoOf(
-  { start, phrase, isTimed }: NonNullable<Moment>,
-  { timezone, now }: { timezone: string; now: number },
-): string {
+export function isoOf(moment: Moment, clock: Clock): string {
+  const { time, phrase } = moment
   requireOneReading(phrase)
   requireOneNight(phrase)
   requireMoment(phrase)
-  const [, part = ''] = /\b(?:to)?(morning|afternoon|evening|night)\b/i.exec(phrase) ?? []
-  if (start.isCertain('hour') && !isHourOf(part.toLowerCase(), start.get('hour') ?? 0))
-    throw notPossible(phrase, `that is not in the ${part.toLowerCase()}`)
-  const get = (unit: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(unit) ?? 0
-  requireWeekday(phrase, new Date(Date.UTC(get('year'), get('month') - 1, get('day'))))
-  const localTime = (days: number, hour: number, minute: number) =>
-    new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
-      .toISOString()
-      .slice(0, 19)
-  if (start.isCertain('timezoneOffset')) {
-    const time = start.date().getTime()
-    const isNow = /^(?:right\s+)?now$/i.test(phrase)
-    // Planned times are whole seconds, and this one must still be in the future when it is stored.
-    if (time > now || isNow) return new Date(Math.max(time, Math.ceil(now / 1000 + 1) * 1000)).toISOString()
-    if (RELATIVE_TO_CLOCK.test(phrase))
-      return new Date(time + offsetAt(now, timezone) * MINUTE + DAY).toISOString().slice(0, 19)
-    if (time === now) throw notPossible(phrase, 'that is right now')
-    const isDaily = !start.isCertain('day') && !start.isCertain('weekday')
-    return new Date(isDaily ? time + DAY : time).toISOString()
-  }
-  // A morning starts at nine, as in `every morning`.
-  const isNine = !isTimed || (!start.isCertain('hour') && /morning/i.test(phrase))
-  const [hour, minute] = isNine ? [9, 0] : [get('hour'), get('minute')]
-  // `this morning` and `this monday` have passed, but the library moved them to the next day or week.
-  const today = Math.floor((now + offsetAt(now, timezone) * MINUTE) / DAY)
-  const ahead = Date.UTC(get('year'), get('month') - 1, get('day')) / DAY - today
-  const isMoved = start.isCertain('weekday')
-    ? ahead === 7 && THIS_DAY.test(phrase)
-    : ahead === 1 && THIS_PART.test(phrase)
-  return localTime(isMoved ? -ahead : 0, hour, minute)
+  requirePossibleHour(moment)
+  requireWeekday(phrase, dayOf(time))
+  return time.isCertain('timezoneOffset') ? isoOfInstant(moment, clock) : isoOfLocal(moment, clock)
+}
+
+/** The time of a phrase that fixes the moment. */
+function isoOfInstant({ time, phrase }: Moment, { timezone, now }: Clock): string {
+  const instant = time.date().getTime()
+  const isNow = /^(?:right\s+)?now$/i.test(phrase)
+  // Planned times are whole seconds, and this one must still be in the future when it is stored.
+  const earliest = Math.ceil(now / 1000 + 1) * 1000
+  if (instant > now || isNow) return new Date(Math.max(instant, earliest)).toISOString()
+  // `2 hours after noon` is over today: the same local time tomorrow.
+  if (RELATIVE_TO_CLOCK.test(phrase)) return localIso(instant + offsetAt(now, timezone) * MINUTE + DAY)
+  if (instant === now) throw notPossible(phrase, 'that is right now')
+  // `9am UTC` is over today, and means tomorrow.
+  const isDaily = !time.isCertain('day') && !time.isCertain('weekday')
+  return new Date(isDaily ? instant + DAY : instant).toISOString()
+}
+
+/** The local time of a phrase that names a day or a time of day. */
+function isoOfLocal({ time, phrase, isTimed }: Moment, { timezone, now }: Clock): string {
+  const day = dayOf(time)
+  const localNow = now + offsetAt(now, timezone) * MINUTE
+  const today = Math.floor(localNow / DAY) * DAY
+  const daysAhead = (day - today) / DAY
+  // `this morning`, and on a Monday `this monday at 9`, may be over today; the library then moved
+  // them to the next day or week.
+  const isMoved = time.isCertain('weekday')
+    ? daysAhead === 7 && THIS_DAY.test(phrase)
+    : daysAhead === 1 && THIS_PART.test(phrase)
+  // A day without a time, and a morning, mean nine o'clock, as in `every morning`.
+  const isNine = !isTimed || (!time.isCertain('hour') && /morning/i.test(phrase))
+  return localIso((isMoved ? today : day) + (isNine ? 9 * HOUR : timeOfDay(time)))
+}
+
+/** ISO 8601 without a zone. `local`: local time as if it were UTC (ms), as of `dayOf`. */
+function localIso(local: number): string {
+  return new Date(local).toISOString().slice(0, 19)
+}
+
+/** The beginning of the local day, as if it were UTC (ms). */
+function dayOf(time: Moment['time']): number {
+  return Date.UTC(time.get('year') ?? 0, (time.get('month') ?? 0) - 1, time.get('day') ?? 0)
+}
+
+/** The time since the beginning of the local day (ms). */
+function timeOfDay(time: Moment['time']): number {
+  return (time.get('hour') ?? 0) * HOUR + (time.get('minute') ?? 0) * MINUTE
+}
+
+/** Throws `usage` for `9 in the evening` with an hour that is not in the evening. */
+function requirePossibleHour({ time, phrase }: Moment): void {
+  const [, match = ''] = /\b(?:to)?(morning|afternoon|evening|night)\b/i.exec(phrase) ?? []
+  const part = match.toLowerCase()
+  if (time.isCertain('hour') && !isHourOf(part, time.get('hour') ?? 0))
+    throw notPossible(phrase, `that is not in the ${part}`)
 }
 
 /** A day, whose midnight may be its beginning or its end. */
 const OF_DAY = /\b(?:tonight|tomorrow|\w+day|\d)/i
-/** An hour after midnight, which may be of the night before or after the day. */
+/** `tonight at 1`: an hour after midnight, which can be meant as today's or tomorrow's. */
 const AT_NIGHT = /\b(?:to)?night\b.*?\b(?:at|@)\s*(?:12|[1-5])\b(?!\s*[ap]\.?m)/i
 
 /** Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next. */
@@ -98,33 +128,43 @@ function requireOneNight(phrase: string): void {
   if (AT_NIGHT.test(phrase)) throw notPossible(phrase, 'say the day after midnight: tomorrow at 1:00')
 }
 
-/**
- * `before 3pm`, without a distance as in `10 minutes before 3pm`; `last friday`; distances that are not exact, and
- * parts of a week.
- */
-const NO_MOMENT =
-  /^(?!.*\b(?:minute|min|hour|day|week)s?\s+before\b).*\bbefore\b|^(?:last|past|previous)\s|^24\/7\b|^(?:with)?in\s+(?:about|around|approximately|roughly|~)|^within\b|\b(?:few|several)\b|^next\s+quarter\b|\b(?:end|middle|beginning|start)\s+of\s+(?:\w+\s+)?week\b/i
+/** Phrases that name no moment. */
+const NO_MOMENT = [
+  // `before 3pm`, but not `10 minutes before 3pm`.
+  /^(?!.*\b(?:minute|min|hour|day|week)s?\s+before\b).*\bbefore\b/i,
+  /^(?:last|past|previous)\s/i,
+  /^24\/7\b/,
+  /^within\b/i,
+  // Inexact distances: `in about an hour`, `in a few days`.
+  /^in\s+(?:about|around|approximately|roughly|~)/i,
+  /\b(?:few|several)\b/i,
+  // Long periods, and parts of a week: `end of next week`.
+  /^next\s+quarter\b/i,
+  /\b(?:end|middle|beginning|start)\s+of\s+(?:\w+\s+)?week\b/i,
+]
 
 /** Throws `usage` for a phrase that names no moment: `tomorrow before 3pm`, `end of next week`. */
 function requireMoment(phrase: string): void {
-  if (NO_MOMENT.test(phrase)) throw notPossible(phrase, 'say at which time, or on which day')
+  if (NO_MOMENT.some((pattern) => pattern.test(phrase)))
+    throw notPossible(phrase, 'say at which time, or on which day')
 }
 
 const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const NAMED_DAY = /\b(sun|mon|tue|wed|thu|fri|sat)(?:s|nes|rs|r|ur)?(?:day)?\b/i
 
 /** Throws `usage` for `friday 3 december` in a year in which that is a Thursday. */
-function requireWeekday(phrase: string, date: Date): void {
+function requireWeekday(phrase: string, day: number): void {
+  const date = new Date(day)
   const [, name] = NAMED_DAY.exec(phrase) ?? []
   if (name === undefined || date.getUTCDay() === DAY_NAMES.indexOf(name.toLowerCase())) return
-  const day = new Intl.DateTimeFormat('en-GB', {
+  const dayInWords = new Intl.DateTimeFormat('en-GB', {
     weekday: 'long',
     day: 'numeric',
     month: 'long',
     year: 'numeric',
     timeZone: 'UTC',
   }).format(date)
-  throw notPossible(phrase, `the day would be ${day}`)
+  throw notPossible(phrase, `the day would be ${dayInWords}`)
 }
 
 /** A date in digits: `5/6`, `5.6.2027`. */
@@ -152,20 +192,21 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 
-/** The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for other texts. */
+/**
+ * The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for other
+ * texts. It is the begin of a past period, so a weekday is the last one.
+ */
 export async function startOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const [found] = casual.parse(text.slice(0, EDGE), reference)
   if (found?.index !== 0 || found.text.length < text.length || found.end) return undefined
-  const { start } = found
-  if (start.isCertain('timezoneOffset')) return start.date().getTime()
-  const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
-  const clock = start.isCertain('hour') ? [get('hour'), get('minute')] : [0, 0]
-  const nearest = Date.UTC(get('year'), get('month') - 1, get('day'), ...clock)
-  // The library finds the nearest Monday, but the start of a period lies in the past.
+  const { start: time } = found
+  if (time.isCertain('timezoneOffset')) return time.date().getTime()
+  const nearest = dayOf(time) + (time.isCertain('hour') ? timeOfDay(time) : 0)
   const localNow = now + offsetAt(now, timezone) * MINUTE
-  const isNext = start.isCertain('weekday') && !start.isCertain('day') && nearest > localNow
+  // The library finds the nearest Monday, which may be the next one.
+  const isNext = time.isCertain('weekday') && !time.isCertain('day') && nearest > localNow
   const local = isNext ? nearest - 7 * DAY : nearest
   // The zone may have had another offset then. The first step is within hours of it, the second is exact.
   const approximate = local - offsetAt(local, timezone) * MINUTE
