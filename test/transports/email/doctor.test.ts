@@ -63,24 +63,29 @@ routes: [{ name: all, skill: echo }]
       })
       const { result, error } = Object(await response.json())
       const checks: Record<string, unknown>[] = result ?? []
-      return { error, at: (start: string) => checks.filter(({ name }) => String(name).startsWith(start)) }
+      const checksOf = (gateway: string) =>
+        checks.filter(({ name }) => String(name).startsWith(`${gateway}: `))
+      return { error, checks, checksOf }
     }
     const before = mailServer.smtp.taken.length
     const unchecked = await ask('GET')
     assert.deepEqual(
-      unchecked.at('support: ').map(({ detail }) => detail),
+      unchecked.checksOf('support').map(({ detail }) => detail),
       ['not checked since the start of the daemon'],
     )
-    assert.equal((await ask('POST', { gateway: 'hook' })).at('hook: ').length, 1)
+    assert.equal((await ask('POST', { gateway: 'hook' })).checksOf('hook').length, 1)
     assert.equal(mailServer.smtp.taken.length, before)
-    const checked = (await ask('POST', { gateway: 'support' })).at('')
+    const checked = (await ask('POST', { gateway: 'support' })).checks
     assert.ok(
       checked.every(({ name, ok }) => ok && String(name).startsWith('support: ')),
       JSON.stringify(checked),
     )
     assert.equal(mailServer.smtp.taken.length, before + 1)
-    assert.deepEqual((await ask('GET')).at('support: '), checked)
+    assert.deepEqual((await ask('GET')).checksOf('support'), checked)
     assert.equal(mailServer.smtp.taken.length, before + 1)
+    const ofAll = await ask('POST')
+    for (const gateway of ['support', 'hook']) assert.ok(ofAll.checksOf(gateway).length > 0, gateway)
+    assert.equal(mailServer.smtp.taken.length, before + 2)
     assert.equal((await ask('POST', { gateway: 'none' })).error.code, 'gateway_not_found')
     assert.equal((await ask('POST', { gate: 'hook' })).error.code, 'bad_request')
   })
