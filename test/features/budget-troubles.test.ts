@@ -3,23 +3,13 @@ import { test } from 'node:test'
 import type { BudgetStatus } from '../../src/core/budget.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { usedUpAt } from '../../src/features/budget/sums.ts'
-import { peopleTroubles } from '../../src/features/troubles/people-troubles.ts'
-import type { StoredReadings } from '../../src/features/troubles/readings.ts'
+import { budgetTroubles } from '../../src/features/troubles/budget-troubles.ts'
 
-const stored: StoredReadings = {
-  stats: {
-    journal: { messages: 0 },
-    receive: { ready: 0, leased: 0, lost: {} },
-    dispatch: { unpumped: 0 },
-    jobs: [],
-  },
-  ...{ groups: [], subscriptions: [], waiting: [], approvals: [], schedules: [], budgets: [] },
-}
 const money = { limit: '2 EUR/4d', unit: 'EUR', most: 2 }
 const total = (used: number, times: object = {}): BudgetStatus => {
   return { budget: 'total', ...money, used, left: 2 - used, ...times }
 }
-const troublesOf = (...budgets: BudgetStatus[]) => peopleTroubles({ ...stored, budgets })
+const troublesOf = (...budgets: BudgetStatus[]) => budgets.flatMap(budgetTroubles)
 
 test('a budget with less than a tenth left is a trouble, before runs wait', () => {
   const [near, ...others] = troublesOf(total(1.9), total(1.7))

@@ -4,18 +4,20 @@ import { MIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { nounOf } from '../../runtime/own-middleware.ts'
+import { approvalTroubles } from './approval-trouble.ts'
+import { budgetTroubles } from './budget-troubles.ts'
 import { pauseTroubles } from './pause-troubles.ts'
-import { peopleTroubles } from './people-troubles.ts'
 import type { TroubleReadings } from './readings.ts'
 import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
+import { scheduleTrouble } from './schedule-trouble.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 
 /** Order of the list. */
 const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
- * Finds problems, and whatever needs a person, errors first. Titles and texts contain no ages, so
+ * Finds problems and pending approvals, errors first. Titles and texts contain no ages, so
  * an entry is stable while nothing changes. `at`: Unix ms.
  */
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
@@ -26,7 +28,9 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...refusalTroubles(readings.refusals, at),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
-    ...(stored ? peopleTroubles(stored) : []),
+    ...approvalTroubles(stored?.approvals ?? []),
+    ...(stored?.schedules ?? []).map(scheduleTrouble),
+    ...(stored?.budgets ?? []).flatMap(budgetTroubles),
   ]
   return found.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
 }

@@ -1,0 +1,67 @@
+import type { BudgetStatus, BudgetUse } from '../../core/budget.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
+import { dayAndTime, timeOfDay, warning } from './trouble-parts.ts'
+
+/** Share of a budget that is a trouble by itself. */
+const NEARLY_ALL = 0.9
+/** Share of a budget that is a trouble if the rest will not last. */
+const MUCH = 0.5
+/** Maximum number of senders in a text. */
+const MOST_NAMED = 3
+
+const WAIT_OR_RAISE = 'Raise `model.budget`, or wait; messages keep their order.'
+
+/** A budget that is used up, or nearly. The budget of senders only if senders have used it up. */
+export function budgetTroubles(budget: BudgetStatus): Trouble[] {
+  if (budget.budget === 'sender') return sendersOver(budget)
+  const skill = budget.budget === 'skill' ? budget.skill : undefined
+  return budget.until === undefined ? nearlyUsedUp(budget, skill) : [usedUp(budget, budget.until, skill)]
+}
+
+function sendersOver({ over, limit, more }: BudgetStatus & { budget: 'sender' }): Trouble[] {
+  if (over.length === 0) return []
+  const count = over.length
+  const title = `${more ? 'More than ' : ''}${counted(count, 'sender has', 'senders have')} used up the budget (${limit})`
+  const named = over.slice(0, MOST_NAMED).map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
+  const text = `${named.join(', ')}.`
+  return [warning('budget', { reason: limit }, { title, text, todo: WAIT_OR_RAISE, count })]
+}
+
+function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: string | undefined): Trouble {
+  const title = `${nameOfBudget(skill)} is used up (${limit})`
+  const text = `${used} of ${most} ${unit} are used. ${ownerOf(skill)} runs wait until ${timeOfDay(until)}.`
+  return warning('budget', defined({ reason: limit, skill }), { title, text, todo: WAIT_OR_RAISE })
+}
+
+/**
+ * A budget of which little is left, or that is used up soon at the current rate. Its key differs from
+ * the key of a used up budget, so people are notified in both cases.
+ */
+function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
+  const { limit, used, most, unit, left, usedUpAt } = budget
+  const share = used / most
+  if (share < (usedUpAt === undefined ? NEARLY_ALL : MUCH)) return []
+  const isNear = share >= NEARLY_ALL
+  const state = isNear ? 'is nearly used up' : 'will be used up'
+  const lasts = usedUpAt === undefined ? '' : ` At the current rate it is used up by ${dayAndTime(usedUpAt)}.`
+  const text = `${used} of ${most} ${unit} are used, ${left} left.${lasts} ${ownerOf(skill)} runs wait then.`
+  const todo = 'Raise `model.budget`, or find out what uses it: `trivium cost` shows it.'
+  const where = defined({ reason: limit, skill })
+  const trouble = warning('budget', where, {
+    title: `${nameOfBudget(skill)} ${state} (${limit})`,
+    text,
+    todo,
+  })
+  return [{ ...trouble, key: `${trouble.key} nearly` }]
+}
+
+function nameOfBudget(skill: string | undefined): string {
+  return `The budget of ${skill === undefined ? 'models' : `the skill ${skill}`}`
+}
+
+/** Whose runs wait, at the start of a sentence. */
+function ownerOf(skill: string | undefined): string {
+  return skill === undefined ? 'Model' : 'Its'
+}
