@@ -6,6 +6,7 @@ export default defineSkill({
   description: 'Answers with the text that it received.',
   args: z.object({
     text: z.string().default('').describe('The text'),
+    // Not used, but part of the arguments that every dispatched message brings.
     from: z.string().optional().describe('Sender'),
   }),
   run({ args }) {

@@ -59,7 +59,9 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   await daemon.invoke('event-subscribe', { ...topic, replay: true })
   const read = async (from: typeof daemon) =>
     JSON.stringify(await from.invoke('event-wait', { ...topic, timeout: 9 }))
-  const [first, second] = [await read(daemon), await read(daemon)]
+  // The group reads both messages of the command line before the backup.
+  const readBefore = (await read(daemon)) + (await read(daemon))
+  assert.match(readBefore, /remember the milk.*"bad"/s)
   const upload = { method: 'POST', headers: { authorization: `Bearer ${daemon.token}` }, body: 'a file' }
   const artifact = Object(await (await fetch(`${daemon.control}/v1/artifacts?name=x`, upload)).json()).result
   // A linked folder, as on another disk.
@@ -105,10 +107,12 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     const next = await there.start()
     assert.notEqual(next.token, daemon.token)
     const ids: string[] = []
-    for (let page: string[] = ['']; page.length > 0; ids.push(...page)) {
+    let page: string[]
+    do {
       const args = { gateway: 'demo', limit: 1000, ...(ids.length > 0 && { before: ids.at(-1) }) }
       page = Array.from(Object(await next.invoke('message-list', args)), (message) => Object(message).id)
-    }
+      ids.push(...page)
+    } while (page.length > 0)
     const counts = new Map<string, number>()
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
     assert.deepEqual(
@@ -118,8 +122,9 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
     assert.equal(Object(await next.invoke('dead-letter-list')).length, 1)
     assert.match(JSON.stringify(await next.invoke('state-get', { key: LONG })), /1/)
-    const third = await read(next)
-    assert.ok(third.includes('"n":0') && third !== first && third !== second, third)
+    const readAfter = await read(next)
+    assert.match(readAfter, /"n":0/, 'the group goes on with the first delivery')
+    assert.doesNotMatch(readAfter, /remember the milk|"bad"/)
     assert.equal(readFileSync(join(there.dir, '.trivium', artifact.path), 'utf8'), 'a file')
     assert.ok(statSync(join(there.dir, '.trivium', 'linked', '.far.json')).isFile())
     assert.equal(await next.end(), 0)
@@ -168,6 +173,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     writeFileSync(join(data, 'open', 'tool'), '#!/bin/sh')
     chmodSync(join(data, 'open', 'tool'), 0o4777)
     chmodSync(join(data, 'open'), 0o777)
+    // Of the new files, the restore accepts only `open/tool`: more would not match this count.
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
     writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ ...manifest, files: manifest.files + 1 }))
     const evil = join(site.dir, 'evil.tgz')

@@ -41,17 +41,16 @@ for (const kind of ['embedded', 'redis'] as const) {
     const list = async (): Promise<{ name: string; topic: string }[]> =>
       Object(await daemon.invoke('subscription-list', {}))
 
-    for (const steps of [0, 1, 2, 3]) {
+    for (const killAt of [0, 1, 2, 3]) {
       const changes = NAMES.map(async (name) => {
         await daemon.invoke('subscription-create', settings(name))
         await daemon.invoke('subscription-update', { name, rate: '100/s' })
         await daemon.invoke('subscription-delete', { name, force: true })
       })
       const ended = Promise.allSettled(changes)
-      // Killed when there are `steps` subscriptions: during creations, changes and deletions.
-      await until(async () => steps === 0 || (await list()).length >= steps, `${steps} subscriptions`).catch(
-        () => [],
-      )
+      // Killed when there are `killAt` subscriptions: during creations, changes and deletions.
+      const isTime = async () => killAt === 0 || (await list()).length >= killAt
+      await until(isTime, `${killAt} subscriptions`).catch(() => [])
       await daemon.end('SIGKILL')
       await ended
       daemon = await site.start()
@@ -71,8 +70,8 @@ for (const kind of ['embedded', 'redis'] as const) {
         if (there.includes(name)) await daemon.invoke('subscription-update', { name, rate: '50/s' })
         else await daemon.invoke('subscription-create', settings(name))
       }
-      await daemon.invoke('event-emit', { topic: 'orders', data: steps })
-      for (const name of NAMES) await until(() => got.has(`/${name} ${steps}`), `event ${steps} at ${name}`)
+      await daemon.invoke('event-emit', { topic: 'orders', data: killAt })
+      for (const name of NAMES) await until(() => got.has(`/${name} ${killAt}`), `event ${killAt} at ${name}`)
       for (const name of NAMES) await daemon.invoke('subscription-delete', { name, force: true })
       assert.deepEqual([await names(), await groups()], [[], []])
     }

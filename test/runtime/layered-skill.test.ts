@@ -151,7 +151,7 @@ describe('access', () => {
     }
   })
 
-  test('rules limit what a sender invokes, but not what that skill invokes', async (t) => {
+  test('rules limit the skills that a sender invokes, but not those that such a skill invokes', async (t) => {
     const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
     const inner = skillOf(() => 1, { name: 'inner' })
     const access = [

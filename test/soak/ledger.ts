@@ -28,7 +28,7 @@ export function createLedger() {
     /** Number of messages that a reader has not got. */
     missing: (reader: string) => lostTo(reader).length,
     /** Whether `ids` contains all acknowledged messages. */
-    isIn(ids: Iterable<string>) {
+    isCoveredBy(ids: Iterable<string>) {
       return promised.isSubsetOf(new Set(ids))
     },
     promised: () => promised.size,

@@ -88,7 +88,7 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
     every(15_000, 'operator', () => operate(daemon)),
   ])
   const isComplete = () => ['receive', 'group', 'push'].every((reader) => ledger.missing(reader) === 0)
-  const isAnswered = async () => answers.isIn(await answered(world))
+  const isAnswered = async () => answers.isCoveredBy(await answered(world))
   await until(async () => isComplete() && (await isAnswered()), 'all readers', 120_000).catch(() => {})
   drained.abort()
   await reading

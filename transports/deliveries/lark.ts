@@ -11,7 +11,8 @@ const IV_BYTES = 16
 /**
  * Lark and Feishu with an Encrypt Key:
  * https://open.larksuite.com/document/server-docs/event-subscription-guide/event-subscription-configure-/encrypt-key-encryption-configuration-case.
- * The request that checks the address is encrypted, but not signed. Anything but 200 is sent again.
+ * The request that checks the address is encrypted, but not signed. Lark repeats a delivery that is
+ * answered with any other status than 200.
  */
 export const LARK: Preset = {
   signature: [
@@ -35,7 +36,8 @@ export const LARK: Preset = {
       reason: 'its body is not encrypted with the Encrypt Key: set one in the console of Lark',
     })
   },
-  // `header` is also a field of the body. Events of version 1 have `uuid` and `event.type`.
+  // Functions, because the location `header.event_id` would mean an HTTP header; here `header` is a
+  // field of the body. Events of version 1 have `uuid` and `event.type`.
   key: ({ body }) => textAt(body, 'header.event_id') ?? textAt(body, 'uuid'),
   event: ({ body }) => textAt(body, 'header.event_type') ?? textAt(body, 'event.type'),
   from: 'event.sender.sender_id.open_id event.operator.open_id event.operator_id.open_id event.open_id',

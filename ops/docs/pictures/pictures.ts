@@ -1,5 +1,5 @@
-import { identity, stores } from './around.ts'
 import { consumerGroups, deadLetters } from './delivery.ts'
+import { identity, stores } from './identity-and-stores.ts'
 import { conversations, roads } from './messages.ts'
 
 /** The pictures of docs/images that are drawn here: SVG by file name. */

@@ -68,8 +68,8 @@ function valuesIn(text, kind) {
 }
 
 /**
- * The lines of a route in a file, by its name: `{ line, text }`, or `{}` where it is not. A route without a name has none
- * here.
+ * Finds the lines of a route in a file by its name: `{ line, text }`, or `{}` if there is none. A route
+ * without `name:` is not found.
  */
 export function routeIn(yaml, name) {
   const lines = yaml.split('\n')

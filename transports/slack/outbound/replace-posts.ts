@@ -43,7 +43,8 @@ export function createReplacement(
 }
 
 /**
- * The post whose button the answered message is a click on. Undefined for an ephemeral post, which only the response URL can replace.
+ * The post to replace with `update: true`: the one whose button was clicked. Undefined for an
+ * ephemeral post, which only the response URL can replace.
  */
 function clickedPost({ reply, target }: Sending): Replaced | undefined {
   const { channel, clicked, responseUrl } = target
@@ -82,9 +83,9 @@ async function finishReplacement(
 }
 
 /**
- * Whether a reply may replace an earlier one. Because keys can be guessed, it must belong to the same
- * conversation, or to the one in which the earlier one was clicked. Approval requests belong to no
- * conversation.
+ * Whether a reply may replace an earlier reply. Keys can be guessed, so it must be in the conversation
+ * of the earlier reply, or in the conversation that a click on the earlier reply starts. An approval
+ * request has no conversation, so no reply can replace it.
  */
 function isReplaceable(
   { conversation, channel = '', thread, posted }: Sent,
@@ -92,6 +93,6 @@ function isReplaceable(
   { team }: Target,
 ): boolean {
   if (conversation === undefined) return false
-  const clicked = [thread, posted[0]].map((root) => conversationOf({ team, channel, thread: root }))
-  return [conversation, ...clicked].includes(reply.conversation)
+  const ofClicks = [thread, posted[0]].map((root) => conversationOf({ team, channel, thread: root }))
+  return [conversation, ...ofClicks].includes(reply.conversation)
 }
