@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasRealDate } from '../lib/real-date.ts'
 import { spoken } from './spoken.ts'
 import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
 
@@ -42,7 +43,7 @@ export const moment = z
   .transform(momentOf)
 
 function momentOf(text: string): number {
-  if (!ISO.test(text)) return Number.NaN
+  if (!ISO.test(text) || !hasRealDate(text)) return Number.NaN
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
 }
 

@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import { hasRealDate } from '../lib/real-date.ts'
 import { reasonOf, TriviumError } from './errors.ts'
 import type { Schedule } from './schedule.ts'
 import { createSteps } from './schedule-steps.ts'
@@ -87,6 +88,7 @@ function onlySteps(times: CronTimes, steps: ReturnType<typeof createSteps>): Cro
 
 function compile(expression: string, timezone: string): Cron {
   try {
+    if (!hasRealDate(expression)) throw new RangeError('there is no such day')
     const cron = new Cron(expression, { timezone, paused: true })
     cron.nextRun()
     return cron

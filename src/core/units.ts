@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LONGEST_TIMER } from '../lib/longest-timer.ts'
+import { hasRealDate } from '../lib/real-date.ts'
 import { timeRangeIn } from '../lib/time-range.ts'
 
 export { LONGEST_TIMER } from '../lib/longest-timer.ts'
@@ -64,6 +65,11 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
+/** A time with its zone. After a space, `10:00-11:00` is a range of hours, and `10:00+02:00` has a zone. */
+const ZONED = /^(\d{4}-\d\d-\d\d)(?:T(\S+(?:Z|[+-]\d\d:?\d\d))|\s+(\S+)\s*(Z|\+\d\d:?\d\d))$/i
+/** A time without a zone, or the beginning of one. */
+const WITHOUT_ZONE = /^\d{4}(?:-\d{1,2}(?:-\d{1,2}(?:[T ]\d{1,2}(?::\d\d){1,2}(?:\.\d+)?)?)?)?$/i
+
 /**
  * Parses a time (UTC without a zone), an age (`2h`), or words for a time in UTC (`yesterday`,
  * `monday 9:30`, `2026-11-27 8`) to Unix ms. Undefined for anything else, also for a range
@@ -74,13 +80,18 @@ export function parseTime(text: string): number | undefined {
   // `parseDuration`.
   const age = /[a-z]$/.test(text) ? parseDuration(text) : undefined
   if (age !== undefined) return Date.now() - age
+  const words = text.trim()
+  const [, date, zoned, time, zone = ''] = ZONED.exec(words) ?? []
+  if (date !== undefined) return parsedIso(`${date}T${zoned ?? time + zone}`)
   const range = timeRangeIn(text, { zone: 'utc' })
   if (range) return range.endsAt === 'time' ? undefined : (range.since ?? 0)
   // `Date.parse` accepts other words and ignores them.
-  if (!/^\d{4}(-|$)/.test(text.trim())) return undefined
-  const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
-  const time = Date.parse(isZoned ? text : `${text}Z`)
-  return Number.isNaN(time) ? undefined : time
+  return WITHOUT_ZONE.test(words) ? parsedIso(`${words}Z`) : undefined
+}
+
+function parsedIso(text: string): number | undefined {
+  const time = Date.parse(text)
+  return Number.isNaN(time) || !hasRealDate(text) ? undefined : time
 }
 
 /** Formats milliseconds: `1500` is `1.5s`, `60000` is `1m`. */

@@ -1,3 +1,5 @@
+import { hasRealDate } from './real-date.ts'
+
 const HOUR = 3_600_000
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const AGE = /^(?:last\s+)?(\d{1,6})\s*(m|min|minutes?|h|hours?|d|days?)$/
@@ -63,8 +65,7 @@ export function timeRangeIn(
 function dayOf(name: string, now: number, calendar: Calendar): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(name) ?? []
   if (year !== undefined) {
-    const isReal = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= 31
-    return isReal ? calendar.date(Number(year), Number(month), Number(day)) : undefined
+    return hasRealDate(name) ? calendar.date(Number(year), Number(month), Number(day)) : undefined
   }
   if (name === 'today') return calendar.midnight(now)
   if (name === 'yesterday') return calendar.midnight(now, -1)
@@ -85,6 +86,8 @@ function hoursOf(text: string, midnight: number, calendar: Calendar): TimeRange 
 
 function timeOn(midnight: number, text: string, calendar: Calendar): number | undefined {
   const [, hour, minute = '0', second = '0'] = TIME.exec(text) ?? []
-  if (hour === undefined || Number(hour) > 24 || Number(minute) > 59 || Number(second) > 59) return undefined
+  if (hour === undefined || Number(minute) > 59 || Number(second) > 59) return undefined
+  // 24:00 is the end of the day.
+  if (Number(hour) > 24 || (Number(hour) === 24 && Number(minute) + Number(second) > 0)) return undefined
   return calendar.timeOn(midnight, Number(hour), Number(minute), Number(second))
 }

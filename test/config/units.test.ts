@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { moment } from '../../src/core/arguments.ts'
+import { plannedTimes } from '../../src/core/planned-times.ts'
 import {
   DAY,
   formatDuration,
@@ -90,6 +92,32 @@ test('a time can be the words of the console, in UTC; a range of hours is none',
   assert.equal(parseTime('all'), 0)
   for (const text of ['yesterday 10-11', 'nonsense 10', 'monday 9:75', 'Nov 21', '2026-13-01 9'])
     assert.equal(parseTime(text), undefined, text)
+})
+
+test('a time with a zone is the time of that zone, also where its offset reads as an hour', () => {
+  const times: Record<string, string> = {
+    '2026-11-27T01:00-05:00': '2026-11-27T06:00:00.000Z',
+    '2026-11-27T01:00:00-0500': '2026-11-27T06:00:00.000Z',
+    '2026-11-27t10:00:00.5z': '2026-11-27T10:00:00.500Z',
+    '2026-11-27 10:00 +02:00': '2026-11-27T08:00:00.000Z',
+    '2026-11-27 10:00Z': '2026-11-27T10:00:00.000Z',
+    '2026-11-27T10:00:00.5': '2026-11-27T10:00:00.500Z',
+    '2026-11': '2026-11-01T00:00:00.000Z',
+  }
+  for (const [text, time] of Object.entries(times))
+    assert.equal(new Date(parseTime(text) ?? 0).toISOString(), time, text)
+  for (const text of ['2026-11-27 01:00-05:00', '2026-11-27 10:00-05:00', '2026-11-27 10:00 soon'])
+    assert.equal(parseTime(text), undefined, text)
+})
+
+test('a day that does not exist is no time', () => {
+  for (const text of ['2026-02-31', '2026-02-31T10:00:00Z', '2026-04-31 9:30', '2026-02-29', '2026-2-31'])
+    assert.equal(parseTime(text), undefined, text)
+  assert.equal(parseTime('2028-02-29'), Date.UTC(2028, 1, 29))
+  assert.ok(!moment.safeParse('2026-02-31T10:00:00Z').success)
+  assert.equal(moment.parse('2028-02-29T10:00:00Z'), Date.UTC(2028, 1, 29, 10))
+  const schedule = { cron: '2027-02-31T10:00:00', timezone: 'UTC', created: '2026-11-27T10:00:00Z' }
+  assert.throws(() => plannedTimes(schedule), /no such day/)
 })
 
 test('suggests the nearest word', () => {

@@ -18,6 +18,7 @@ test('a range of time is an age, a day, hours of a day, or all time', () => {
   assert.deepEqual(at('thursday'), ['2026-03-26T00:00', '2026-03-27T00:00'])
   assert.deepEqual(at('2026-03-01 8:00-9:30'), ['2026-03-01T08:00', '2026-03-01T09:30'])
   assert.deepEqual(at('2026-03-01T22'), ['2026-03-01T22:00', '-'])
+  assert.deepEqual(at('2026-03-01 20-24'), ['2026-03-01T20:00', '2026-03-02T00:00'])
   assert.deepEqual(at('10-11'), ['2026-03-26T10:00', '2026-03-26T11:00'])
   assert.deepEqual(timeRangeIn('all'), {})
 })
@@ -32,6 +33,8 @@ test('words that are not understood completely are no range', () => {
     'yesterday 11-10',
     '10-11-12',
     '2026-13-01',
+    '2026-02-31',
+    '2026-03-01 24:30',
   ])
     if (text !== '') assert.equal(timeRangeIn(text), undefined, text)
 })
