@@ -1,6 +1,6 @@
 import { type ReadableDelivery, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
-import { joinedKey, SENDER } from './part-view.ts'
+import { isInData, joinedKey, SENDER } from './part-view.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
 /**
@@ -16,8 +16,11 @@ export function configured(
 ) {
   if (pointer === undefined) return undefined
   const path = pointer.replace(/^data\./, '')
-  return ({ inData, delivery, isElement }: Views): string | undefined =>
-    read(path, inData) ?? (isElement ? read(pointer, delivery) : undefined)
+  return ({ inData, delivery, isElement }: Views): string | undefined => {
+    if (!isElement) return read(path, inData)
+    if (isInData(pointer)) return read(path, inData) ?? read(pointer, delivery)
+    return read(pointer, delivery) ?? read(path, inData)
+  }
 }
 
 /** The same for a key of one or several paths. */
@@ -36,6 +39,9 @@ export function createFromReader(
   const ofElement = findSender(option, 'body')
   const byPreset = findSender(preset?.from, 'body')
   const usual = findSender(SENDER, 'body')
-  return ({ inData, delivery, isElement }: Views): Sender | undefined =>
-    byOption(inData) ?? (isElement ? ofElement(delivery) : undefined) ?? byPreset(delivery) ?? usual(delivery)
+  return ({ inData, delivery, isElement }: Views): Sender | undefined => {
+    const first = isElement && !isInData(option) ? ofElement(delivery) : undefined
+    const byPath = first ?? byOption(inData) ?? (isElement ? ofElement(delivery) : undefined)
+    return byPath ?? byPreset(delivery) ?? usual(delivery)
+  }
 }

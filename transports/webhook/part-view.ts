@@ -43,12 +43,9 @@ export function createPartReader(
   preset: Split | undefined,
   findSender: ReturnType<typeof createSenderFinder>,
 ) {
-  const senders = [
-    findSender(options.from, 'element'),
-    findSender(preset?.from, 'element'),
-    findSender(SENDER, 'element'),
-  ]
-  const configuredSender = findSender(options.from?.replace(/^data\./, ''), 'data')
+  const senders = [findSender(preset?.from, 'element'), findSender(SENDER, 'element')]
+  const inElement = findSender(options.from, 'element')
+  const inDelivery = findSender(options.from?.replace(/^data\./, ''), 'data')
   return (headers: IncomingHttpHeaders, part: Part, position: Position, whole: Fields): Fields => {
     const { body, envelope } = part
     const text = JSON.stringify(body)
@@ -56,8 +53,16 @@ export function createPartReader(
     if (envelope) data.envelope = envelope
     const element = { headers, body, text, envelope }
     const inData = { headers, body: data, text }
-    const configured = (pointer?: string) =>
-      valueAt(pointer?.replace(/^data\./, ''), inData) ?? valueAt(pointer, element)
+    const configured = (pointer: string | undefined, read: typeof textAt = valueAt) => {
+      if (pointer === undefined) return undefined
+      const readData = () => read(pointer.replace(/^data\./, ''), inData)
+      return isInData(pointer)
+        ? (readData() ?? read(pointer, element))
+        : (read(pointer, element) ?? readData())
+    }
+    const configuredSender = isInData(options.from)
+      ? (inDelivery(inData) ?? inElement(element))
+      : (inElement(element) ?? inDelivery(inData))
     const elementKey = options.key
       ? joinedKey(options.key, (pointer) => keyIn(element, pointer))
       : (valueAt(preset?.key, element) ?? cloudEventKey(element))
@@ -78,10 +83,18 @@ export function createPartReader(
       key: elementKey ?? (whole.key && `${whole.key}#${position.index}`),
       // A preset that splits deliveries knows all conversations of its elements.
       conversation: hasPresetOnly ? conversation : (conversation ?? whole.conversation),
-      configuredText: textAt(options.text, inData) ?? textAt(options.text, element),
-      from: configuredSender(inData) ?? firstOf(senders, element) ?? whole.from,
+      configuredText: configured(options.text, textAt),
+      from: configuredSender ?? firstOf(senders, element) ?? whole.from,
     }
   }
+}
+
+/**
+ * Whether a pointer is a path in `data`. Others are paths in an element, whose fields may have names that `data` has
+ * too, such as `method`.
+ */
+export function isInData(pointer: string | undefined): boolean {
+  return pointer?.startsWith('data.') ?? false
 }
 
 function firstOf(

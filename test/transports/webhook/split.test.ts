@@ -253,6 +253,18 @@ describe('the key of a split delivery', () => {
     assert.equal(store.messages.length, 2)
   })
 
+  test('and the other pointers are read from the element, even if the delivery has a field of the same name', async () => {
+    const paths = { event: 'method', from: 'format', text: 'split', conversation: 'headers.id' }
+    const { hook, store } = await startSplit({ ...options, ...paths, methods: ['PUT'] })
+    const element = { method: 'made', format: 'ada', split: 'hello', headers: { id: 'c1' } }
+    const headers = { ...json, id: 'of the request' }
+    for (const body of [[element], element])
+      await fetch(hook, { method: 'PUT', headers, body: JSON.stringify(body) })
+    assert.equal(store.messages.length, 2)
+    for (const { data, from, text, conversation } of store.messages)
+      assert.deepEqual([data.event, from.id, text, conversation], ['made', 'ada', 'hello', 'test:c1'])
+  })
+
   test('and the other pointers are read from a body without a list as from an element', async () => {
     const { post, last, store } = await startSplit(options)
     const body = '{"eventId":"one","kind":"made","who":"ada","words":"hello"}'
