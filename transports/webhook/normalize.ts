@@ -230,5 +230,6 @@ const ID_PREFIX_LENGTH = 100
 function bounded(id: string): string {
   const text = id.toWellFormed()
   if (text.length <= MAX_ID_LENGTH) return text
-  return `${text.slice(0, ID_PREFIX_LENGTH)}…sha256:${hash('sha256', text)}`
+  // The cut may be within a surrogate pair.
+  return `${text.slice(0, ID_PREFIX_LENGTH).toWellFormed()}…sha256:${hash('sha256', text)}`
 }

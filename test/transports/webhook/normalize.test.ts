@@ -203,6 +203,9 @@ describe('the message of a webhook delivery', () => {
     }
     assert.ok(keys.every((key) => key && key.length < 256))
     assert.notEqual(keys[0], keys[1])
+    const hook = await startWebhook({ key: 'data.body.id' })
+    await hook.post(JSON.stringify({ id: `${'k'.repeat(99)}😀${'k'.repeat(200)}` }), json)
+    assert.ok(hook.last().key?.isWellFormed())
   })
 
   test('continues the trace of the sender if it is well-formed', async () => {
