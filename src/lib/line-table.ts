@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { lengthOf } from './paragraph.ts'
+import { lengthOf, longestOf } from './paragraph.ts'
 import { shorten } from './short-text.ts'
 import { cell, GAP, grid, table } from './text-table.ts'
 
@@ -57,7 +57,7 @@ function hasText(text: string): boolean {
 }
 
 function fullWidth({ texts }: InUse): number {
-  return Math.max(...texts.map(lengthOf))
+  return longestOf(texts)
 }
 
 function leastOf(column: InUse): number {

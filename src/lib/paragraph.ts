@@ -34,6 +34,11 @@ export function wrapped(text: string, width: number): string[] {
   return lines
 }
 
+/** The length of the longest text; 0 without texts. There may be more of them than a call can have arguments. */
+export function longestOf(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, lengthOf(text)), 0)
+}
+
 /** The number of characters that are seen. */
 export function lengthOf(text: string): number {
   return stripVTControlCharacters(text).length

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import Table from 'cli-table3'
 import { escapeUnpainted, keepPainted, paint } from './paint.ts'
-import { lengthOf, wrapped } from './paragraph.ts'
+import { lengthOf, longestOf, wrapped } from './paragraph.ts'
 import { shorten } from './short-text.ts'
 
 /** The parts of the border of a table in cli-table3. */
@@ -32,7 +32,7 @@ export function listTable(
 ): string {
   const cells = rows.map((row) => row.map(cell))
   const before = [head, ...cells].map((row) => row.slice(0, -1))
-  const widths = head.slice(0, -1).map((_, at) => Math.max(...before.map((row) => lengthOf(row[at] ?? ''))))
+  const widths = head.slice(0, -1).map((_, at) => longestOf(before.map((row) => row[at] ?? '')))
   const remaining = width - widths.reduce((sum, each) => sum + each + GAP, 0)
   if (remaining < MIN_VISIBLE) {
     // A word that is longer than a line, such as JSON, is cut too.
@@ -74,7 +74,7 @@ export function grid(head: readonly string[], cells: readonly string[][], widths
     colWidths: widths,
     wordWrap: true,
   })
-  output.push(...cells)
+  for (const row of cells) output.push(row)
   const text = output.toString().replaceAll(/ +$/gm, '')
   // A painted text that was broken has its colours in each line. All escape sequences are ours: `cell` escaped the others.
   keepPainted(text)
@@ -90,7 +90,7 @@ const NAMING = new Set(['id', 'name', 'key', 'gateway', 'group', 'route', 'conve
 /** A table of the narrow columns, with the texts of the others on lines below each row. */
 function withTextsBelow(head: string[], cells: string[][], width: number): string {
   const rows = [head, ...cells]
-  const widthOf = (column: number) => Math.max(...rows.map((row) => lengthOf(row[column] ?? '')))
+  const widthOf = (column: number) => longestOf(rows.map((row) => row[column] ?? ''))
   const widthOfAll = (columns: readonly number[]) =>
     columns.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP)
   let kept = head.map((_, column) => column)
@@ -157,12 +157,11 @@ function columnWidths(
   width: number,
   narrowest: number,
 ): { widths: (number | null)[]; fits: boolean } {
-  const longest = (parts: readonly string[]) => Math.max(0, ...parts.map(lengthOf))
   const texts = (cells[0] ?? []).map((_, index) => cells.map((row) => row[index] ?? ''))
   const columns = texts.map((column) => {
     const [title = '', ...others] = column
-    const words = longest([title, ...others.flatMap((text) => text.split(' '))])
-    const fullWidth = longest(column)
+    const words = longestOf([title, ...others.flatMap((text) => text.split(' '))])
+    const fullWidth = longestOf(column)
     const minWidth = Math.min(fullWidth, Math.max(words, narrowest))
     return { fullWidth, maxCut: fullWidth - minWidth, cut: 0 }
   })

@@ -28,6 +28,12 @@ test('a row has several cells on each line if fewer than three columns fit', () 
   )
 })
 
+test('a table may have more words than a call can have arguments', () => {
+  const text = Array(200).fill('word').join(' ')
+  const rows = Array.from({ length: 1_000 }, (_, at) => [String(at), 'x', text])
+  assert.equal(table(['n', 'state', 'why'], rows, 1_200).split('\n').length, 1_001)
+})
+
 test('a coloured cell that is wrapped keeps its colours', (t) => {
   const { FORCE_COLOR } = process.env
   t.after(() => {
