@@ -47,9 +47,9 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(/\?.*/.exec(url)?.[0])
 }
 
-/** Whether an address is a loopback address. */
+/** Whether an address is a loopback address, also in brackets as in a URL. */
 export function isLoopback(address: string): boolean {
-  const plain = address.replace(MAPPED, '')
+  const plain = address.replace(/^\[|\]$/g, '').replace(MAPPED, '')
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 

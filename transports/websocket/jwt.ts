@@ -19,8 +19,7 @@ export const jwtOptions = z
     jwks: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .refine(
-        (url) =>
-          url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
+        (url) => url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname ?? ''),
         'expected https://…; only on this machine it may be http',
       )
       .exactOptional()

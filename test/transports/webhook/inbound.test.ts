@@ -152,7 +152,9 @@ describe('a webhook gateway answers', () => {
       assert.equal(await statusWith(headers), 403, JSON.stringify(headers))
     }
     assert.equal(store.calls, 0)
-    const own = [new URL(hook).origin, 'http://localhost:3000'].map((origin) => ({ origin }))
+    const own = [new URL(hook).origin, 'http://localhost:3000', 'http://[::1]:3000'].map((origin) => ({
+      origin,
+    }))
     for (const headers of [...own, { host: 'localhost' }, { host: '[::1]:8080' }]) {
       assert.equal(await statusWith(headers), 202, JSON.stringify(headers))
     }
