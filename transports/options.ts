@@ -41,6 +41,13 @@ export function secretsOf(what?: string) {
 
 export const secrets = secretsOf()
 
+/** Whether a list of the option `origins` has an origin. Browsers send it in lower case, without a slash at the end. */
+export function listsOrigin(listed: readonly string[], origin: string): boolean {
+  return listed.some((one) => one === '*' || one === origin || withoutSlash(one).toLowerCase() === origin)
+}
+
+const withoutSlash = (origin: string) => origin.replace(/\/$/, '')
+
 /**
  * Refuses requests of web pages to a gateway without authentication. On a loopback listener, such a
  * gateway is for programs on this machine, but not for web pages that are open here, which could use

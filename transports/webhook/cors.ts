@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listsOrigin } from '../options.ts'
 
 /** How long (s) a browser may remember what is allowed. */
 const MAX_AGE_SECONDS = 600
@@ -19,7 +20,7 @@ export function allowPage(
   const { origin } = headers
   const isEveryone = origins.includes('*')
   if (!isEveryone) response.setHeader('Vary', 'Origin')
-  if (origin === undefined || !(isEveryone || origins.includes(origin))) return false
+  if (origin === undefined || !listsOrigin(origins, origin)) return false
   response.setHeader('Access-Control-Allow-Origin', isEveryone ? '*' : origin)
   response.setHeader('Access-Control-Expose-Headers', 'Retry-After')
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return true

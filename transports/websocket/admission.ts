@@ -5,7 +5,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { updateKv } from '../../src/core/update-kv.ts'
 import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { refuseForeign } from '../options.ts'
+import { listsOrigin, refuseForeign } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
 import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
@@ -76,7 +76,7 @@ function givenTokens(request: IncomingMessage, query: URLSearchParams): string[]
  */
 function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
   const { origin, host } = request.headers
-  if (origin !== undefined && (allowed.includes('*') || allowed.includes(origin))) return true
+  if (origin !== undefined && listsOrigin(allowed, origin)) return true
   if (origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)) return false
   const reason = 'add it to `origins` of the gateway, if you trust it'
   throw new TriviumError('forbidden', { what: `The web page ${origin.slice(0, MAX_SHOWN_ORIGIN)}`, reason })

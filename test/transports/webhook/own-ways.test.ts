@@ -211,6 +211,12 @@ describe('scripts of web pages', () => {
     assert.deepEqual([broken.status, ...answers(broken)], [400, origin, null, null, null])
   })
 
+  test('are of a listed origin whatever its case: browsers send it in lower case', async () => {
+    const { hook } = await startWebhook({ origins: ['https://Shop.example.com'] })
+    const { status, headers } = await fetch(hook, { method: 'POST', body: 'x', headers: { origin } })
+    assert.deepEqual([status, headers.get('access-control-allow-origin')], [202, origin])
+  })
+
   test('of other origins are refused, and all are without the option `origins`', async () => {
     const { hook } = await startWebhook({ origins: [origin] })
     for (const other of [

@@ -63,6 +63,8 @@ describe('a WebSocket gateway accepts', () => {
       assert.equal((await refusal('', { origin })).status, 403, origin)
     }
     assert.ok(http.connections())
+    const spelled = await startWebsocket({ origins: ['https://App.example.com/'] })
+    await spelled.connect('', { origin: 'https://app.example.com' })
     const open = await startWebsocket({ origins: ['*'] })
     await open.connect('', { origin: 'https://evil.example' })
   })
