@@ -52,7 +52,11 @@ export function createForeignCheck(schema: object): ForeignCheck {
     if (!verdict) failures++
     if (!verdict || verdict.isValid) return undefined
     return (validate.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
-      const path = instancePath.split('/').slice(1)
+      // A JSON pointer (RFC 6901).
+      const path = instancePath
+        .split('/')
+        .slice(1)
+        .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
       const missing: unknown = params.missingProperty
       return { message, path: typeof missing === 'string' ? [...path, missing] : path }
     })
