@@ -14,8 +14,9 @@ const MAX_COLUMNS = 8
 const MAX_CELL = 60
 /** Names of fields that contain a time in Unix ms. */
 const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$|Since$/
-/** Numbers above this (Unix ms, in 2001) are times, not counts. */
+/** Numbers between these (Unix ms, in 2001 and 5138) are times, not counts or ids. */
 const EARLIEST_TIME = 1e12
+const LATEST_TIME = 1e14
 
 /**
  * Formats the result of a built-in skill: a text, a table of similar records, or else one field per
@@ -75,5 +76,5 @@ function withTimes(value: Json): Json {
 }
 
 function isTime(name: string, value: unknown): boolean {
-  return typeof value === 'number' && value > EARLIEST_TIME && TIME_FIELD.test(name)
+  return typeof value === 'number' && value > EARLIEST_TIME && value < LATEST_TIME && TIME_FIELD.test(name)
 }
