@@ -64,7 +64,7 @@ export function createPartReader(
       ? (inDelivery(inData) ?? inElement(element))
       : (inElement(element) ?? inDelivery(inData))
     const elementKey = options.key
-      ? joinedKey(options.key, (pointer) => keyIn(element, pointer))
+      ? keyIn(element, options.key)
       : (valueAt(preset?.key, element) ?? cloudEventKey(element))
     const conversation = options.conversation
       ? configured(options.conversation)
@@ -119,9 +119,12 @@ export function joinedKey(
   return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
-/** Reads a key from the element only: a value shared by all elements would make them duplicates. */
-function keyIn(element: ReadableDelivery, pointer: string): string | undefined {
-  return pointer.startsWith('header.') ? undefined : valueAt(pointer.replace(/^data\.body\./, ''), element)
+/**
+ * The key of an element. Headers alone are no key: values that all elements share would make them duplicates.
+ */
+function keyIn(element: ReadableDelivery, pointers: string | readonly string[]): string | undefined {
+  if ([pointers].flat().every((pointer) => pointer.startsWith('header.'))) return undefined
+  return joinedKey(pointers, (pointer) => valueAt(pointer.replace(/^data\.body\./, ''), element))
 }
 
 /** The key of a CloudEvent in structured mode. */

@@ -241,6 +241,22 @@ describe('the key of a split delivery', () => {
     }
   })
 
+  test('may join a header and a field of the element; headers alone are the id of the delivery', async () => {
+    const { send, store } = await startSplit({ ...options, key: ['header.x-shop', 'eventId'] })
+    for (const shop of ['a', 'b']) await send([{ eventId: 1 }, { eventId: 2 }], { 'x-shop': shop })
+    assert.equal((await send([{ eventId: 2 }], { 'x-shop': 'b' })).duplicate, true)
+    assert.deepEqual(
+      store.messages.map(({ key }) => key),
+      ['["a","1"]', '["a","2"]', '["b","1"]', '["b","2"]'],
+    )
+    const byHeaders = await startSplit({ ...options, key: ['header.x-shop', 'header.x-id'] })
+    await byHeaders.send([{ eventId: 1 }, { eventId: 2 }], { 'x-shop': 'a', 'x-id': '7' })
+    assert.deepEqual(
+      byHeaders.store.messages.map(({ key }) => key),
+      ['["a","7"]#0', '["a","7"]#1'],
+    )
+  })
+
   test('is missing if neither the element nor the delivery has one', async () => {
     const { send, store } = await startSplit(options)
     for (const _ of [1, 2]) assert.equal((await send([{ other: 2 }])).status, 202)
