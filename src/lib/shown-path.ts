@@ -4,6 +4,6 @@ import { dirname, relative } from 'node:path'
 export function shownPath(folder: string, path: string): string {
   const shown = relative(folder, path)
   // In the root folder, everything is inside.
-  const isInside = !shown.startsWith('..') && dirname(folder) !== folder
+  const isInside = !/^\.\.(?:[/\\]|$)/.test(shown) && dirname(folder) !== folder
   return isInside ? shown || '.' : path
 }
