@@ -16,8 +16,8 @@ const REDACTED = 'redacted'
 /**
  * Adds the original request as `data.original`, for forwarding: method, URL, headers with signatures,
  * and the exact body as `text`, or as `base64` if it is not UTF-8. Headers with shared secrets
- * (`Authorization`, `X-Gitlab-Token`, the header of `verify: { scheme: header }`) are omitted, and
- * query parameters with such names are redacted.
+ * (`Authorization`, `X-Gitlab-Token`, the header of `verify: { scheme: header }`) or with a token for any
+ * body are omitted, and query parameters with such names are redacted.
  */
 export function withOriginal(
   message: NewMessage,
@@ -26,7 +26,7 @@ export function withOriginal(
   verify: Verify,
 ): NewMessage {
   const { method = 'POST', url = '' } = request
-  const secretHeader = verify.scheme === 'header' ? verify.header : undefined
+  const secretHeader = credentialHeader(verify)
   const secretParameter = verify.scheme === 'query' ? verify.name : undefined
   const headers: JsonObject = {}
   for (const [name, value] of Object.entries(request.headers)) {
@@ -36,6 +36,13 @@ export function withOriginal(
   const content = isUtf8(body) ? { text: body.toString() } : { base64: body.toString('base64') }
   const original = { method, url: withoutSecrets(url, secretParameter), headers, ...content }
   return { ...message, data: { ...message.data, original } }
+}
+
+/** The configured header with a credential that can be reused for another body. */
+function credentialHeader(verify: Verify): string | undefined {
+  if (verify.scheme === 'header') return verify.header
+  if (verify.scheme !== 'jwt' || verify.detached || verify['body-hash'] !== undefined) return undefined
+  return verify.header
 }
 
 function isSecret(name: string): boolean {

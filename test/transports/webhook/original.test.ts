@@ -30,6 +30,14 @@ test('the stored original of a delivery has its signatures, but not its secrets'
   )
   assert.deepEqual(original.headers, kept)
   assert.equal(original.url, '/hub?token=redacted&a=1&api%5Fkey=redacted&signature=ok&a=%20')
+  const withToken = (own: { detached?: boolean; 'body-hash'?: string }) => {
+    const token = { header: 'x-house', secret: ['s'], tolerance: 1, detached: false, ...own }
+    const verify: Verify = { scheme: 'jwt', 'secret-encoding': 'text', ...token }
+    return originalOf('/hub', { 'x-house': 'a.b.c' }, verify).headers
+  }
+  assert.deepEqual(withToken({}), {})
+  for (const own of [{ detached: true }, { 'body-hash': 'sha' }])
+    assert.deepEqual(withToken(own), { 'x-house': 'a.b.c' })
   const unverified = originalOf('/hub', { 'x-house': 'blue' }, { scheme: 'none' })
   assert.deepEqual(unverified, { method: 'POST', url: '/hub', headers: { 'x-house': 'blue' }, text: '{}' })
 })
