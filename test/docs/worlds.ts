@@ -119,6 +119,9 @@ sleep() { :; }
 sh() { (eval "$2"); }
 `
 
+/** The reader has copies of the manifests. */
+const MANIFESTS = `mkdir ops && cp '${root}'/ops/kubernetes*.yaml ops/\n`
+
 /** The reader has an installation of each kind. */
 const BACKUPS = `${CLUSTER}
 sudo() { if [ "$1" = systemd-run ]; then until [ "$1" = trivium ]; do shift; done; "$@"; else cat > /dev/null; fi; }
@@ -200,8 +203,8 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     },
   },
   'docs/new-versions.md': {
-    prepare: CLUSTER,
-    placeholders: { '/etc/trivium/skills': '"$OLDPWD/skills"' },
+    prepare: `${CLUSTER}${MANIFESTS}`,
+    placeholders: { '/etc/trivium/skills': '"$OLDPWD/skills"', 'cd ~/my-bot': 'cd .' },
   },
   'docs/notifications.md': {
     ...FAILING,
