@@ -195,7 +195,7 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     placeholders: { ' ID ': ' $id ' },
   },
   'docs/kubernetes.md': {
-    prepare: `${CLUSTER}nano() { :; }\n`,
+    prepare: `${CLUSTER}read() { VALUE='a "value"'; }\n`,
     placeholders: {
       'cd ~/my-bot': 'cd .',
       '~/trivium/ops/': `${root}/ops/`,

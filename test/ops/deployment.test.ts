@@ -85,6 +85,11 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       assert.equal(bashProblem(args[0]), undefined)
       assert.equal(await commandProblem(args[0]), undefined)
     }
+    // A Deployment and a StatefulSet have pods with this label; the account need not know which of them there is.
+    const { labels } = objectsOf('kubernetes.yaml')[0].spec.template.metadata
+    assert.match(spec.initContainers[0].args[0], new RegExp(`--selector=app=${labels.app} `))
+    const allowed = named('Role').rules.flatMap(({ resources }: { resources: string[] }) => resources)
+    assert.deepEqual(allowed, ['pods', 'pods/exec'])
     const { name } = named('ServiceAccount').metadata
     assert.deepEqual([spec.serviceAccountName, named('RoleBinding').subjects[0].name], [name, name])
     assert.equal(named('RoleBinding').roleRef.name, named('Role').metadata.name)
@@ -92,6 +97,20 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       spec.volumes[0].persistentVolumeClaim.claimName,
       named('PersistentVolumeClaim').metadata.name,
     )
+  })
+
+  test('have a route of the Gateway API to the public port of the Service', () => {
+    const { apiVersion, kind, metadata, spec } = parse(read('kubernetes-httproute.yaml'))
+    assert.deepEqual([apiVersion, kind], ['gateway.networking.k8s.io/v1', 'HTTPRoute'])
+    const service = objectsOf('kubernetes.yaml').find((object) => object.kind === 'Service')
+    const [{ port }] = service.spec.ports
+    // The API drops keys that it does not know.
+    assert.deepEqual(spec, {
+      parentRefs: [{ name: 'public', namespace: 'gateways' }],
+      hostnames: [objectsOf('kubernetes-ingress.yaml')[0].spec.rules[0].host],
+      rules: [{ backendRefs: [{ name: service.metadata.name, port }] }],
+    })
+    assert.equal(metadata.name, 'trivium')
   })
 
   test('let the Prometheus operator find the port of the control listener', () => {

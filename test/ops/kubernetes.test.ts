@@ -1,7 +1,7 @@
 // The Helm chart and the commands of the docs for Kubernetes, with the real helm and kubectl; a cluster is not needed.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
@@ -160,18 +160,43 @@ function podOf(objects: readonly KubernetesObject[]) {
   return { spec, container, volumes }
 }
 
+describe('the docs name the image', () => {
+  test('of the reader in all manifests, at the installation and at an upgrade', (t) => {
+    const dir = temporaryDir(t)
+    mkdirSync(join(dir, 'ops'))
+    const names = globSync('kubernetes*.yaml', { cwd: join(root, 'ops') })
+    for (const name of names) copyFileSync(join(root, 'ops', name), join(dir, 'ops', name))
+    const commandsOf = (page: string) =>
+      blocksOf(page).flatMap(({ code }) => code.match(/^sed -i\.bak .* ops\/kubernetes\*\.yaml$/gm) ?? [])
+    const [install = ''] = commandsOf('docs/kubernetes.md')
+    const [upgrade = '', back = ''] = commandsOf('docs/new-versions.md')
+    const imagesAfter = (command: string) => {
+      const script = `REGISTRY=ghcr.io/acme\n${command.replaceAll('OLD', '0.2.0').replaceAll('VERSION', '0.3.0')}`
+      assert.equal(spawnSync('bash', ['-ec', script], { cwd: dir }).status, 0, script)
+      const lines = names.flatMap((name) => readFileSync(join(dir, 'ops', name), 'utf8').match(/image: .*trivium:.*/g) ?? [])
+      return [...new Set(lines)]
+    }
+    const mine = (version: string) => [`image: ghcr.io/acme/trivium:${version}`]
+    assert.deepEqual(imagesAfter(install), mine('0.2.0'))
+    assert.deepEqual(imagesAfter(upgrade), mine('0.3.0'))
+    assert.deepEqual(imagesAfter(back), mine('0.2.0'))
+  })
+})
+
 describe('the docs', { skip, timeout: 300_000 }, () => {
   test('use commands and options of kubectl and helm that exist', (t) => {
     const dir = temporaryDir(t)
     for (const [name, path] of Object.entries(tools ?? {}))
       writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
     // The files of the reader.
-    for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(dir, name), '')
     mkdirSync(join(dir, 'my-bot'))
+    for (const folder of [dir, join(dir, 'my-bot')])
+      for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(folder, name), '')
     const run = (script: string, place: string) => {
       const env = { PATH: dir, HOME: dir }
-      // Other programs do nothing.
-      const whole = `set -eo pipefail\nshopt -s expand_aliases\ncommand_not_found_handle() { :; }\n${script.replaceAll('/backups/', '')}`
+      // Other programs do nothing, and nobody types.
+      const others = 'command_not_found_handle() { :; }\nread() { :; }'
+      const whole = `set -eo pipefail\nshopt -s expand_aliases\n${others}\n${script.replaceAll('/backups/', '')}`
       const { status, stderr } = spawnSync('/bin/bash', ['-c', whole], { cwd: dir, env, encoding: 'utf8' })
       assert.equal(status, 0, `${place}\n${script}\n${stderr}`)
     }
