@@ -213,6 +213,7 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
   'docs/backup.md': {
     testOfLanguage: { bash: 'test/ops/backup-script.test.ts' },
     prepare: `${BACKUPS}${SENT}${SENT}mkdir -p restored/state
+age() { :; }
 redis-server --port 0 --unixsocket redis.sock --save "" > redis.log &
 until redis-cli -s redis.sock ping > /dev/null 2>&1; do sleep 0.05; done
 redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other}:key' 1 > /dev/null
@@ -221,7 +222,10 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       'redis-cli -u redis://localhost:6379': 'redis-cli -s redis.sock',
       "redis --scan --pattern '{trivium[}:]*'                   # prints nothing":
         '[ "$(redis --scan)" = "{other}:key" ]',
+      'cd ~/my-bot': 'cd .',
+      '/tmp/drill': 'drill',
       '/var/backups/trivium/': './',
+      '/var/tmp/': './',
       '/etc/trivium/routes.yaml': 'routes.yaml',
       '/var/lib/trivium': 'restored',
       '/backups': '.',

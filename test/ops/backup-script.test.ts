@@ -9,7 +9,7 @@ import { blocksOf } from '../docs/blocks.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 const script = blocksOf('docs/backup.md').find(({ language }) => language === 'bash')?.code ?? ''
-const lines = script.match(/^run\(\) .*$/gm) ?? []
+const lines = script.match(/^#run\(\) .*$/gm) ?? []
 
 /** Programs of the reader's machine. Those that run a command in a container or unit run it here. */
 function programs(trivium: string): Record<string, string> {
@@ -38,9 +38,8 @@ describe('the script for a nightly backup', { timeout: 300_000 }, async () => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
 
   const run = (line: string, own: string) => {
-    const others = lines.filter((each) => each !== line)
-    const text = others
-      .reduce((all, each) => all.replace(`${each}\n`, ''), own)
+    const text = own
+      .replace(line, line.replace('#', ''))
       .replace('/var/backups/trivium', archives)
       .replace('/home/ada/my-bot', site.dir)
       .replace(/^PATH=/m, `PATH=${bin}:`)
@@ -50,7 +49,7 @@ describe('the script for a nightly backup', { timeout: 300_000 }, async () => {
 
   assert.equal(lines.length, 3)
   for (const line of lines) {
-    test(`works with: ${line.slice(0, 40)}`, () => {
+    test(`works with: ${line.slice(1, 40)}`, () => {
       const old = join(archives, 'old.tgz')
       writeFileSync(old, '')
       utimesSync(old, 0, 0)
@@ -63,6 +62,14 @@ describe('the script for a nightly backup', { timeout: 300_000 }, async () => {
       assert.match(calls(), /^rsync .*\ncurl\n$/)
     })
   }
+
+  test('makes no archive before a line is chosen', () => {
+    writeFileSync(join(site.dir, 'calls'), '')
+    const { status, stderr } = run('', script)
+    assert.notEqual(status, 0)
+    assert.match(stderr, /run: command not found/)
+    assert.equal(calls(), '')
+  })
 
   test('keeps the old archives and reports nothing after a failure', () => {
     const before = readdirSync(archives)
