@@ -223,7 +223,6 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       "redis --scan --pattern '{trivium[}:]*'                   # prints nothing":
         '[ "$(redis --scan)" = "{other}:key" ]',
       'cd ~/my-bot': 'cd .',
-      '/tmp/drill': 'drill',
       '/var/backups/trivium/': './',
       '/var/tmp/': './',
       '/etc/trivium/routes.yaml': 'routes.yaml',

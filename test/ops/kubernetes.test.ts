@@ -173,7 +173,9 @@ describe('the docs name the image', () => {
     const imagesAfter = (command: string) => {
       const script = `REGISTRY=ghcr.io/acme\n${command.replaceAll('OLD', '0.2.0').replaceAll('VERSION', '0.3.0')}`
       assert.equal(spawnSync('bash', ['-ec', script], { cwd: dir }).status, 0, script)
-      const lines = names.flatMap((name) => readFileSync(join(dir, 'ops', name), 'utf8').match(/image: .*trivium:.*/g) ?? [])
+      const lines = names.flatMap(
+        (name) => readFileSync(join(dir, 'ops', name), 'utf8').match(/image: .*trivium:.*/g) ?? [],
+      )
       return [...new Set(lines)]
     }
     const mine = (version: string) => [`image: ghcr.io/acme/trivium:${version}`]
