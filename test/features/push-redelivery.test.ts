@@ -69,7 +69,7 @@ for (const { kind, place, open } of storeKinds()) {
     test('are pushed again although the first push is acknowledged only after the replay', async (t) => {
       const store = await open(t, await place(t))
       const { got, url } = await startReceiver(t)
-      const { promise: isAcknowledging, resolve: acknowledging } = Promise.withResolvers<void>()
+      const { promise: firstAck, resolve: acknowledging } = Promise.withResolvers<void>()
       const { promise: mayAcknowledge, resolve: letAcknowledge } = Promise.withResolvers<void>()
       const slow: Store['topics'] = {
         ...store.topics,
@@ -82,7 +82,7 @@ for (const { kind, place, open } of storeKinds()) {
       }
       const daemon = await startDaemon(t, { ...store, topics: slow }, url)
       const id = await emit(store)
-      await isAcknowledging
+      await firstAck
       await daemon.redeliver['subscription-replay']()
       letAcknowledge()
       await until(() => got.length >= 2, 'the second push')

@@ -11,13 +11,13 @@ import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
 /**
- * The state of subscriptions, with their last attempts. `isStored`: created by a call.
+ * The state of subscriptions, with their last attempts. `isInFile`: it is in routes.yaml.
  * `settledCount`: see `countsOf`.
  */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  { isStored, settledCount }: { isStored(name: string): boolean; settledCount(name: string): number },
+  { isInFile, settledCount }: { isInFile(name: string): boolean; settledCount(name: string): number },
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
   const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
@@ -29,7 +29,7 @@ export async function listSubscriptions(
       const group = groups.find((each) => each.topic === topic && each.group === name)
       // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
-      const source = isStored(name) ? ('api' as const) : ('routes.yaml' as const)
+      const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined

@@ -11,7 +11,6 @@ import { didYouMean } from '../../lib/nearest.ts'
 import type { Ending } from './ending.ts'
 import type * as operations from './operations.ts'
 import type { Control, Records } from './records.ts'
-import type { PushSubscription } from './schema.ts'
 import {
   type KnownNames,
   maskedSettings,
@@ -36,7 +35,8 @@ type Managing = Pick<ServiceOf<typeof operations.subscriptions>, 'create' | 'upd
 export function createManaging(deps: {
   stored: StoredSubscriptions
   ending: Ending
-  ofFile(): readonly PushSubscription[]
+  /** Whether routes.yaml has a subscription with this name. */
+  isInFile(name: string): boolean
   records(name: string): Records
   names(): string[]
   /** Names that a `match` may refer to. */
@@ -45,8 +45,7 @@ export function createManaging(deps: {
   refresh(): Promise<void>
   now(): number
 }): Managing {
-  const { stored, ending, known, now } = deps
-  const isInFile = (name: string) => deps.ofFile().some((each) => each.name === name)
+  const { stored, ending, isInFile, known, now } = deps
   const find = (all: StoredByName, name: string): StoredSubscription => {
     const found = all[name]
     if (found && !found.isEnding) return found
@@ -105,8 +104,7 @@ function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['c
     const secret = requested.secret === undefined ? newSecret() : undefined
     const settings = secret === undefined ? requested : { ...requested, secret }
     requireMayChange(call, validate('subscription-create', name, settings, known()))
-    if (deps.ofFile().some((each) => each.name === name))
-      throw existsAlready(name, 'routes.yaml', 'change it there')
+    if (deps.isInFile(name)) throw existsAlready(name, 'routes.yaml', 'change it there')
     // Finishes a recent deletion of the same name first.
     await ending.complete(name)
     const outcome = { isNew: false }

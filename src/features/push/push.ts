@@ -24,8 +24,8 @@ export type PushDeps = ServeDeps & {
 }
 
 /**
- * Push subscriptions from routes.yaml (`use`) and from calls. Serves them between `start` and
- * `stop`.
+ * Push subscriptions from routes.yaml (`use`) and from `subscription-create`. Serves them between `start`
+ * and `stop`.
  */
 export function createPush(deps: PushDeps) {
   const { store, now } = deps
@@ -58,7 +58,7 @@ export function createPush(deps: PushDeps) {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       const [info] = await list([find(name).subscription])
-      const record = serving.isStored(name) ? (await stored.all())[name] : undefined
+      const record = serving.isInFile(name) ? undefined : (await stored.all())[name]
       if (!record) return info ?? null
       const { given, at: createdAt, by: createdBy, updatedAt } = record
       const settings = maskedSettings(given)

@@ -18,36 +18,40 @@ const REFRESH_INTERVAL = HOUR
 const DELETION_GRACE = 1_000
 
 /**
- * Serves the subscriptions of the file and of calls. The file has precedence where both have the
- * same name.
+ * Serves the subscriptions of routes.yaml and those that `subscription-create` has stored. The file has
+ * precedence where both have the same name.
  */
 export function createServing(
   deps: ServeDeps & { stored: StoredSubscriptions; ending: Ending; changed(stored: StoredByName): void },
 ) {
   const { store, stored, ending, log } = deps
   let ofFile: readonly PushSubscription[] = []
-  let ofCalls: StoredByName = {}
+  let storedByName: StoredByName = {}
   let subscriptions: readonly PushSubscription[] = []
   let isStarted = false
-  let loggedWarnings = ''
+  /** Warnings that were shown: the first ones by the start, later ones in the log. */
+  let shownWarnings = ''
   const served = createServed(deps)
   const inTurn = createTurns()
 
   const isInFile = (name: string) => ofFile.some((each) => each.name === name)
   const warnings = () =>
-    Object.keys(ofCalls)
-      .filter((name) => isInFile(name) && !ofCalls[name]?.isEnding)
+    Object.keys(storedByName)
+      .filter((name) => isInFile(name) && !storedByName[name]?.isEnding)
       .map(shadowedWarning)
   const apply = async () => {
-    ofCalls = await stored.all()
-    deps.changed(ofCalls)
-    subscriptions = [...ofFile, ...usableOf(ofCalls, log).filter(({ name }) => !isInFile(name))]
+    storedByName = await stored.all()
+    deps.changed(storedByName)
+    subscriptions = [...ofFile, ...usableOf(storedByName, log).filter(({ name }) => !isInFile(name))]
     const current = warnings()
-    if (isStarted && current.join() !== loggedWarnings) for (const message of current) log.warn({}, message)
-    loggedWarnings = current.join()
+    const hasNewWarnings = current.join() !== shownWarnings
+    if (isStarted && hasNewWarnings) for (const message of current) log.warn({}, message)
+    shownWarnings = current.join()
     for (const { topic, name } of subscriptions) await store.topics.subscribe(topic, name, 'now')
     const old = served.outdated(subscriptions)
-    await Promise.all(old.map((name) => served.end(name, ofCalls[name]?.isEnding ? DELETION_GRACE : GRACE)))
+    await Promise.all(
+      old.map((name) => served.end(name, storedByName[name]?.isEnding ? DELETION_GRACE : GRACE)),
+    )
     const names = new Set(subscriptions.map(({ name }) => name))
     const changed = new Set(old).intersection(names)
     // The new settings may be the repair of what failed.
@@ -72,8 +76,7 @@ export function createServing(
 
   return {
     all: () => subscriptions,
-    ofFile: () => ofFile,
-    isStored: (name: string) => !isInFile(name),
+    isInFile,
     settledCount: served.settledCount,
     refresh,
     warnings,
