@@ -5,8 +5,13 @@ const BATCH = 256
 /** For a message whose caller waits for its outcome, which is `unrouted`. */
 const NO_ROUTE: RoutePlan = { name: '' }
 
-/** Result of a pump call: jobs to claim; only unrouted messages, possibly with more behind them; nothing. */
-export type Pumped = 'jobs' | 'unrouted' | 'nothing'
+export type Pumped =
+  /** There are jobs to claim. */
+  | 'jobs'
+  /** The batch has no jobs, but there are more messages in the journal. */
+  | 'more'
+  /** No jobs, and the journal was read to its end. */
+  | 'nothing'
 
 /** Moves messages from the journal to the lanes when workers are idle; the rest waits in the journal. */
 export function createPump(options: {
@@ -46,7 +51,7 @@ export function createPump(options: {
       if (!more) signalsAtEnd = before
       if (unmatched.length > 0) unrouted(unmatched)
       if (jobs.length > 0) return 'jobs'
-      return more ? 'unrouted' : 'nothing'
+      return more ? 'more' : 'nothing'
     },
   }
 }

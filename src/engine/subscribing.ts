@@ -26,8 +26,9 @@ export function createSubscribing(deps: {
       const { created } = await topics.subscribe(topic, group, replay ? 'start' : 'now')
       const { kind, id } = call.caller
       if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
-      // A call from outside, which consists of this operation only, returns with the name of its group.
-      if (queue === undefined && ref === undefined && call.depth > 0) {
+      const isOwn = queue === undefined && ref === undefined
+      // The group of a call from outside (depth 0) is not released: its caller reads the group afterwards.
+      if (isOwn && call.depth > 0) {
         own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
       }
       return { topic, queue: group, created }

@@ -42,7 +42,7 @@ export function createClaims(options: WorkerOptions, places: Places, begin: (job
         if (!isIdle) isExhausted = false
         if (!isIdle && (withoutSlot?.size || places.free() > 0)) return 'again'
       }
-      if (refilled === 'unrouted') return 'again'
+      if (refilled === 'more') return 'again'
       return due === undefined ? undefined : due - now()
     },
     /** Called when there may be jobs again: the next step asks the store. */
