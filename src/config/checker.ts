@@ -11,16 +11,18 @@ import type { Path, Problem } from './yaml-file.ts'
 /** Valid for most options: a text, an address, and long enough for a secret. */
 const ANY_VALUE = 'https://not-set.invalid/'
 
-/** Whether variables may be missing: all, or all but those that say which store it is. */
+/** Which variables may be missing: all (`true`), or all but those in STORE_SECTIONS (`except-store`). */
 export type OptionalVariables = boolean | 'except-store'
 
+/** The sections that say which store it is. */
 const STORE_SECTIONS: ReadonlySet<unknown> = new Set(['daemon', 'redis'])
 
 export type Checker = ReturnType<typeof createChecker>
 
 /**
  * Substitutes environment variables in every text, and checks parts of the configuration against
- * schemas. `optional`: does not report variables that are not set, or only those of the store.
+ * schemas. Required variables that are not set are reported, except those that `optional` allows to be
+ * missing.
  */
 export function createChecker(yaml: MergedFiles, env: Environment, optional: OptionalVariables = false) {
   const areVariablesOptional = optional !== false
@@ -37,7 +39,7 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
 
   /** Reports required variables that are not set, once per place. */
   function reportMissing(path: Path): void {
-    if (areVariablesOptional && !(optional === 'except-store' && STORE_SECTIONS.has(path[0]))) return
+    if (mayBeMissing(optional, path)) return
     for (const variable of oncePerPlace(variables.missing(path)))
       report(variable.path, 'value', notSet(variable))
   }
@@ -54,8 +56,8 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
     alsoKnown: readonly string[] = [],
     overridden: ReadonlyMap<PropertyKey | undefined, string> = new Map(),
   ): T | undefined {
-    const convert = (issue: z.core.$ZodIssue) => variables.convert(value, issue, path)
-    const { data, issues } = checkConverted(schema, value, alsoKnown, convert)
+    const convertInPlace = (issue: z.core.$ZodIssue) => variables.convertInPlace(value, issue, path)
+    const { data, issues } = checkConverted(schema, value, alsoKnown, convertInPlace)
     for (const finding of findingsOf(issues)) {
       const at = [...path, ...finding.path]
       const variable = overridden.get(finding.path[0])
@@ -103,16 +105,24 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
   }
 }
 
-/** Checks a value again if variables in it, which are texts, became the numbers or booleans that the schema expects. */
+function mayBeMissing(optional: OptionalVariables, path: Path): boolean {
+  return optional === 'except-store' ? !STORE_SECTIONS.has(path[0]) : optional
+}
+
+/**
+ * Checks a value, and again if variables in it, which are texts, were converted to the numbers or booleans
+ * that the schema expects. `convertInPlace` converts the place of an issue; false if it cannot.
+ */
 function checkConverted<T>(
   schema: z.ZodType<T>,
   value: unknown,
   alsoKnown: readonly string[],
-  convert: (issue: z.core.$ZodIssue) => boolean,
+  convertInPlace: (issue: z.core.$ZodIssue) => boolean,
 ) {
   const first = check(schema, value, alsoKnown)
-  const isConverted = first.issues.filter(convert).length > 0
-  return isConverted ? check(schema, value, alsoKnown) : first
+  let isChanged = false
+  for (const issue of first.issues) if (convertInPlace(issue)) isChanged = true
+  return isChanged ? check(schema, value, alsoKnown) : first
 }
 
 function oncePerPlace(variables: readonly Variable[]): Variable[] {

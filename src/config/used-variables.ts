@@ -25,7 +25,7 @@ export function createUsedVariables() {
      * Changes the text of a variable in `value` to the number or boolean that an issue says is
      * expected. Returns false if that is impossible, or the text is not of a variable.
      */
-    convert(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
+    convertInPlace(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
       const at = [...base, ...issue.path]
       const last = issue.path.at(-1)
       if (issue.code !== 'invalid_type' || last === undefined) return false
