@@ -44,8 +44,11 @@ export function createChannels(
     return known
   }
 
-  /** Records a message in a channel, and stores it later. A timer left by `save` is harmless. */
-  function record(update: Channel): Channel {
+  /**
+   * Remembers a channel with the messages that `update` names, and stores it later. A timer left by
+   * `save` is harmless.
+   */
+  function remember(update: Channel): Channel {
     const channel = merge(update)
     // A public channel can become a private one, or be shared with another workspace.
     channel.type = update.type ?? channel.type
@@ -65,7 +68,7 @@ export function createChannels(
       // After `maxAge`, the record of a dead daemon has no use.
       if (until !== undefined) await kv.set(ownUntilKey, until, { ttl: maxAge })
     } catch (error) {
-      changed.forEach(record)
+      changed.forEach(remember)
       log.debug({ reason: reasonOf(error) }, 'the position up to which Slack was read could not be stored')
     }
   }
@@ -85,7 +88,7 @@ export function createChannels(
 
   return {
     has: (channel: Channel) => channels.has(keyOf(channel)),
-    record,
+    remember,
     save,
     /**
      * Reads from the store: the channels, most recently active first, and the times up to which

@@ -42,7 +42,7 @@ export function createGapFill(
     workspaces,
     inbound,
     maxAge,
-    record: channels.record,
+    remember: channels.remember,
     onFilled: channels.save,
     stopping: stopping.signal,
   })
@@ -66,7 +66,7 @@ export function createGapFill(
   }
 
   return {
-    /** Returns the result of `take`, and records the channel. If `take` rejects, reads it back. */
+    /** Returns the result of `take`, and remembers the channel. If `take` rejects, reads it back. */
     async watch(delivery: Delivery, take: () => Promise<Acknowledgement>): Promise<Acknowledgement> {
       const channel = channelOf(delivery)
       if (!channel) return take()
@@ -74,12 +74,12 @@ export function createGapFill(
         const taken = await take()
         newest = Math.max(newest, channel.first)
         const isNew = !channels.has(channel)
-        if (taken) channels.record(channel)
+        if (taken) channels.remember(channel)
         // Stored immediately, because after a crash a new channel would be unknown.
         if (taken && isNew) await channels.save()
         return taken
       } catch (error) {
-        void gaps.open(channels.record(channel), channel.first - TICK, BACKOFF.first)
+        void gaps.open(channels.remember(channel), channel.first - TICK, BACKOFF.first)
         throw error
       }
     },

@@ -26,7 +26,10 @@ const GIVE_UP_AFTER_MS = DAY
 /** Minimum pause after a rate limit. */
 const MIN_LIMIT_MS = 1_000
 
-/** Channels in which messages may be missing. Each is read, with retries until it succeeds. */
+/**
+ * Channels in which messages may be missing. Each is read, with retries for a day. A channel that Slack
+ * refuses to show is not retried.
+ */
 export function createGaps(
   { now, log }: Pick<TransportDeps, 'now' | 'log'>,
   deps: {
@@ -34,32 +37,27 @@ export function createGaps(
     inbound: Pick<SlackInbound, 'take'>
     /** Of messages that are read back (ms). */
     maxAge: number
-    /** Records a message in a channel. */
-    record(channel: Channel): void
+    /** Remembers the channel of an accepted message, as returned by `channelOf`. */
+    remember(channel: Channel): void
     /** Called after a channel was read. */
     onFilled(): Promise<void>
     stopping: AbortSignal
   },
 ) {
-  const { inbound, record, stopping } = deps
+  const { inbound, remember, stopping } = deps
   const gaps = new Set<Gap>()
   /** Gaps that are not being read yet. A gap found while its channel is read needs another read. */
   const waiting = new Map<Channel, Gap>()
-  const nextCall = createTokenBucket(CALLS, now)
-  const inTurn = createTurns()
-
-  /** Resolves when the next call is allowed, in the order of callers over all channels. */
-  const pace = () =>
-    inTurn(async () => {
-      for (let wait = nextCall(); wait > 0 && !stopping.aborted; wait = nextCall())
-        await pause(wait, stopping)
-      stopping.throwIfAborted()
-    })
+  const pace = createPace(now, stopping)
   const readBack = createReadBack({ ...deps, pace, log })
 
-  /** Reads a gap and accepts its messages. Waiting for a name or a file does not block other channels. */
+  /**
+   * Reads a gap and accepts its messages, outside the turns of `pace`: a message may wait for the name of
+   * its sender or for a file, while other channels are read.
+   */
   async function fill(gap: Gap): Promise<void> {
-    // Until then, an earlier start may be added: messages refused in the meantime may be older.
+    // During this wait the gap is in `waiting`, so that `open` can move its start back to an older
+    // message.
     await pace()
     waiting.delete(gap.channel)
     const { all, mentions, type } = gap.channel
@@ -67,7 +65,7 @@ export function createGaps(
       try {
         const taken = await inbound.take(delivery)
         const channel = channelOf(delivery)
-        if (taken && channel) record({ ...channel, all, mentions, type })
+        if (taken && channel) remember({ ...channel, all, mentions, type })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
         log.warn({ err: error }, 'a missed Slack message could not be accepted')
@@ -80,8 +78,8 @@ export function createGaps(
     /** The start of each gap (Slack timestamps). */
     starts: () => Array.from(gaps, ({ since }) => since),
     /**
-     * Reads a channel after `wait` ms, once for all gaps found until then, and retries until it
-     * succeeds. Never rejects.
+     * Reads a channel after `wait` ms, once for all gaps found until then, with retries for a day.
+     * Never rejects.
      */
     async open(channel: Channel, since: number, wait = 0): Promise<void> {
       const pending = waiting.get(channel)
@@ -107,7 +105,22 @@ export function createGaps(
   }
 }
 
-/** How long (ms) to wait before a failed channel is retried; undefined if it is not. */
+/**
+ * Creates the function that resolves when the next call is allowed, in the order of callers over all
+ * channels. It rejects after a stop.
+ */
+function createPace(now: () => number, stopping: AbortSignal): () => Promise<void> {
+  const nextCall = createTokenBucket(CALLS, now)
+  const inTurn = createTurns()
+  return () =>
+    inTurn(async () => {
+      for (let wait = nextCall(); wait > 0 && !stopping.aborted; wait = nextCall())
+        await pause(wait, stopping)
+      stopping.throwIfAborted()
+    })
+}
+
+/** How long (ms) to wait before a failed channel is retried; undefined if it is given up. */
 function retryAfter(gap: Gap, error: unknown, now: number, log: Log): number | undefined {
   const { kind, reason, seconds, isToken } = slackFailure(error)
   const { channel } = gap.channel
