@@ -17,7 +17,7 @@ import { createSenderFinder, proofOf } from './proof.ts'
 /** The messages of a delivery: one, or with `isSplit` one per element (possibly none). */
 export type Normalized = { messages: NewMessage[]; isSplit: boolean }
 
-/** Estimate of the size of an element's other fields, in characters. */
+/** Estimated size of an element's message without its text and headers, in characters. */
 const PART_OVERHEAD = 200
 
 /**
@@ -70,10 +70,10 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
   }
 }
 
-/**
- * Makes a reader for a whole delivery. Its `role` is set with `split`: `list` if the body has elements;
- * `element` if the body itself is a single element, so that paths also apply to it.
- */
+/** What the body of a delivery is with `split`: a list of elements, or itself a single element. */
+type BodyRole = 'list' | 'element'
+
+/** Makes a reader for a whole delivery. `role` is set with `split`. */
 function createDeliveryReader(
   options: WebhookOptions,
   preset: Preset | undefined,
@@ -97,7 +97,7 @@ function createDeliveryReader(
   const findFrom = createFromReader(options.from, preset, findSender)
   const deliveryKey = (delivery: ReadableDelivery) =>
     valueAt(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
-  return (request: IncomingMessage, decoded: DecodedBody, role?: 'list' | 'element'): Fields => {
+  return (request: IncomingMessage, decoded: DecodedBody, role?: BodyRole): Fields => {
     const { headers } = request
     const { format, body } = decoded
     const data: JsonObject = { headers: usefulHeaders(headers, signatureHeader), format }
@@ -108,7 +108,9 @@ function createDeliveryReader(
     const delivery = { headers, body, text: decoded.text }
     const views = {
       delivery,
+      // The paths of options begin in `data`, so here it takes the place of the body.
       inData: { headers, body: data, text: decoded.text },
+      // The paths of options are then also looked up in the body, as in the elements of a list.
       isElement: role === 'element',
     }
     return {
@@ -124,7 +126,7 @@ function createDeliveryReader(
   }
 }
 
-/** Makes a function that finds the event name of a delivery that is only a text with headers. */
+/** Makes a function that finds the event name of a submitted message, which has only a text and headers. */
 export function createEventReader(options: WebhookOptions) {
   const preset = presetOf(options.verify)
   return ({ text, headers: given }: { text: string; headers: JsonObject }): string | undefined => {

@@ -9,12 +9,13 @@ const cursorSchema = z.object({ at: z.number() })
 /** Overlap (ms) of scans, as the clocks of daemons differ. */
 const OVERLAP = MINUTE
 const PAGE_SIZE = 200
-/** Maximum number of letters that this process remembers as handled. */
+/** Above this number, the process forgets which letters it has handled. */
 const MAX_REMEMBERED = 20_000
 
 /**
- * Finds dead letters, each once per process. The cursor in the store moves when `handled` is called.
- * After a crash before that, letters are found again, so handling a letter must be idempotent.
+ * Finds new dead letters. The cursor in the store moves when `handled` is called. Some letters are found
+ * again: after a crash before that, and in the overlap of scans when the process has forgotten them. So
+ * handling a letter must be idempotent.
  */
 export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>, now: () => number) {
   const { deadLetters } = store.jobs

@@ -120,16 +120,7 @@ export function createReferences(
     return isName(text) || identityPatterns.some((pattern) => pattern.test(text)) || namesConversation(text)
   }
 
-  /** Whether an object names the person and the gateway. */
-  function isTheirs(value: JsonObject): boolean {
-    const gateway = value.gateway ?? value.channel
-    if (typeof gateway !== 'string') return false
-    return NAME_FIELDS.some((field) => {
-      const { address, id, external } = Object(value[field])
-      const names = typeof value[field] === 'string' ? [value[field]] : [address, id]
-      return names.some((name) => typeof name === 'string' && isOn(gateway, name, external === true))
-    })
-  }
+  const isTheirs = (value: JsonObject) => namesPerson(value, isOn)
 
   /** Whether the whole object is about the person. */
   const isAbout = (value: JsonObject) =>
@@ -143,7 +134,11 @@ export function createReferences(
     return isTheirs(value) || Object.entries(value).some(([key, field]) => mentions(key) || refersTo(field))
   }
 
-  /** The value without the smallest parts that are about the person; undefined if no object or text remains. */
+  /**
+   * The value without what is about the person: texts, keys with their values, and the innermost objects
+   * with such a text. Undefined if the value itself is removed, or nothing of an object remains. A list may
+   * become empty.
+   */
   function without(value: Json): Json | undefined {
     if (!refersTo(value)) return value
     if (Array.isArray(value)) return value.map(without).filter((element) => element !== undefined)
@@ -178,6 +173,18 @@ export function createReferences(
     /** Like `mentions`, but also if a key contains a name without its gateway. */
     isInKey: (key: string) => mentions(key) || namePatterns.some((pattern) => pattern.test(key)),
   }
+}
+
+/** Whether an object names the person and the gateway. */
+function namesPerson(value: JsonObject, isOn: Identities['isOn']): boolean {
+  // `channel` is the gateway in messages.jsonl.
+  const gateway = value.gateway ?? value.channel
+  if (typeof gateway !== 'string') return false
+  return NAME_FIELDS.some((field) => {
+    const { address, id, external } = Object(value[field])
+    const names = typeof value[field] === 'string' ? [value[field]] : [address, id]
+    return names.some((name) => typeof name === 'string' && isOn(gateway, name, external === true))
+  })
 }
 
 /** A shorter id is too likely to be a part of something else. */

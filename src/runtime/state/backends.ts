@@ -32,8 +32,8 @@ const stateDocument = z.object({
 type StateDocument = z.infer<typeof stateDocument>
 
 /**
- * Stores each key in a JSON file in `folder`, which the first write creates. Survives restarts, and
- * is safe between processes.
+ * Stores each key in a JSON file in `folder`, which the first write or listener creates. Survives
+ * restarts, and is safe between processes.
  */
 export function createFileBackend(folder: string, now: () => number) {
   const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
