@@ -150,11 +150,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       const cookie = pairOf(answer)
       const stream = await fetch(`${daemon.control}/v1/stream`, { headers: { cookie } })
       // It may end, or be cut off.
-      const isOver = stream.text().catch(() => '')
+      const streamEnd = stream.text().catch(() => '')
       const out = await ask(daemon.control, 'POST', '/v1/session/end', { cookie, ...own() })
       assert.match(out.cookies[0] ?? '', /^trivium-session-\d+=; Path=\/; Max-Age=0; /)
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie })).status, 401)
-      await isOver
+      await streamEnd
     })
 
     test('survives a restart, but not a change of the control token', async () => {

@@ -105,11 +105,11 @@ describe('the operator console', { timeout: 300_000 }, async () => {
   })
 
   test('keeps the outcome of a message that arrives before the late answer of a search', async () => {
-    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    const { promise: mayAnswer, resolve: release } = Promise.withResolvers<void>()
     let searches = 0
     await page.route('**/v1/skills/message-search', async (route) => {
       const response = await route.fetch()
-      if (++searches > 1) await isReleased
+      if (++searches > 1) await mayAnswer
       await route.fulfill({ response })
     })
     await leaveLists(page)

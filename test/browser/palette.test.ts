@@ -128,9 +128,9 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
   })
 
   test('keys that are typed while the palette is still loading go into its field', async () => {
-    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    const { promise: mayLoad, resolve: release } = Promise.withResolvers<void>()
     await page.route('**/later-*.js', async (route) => {
-      await isReleased
+      await mayLoad
       await route.continue()
     })
     await page.reload()

@@ -82,7 +82,7 @@ test('a time can be today or yesterday, in UTC', () => {
   assert.equal(parseTime('constructor'), undefined)
 })
 
-test('a time can be the words of the console, in UTC; a range of hours is none', () => {
+test('a time can be written as in the search of the console, in UTC, but not as a range of hours', () => {
   const yesterday = parseTime('yesterday') ?? 0
   assert.equal(parseTime('yesterday 10:00'), yesterday + 10 * HOUR)
   assert.equal(parseTime('2026-11-27 8'), Date.UTC(2026, 10, 27, 8))

@@ -23,7 +23,10 @@ export const MERGE = '@merge'
 /** The answer to commands that ask for a secret. */
 export const TYPED = 'the-secret-of-the-provider'
 
-/** Bash that sends `trivium …`, `npx trivium …` and `npm install` to the commands below. */
+/**
+ * Bash that sends `trivium …` and `npx trivium …` to the commands below. `npm install` does nothing, and
+ * other commands of npm fail.
+ */
 const PRELUDE = `
 trivium() {
   local words=() word
@@ -35,8 +38,10 @@ npm() { [ "$1" = install ]; }
 `
 
 /**
- * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each. Commands that run until
- * they are interrupted are processes, and with `isPackage` daemons as well. `bin`: trivium.js of the package.
+ * Runs the `trivium` commands of a shell in this process. That takes a tenth of the processor time of
+ * starting a process for each command. These commands have a process of their own: those that run until
+ * they are interrupted, those that ask for a secret, and with `isPackage` also `start`. `bin`: trivium.js of
+ * the package.
  */
 export async function serveCommands(options: {
   bin: string
@@ -58,19 +63,19 @@ export async function serveCommands(options: {
       })
     return { child, output: () => output }
   }
-  const host = (cwd: string): Promise<Said> =>
+  const startHere = (cwd: string): Promise<Said> =>
     hostDaemon(cwd, env, hosted).then(
       (daemon) => ({ code: 0, out: daemon.output(), err: '' }),
       (error) => ({ code: 1, out: '', err: String(error) }),
     )
-  const start = async (cwd: string): Promise<Said> => {
+  const startProcess = async (cwd: string): Promise<Said> => {
     const { child, output } = launch(['start'], cwd)
     const file = join(cwd, '.trivium', 'daemon.json')
     const isReady = () => existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).pid === child.pid
     await until(() => child.exitCode !== null || isReady(), 'a daemon that is ready', 100_000)
     return { code: child.exitCode ?? 0, out: output(), err: '' }
   }
-  const type = async (words: readonly string[], cwd: string): Promise<Said> => {
+  const runHere = async (words: readonly string[], cwd: string): Promise<Said> => {
     const output = { out: '', err: '' }
     const io = {
       env,
@@ -90,7 +95,7 @@ export async function serveCommands(options: {
     if (words[0] === 'mcp') child.stdin.end()
     else
       while (output() === '' && child.exitCode === null) {
-        await type(['message', 'cli', 'something happens', '--wait', '0'], cwd)
+        await runHere(['message', 'cli', 'something happens', '--wait', '0'], cwd)
         await Promise.race([once(child.stdout, 'data'), once(child, 'exit'), pause(1_000)])
       }
     if (words.includes('--follow')) child.kill()
@@ -105,11 +110,11 @@ export async function serveCommands(options: {
     return { code: code ?? 1, out: output(), err: '' }
   }
   const run = async (words: readonly string[], cwd: string): Promise<Said> => {
-    if (words[0] === 'start') return isPackage ? start(cwd) : host(cwd)
+    if (words[0] === 'start') return isPackage ? startProcess(cwd) : startHere(cwd)
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
     if (words.slice(0, 2).join(' ') === 'refusal try') return asked(words, cwd)
-    return words.some((word) => RUNS_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
+    return words.some((word) => RUNS_ON.test(word)) ? listen(words, cwd) : runHere(words, cwd)
   }
 
   const server = createServer(async (request, response) => {
@@ -124,7 +129,7 @@ export async function serveCommands(options: {
     /** The beginning of a script. */
     prelude: `COMMANDS=${quote(socket)}\n${PRELUDE}`,
     run,
-    /** Ends every process, and resolves with their exit codes. */
+    /** Ends all daemons and processes, and resolves with the exit codes of the processes. */
     async close() {
       const codes: (number | null)[] = []
       for (const end of hosted) await end()

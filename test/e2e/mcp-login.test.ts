@@ -23,7 +23,7 @@ describe('MCP servers over HTTP', { timeout: 300_000 }, () => {
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
 mcp:
-  told: { url: '${remote.url}', headers: { authorization: Bearer ${PASSWORD} } }
+  bearer: { url: '${remote.url}', headers: { authorization: Bearer ${PASSWORD} } }
   wrong: { url: '${remote.url}', headers: { authorization: Bearer no-such-password } }
   person: { url: '${remote.url}' }
   machine: { url: '${remote.url}', oauth: { ${MACHINE}, issuer: '${new URL(remote.url).origin}' } }
@@ -33,14 +33,18 @@ mcp:
     const daemon = await site.start()
     const stateOf = async (name: string) =>
       objectsIn(pathGet(await daemon.get('/v1/status'), 'result.mcp')).find((one) => one.name === name)
-    assert.equal(await daemon.invoke('told.hello'), 'hello')
+    assert.equal(await daemon.invoke('bearer.hello'), 'hello')
     assert.equal(await daemon.invoke('machine.hello'), 'hello')
     assert.equal((await stateOf('fooled'))?.ok, false)
-    assert.equal(remote.machines.length, 1, 'a server cannot choose who gets the secret')
-    assert.match(String((await stateOf('told'))?.detail), /over-http, 2026-07-28/)
-    await assert.rejects(daemon.invoke('told.huge'), /mcp_unknown.*max-result/)
-    await assert.rejects(daemon.invoke('told.cut'), /mcp_unknown.*cut off/)
-    assert.equal(await daemon.invoke('told.hello'), 'hello')
+    assert.equal(
+      remote.machineLogins.length,
+      1,
+      'only `machine` sent its secret: the issuer of `fooled` is elsewhere',
+    )
+    assert.match(String((await stateOf('bearer'))?.detail), /over-http, 2026-07-28/)
+    await assert.rejects(daemon.invoke('bearer.huge'), /mcp_unknown.*max-result/)
+    await assert.rejects(daemon.invoke('bearer.cut'), /mcp_unknown.*cut off/)
+    assert.equal(await daemon.invoke('bearer.hello'), 'hello')
     assert.match(String((await stateOf('wrong'))?.detail), /rejects the authorization/)
     await assert.rejects(daemon.invoke('person.hello'), /mcp_unavailable.*trivium mcp login person/)
 
@@ -58,17 +62,17 @@ mcp:
     await fetch(address)
     const [code] = await once(login, 'exit')
     assert.equal(code, 0, output)
-    assert.doesNotMatch(output, /mcp-sdk/)
+    assert.doesNotMatch(output, /mcp-sdk/, 'the library shows no text of its own')
     await until(
       async () => (await daemon.invoke('person.hello').catch(() => '')) === 'hello',
       'the login to be used',
     )
     assert.equal(statSync(join(site.dir, '.trivium/mcp/person.json')).mode & 0o777, 0o600)
 
-    remote.expire({ all: false })
+    remote.revokeAccessTokens()
     assert.equal(await daemon.invoke('person.hello'), 'hello')
     assert.equal(remote.logins(), 1)
-    remote.expire({ all: true })
+    remote.revokeAllTokens()
     await assert.rejects(
       daemon.invoke('person.hello'),
       /mcp_unavailable.*it requires a login.*trivium mcp login person/,

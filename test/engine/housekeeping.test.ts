@@ -13,7 +13,7 @@ test('retention continues after a pause while there is more to remove, whatever 
   let samples = 0
   let lastEnd = 0
   const pauses: number[] = []
-  const { promise: isSampled, resolve } = Promise.withResolvers<void>()
+  const { promise: lastSample, resolve } = Promise.withResolvers<void>()
   const sample = async () => {
     samples++
     if (trims === 3 && samples >= 10) resolve()
@@ -38,7 +38,7 @@ test('retention continues after a pause while there is more to remove, whatever 
     log: silent,
   })
   housekeeping.start()
-  await isSampled
+  await lastSample
   await housekeeping.stop()
   assert.equal(trims, 3)
   assert.ok(Math.min(...pauses) >= BATCH_TIME - 2, `pauses of ${pauses} ms`)

@@ -100,8 +100,10 @@ describe('a mailbox', () => {
       for (const subject of ['Parcel', 'Re: Parcel']) await client.append('INBOX', mail({ subject }))
     })
     const daemon = await mailServer.daemon({ address, since: 'all' })
-    const { conversation } = await daemon.message(1)
-    assert.deepEqual([(await daemon.message()).conversation, daemon.store.calls], [conversation, 2])
+    const first = await daemon.message(0)
+    const second = await daemon.message(1)
+    assert.equal(second.conversation, first.conversation)
+    assert.equal(daemon.store.calls, 2, 'the second mail is accepted after the first, in a call of its own')
   })
 
   test('stores attachments and inline images as artifacts', async () => {
@@ -130,16 +132,17 @@ describe('a mailbox', () => {
     const reply = await daemon.message()
     const long = `${'line of words\n'.repeat(40_000)}the end of it`
     await mailServer.deliver(mail({ text: long }), address)
-    await mailServer.deliver(
-      mail({ text: 'many words on a line '.repeat(70).concat('\n').repeat(950) }),
-      address,
-    )
+    const longestText = 'many words on a line '.repeat(70).concat('\n').repeat(950)
+    await mailServer.deliver(mail({ text: longestText }), address)
     assert.equal(reply.text, 'Yes, please send it again.')
     assert.match(String(reply.data.fullText), /Shall we send it again\?/)
     assert.equal((await daemon.message(1)).text, long)
     const longest = await daemon.message(2)
     assert.ok(longest.text.length <= 1_048_576)
-    assert.equal((await readFile(join(daemon.dir, String(longest.data.textPath)))).length, 1_397_270)
+    const file = await readFile(join(daemon.dir, String(longest.data.textPath)), 'utf8')
+    // The text is read without spaces at the ends of its first lines.
+    const withoutLineEnds = (text: string) => text.replaceAll(/ +$/gm, '').trimEnd()
+    assert.ok(withoutLineEnds(file) === withoutLineEnds(longestText), 'the file has the whole text')
   })
 })
 
