@@ -43,7 +43,7 @@ export type Journal = {
   /**
    * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic
    * step. Does nothing and returns false if another daemon moved it first, or the journal has lost
-   * that message.
+   * that message, or a message of the jobs was erased.
    */
   pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }

@@ -34,6 +34,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     return row?.id === id ? seq : undefined
   }
 
+  const isThere = (id: string) => find(id) !== undefined
+
   function at(seq: number): Message | undefined {
     const row = sql.get<MessageRow>`SELECT * FROM message WHERE seq = ${seq}`
     return row && toMessage(row)
@@ -78,8 +80,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     // Cursor and jobs are lost together, and then the pump repeats them.
     pumped: (cursor, last, jobs) =>
       writer.writeRepeatable(() => {
-        const place = fresh.has(last) ? positionOf(last) : find(last)
-        const seq = counters.get('pump') === cursor ? place : undefined
+        const areThere = fresh.has(last) || [last, ...jobs.map(({ id }) => id)].every(isThere)
+        const seq = counters.get('pump') === cursor && areThere ? positionOf(last) : undefined
         fresh.pumpedTo(seq === undefined ? undefined : last, jobs)
         if (seq === undefined) return false
         counters.set('pump', seq)

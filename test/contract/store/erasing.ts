@@ -10,6 +10,7 @@ import {
   MINUTE,
   part,
   publishAll,
+  pumpAll,
   SECOND,
   type StoreFactory,
   until,
@@ -73,6 +74,32 @@ export function erasingContract(factory: StoreFactory): void {
       const next = await until(async () => (await claimIds(store, 'dispatch')).join(), 'the next job')
       assert.equal(next, nextId)
       assert.deepEqual(await readAll(store.erasing.notes), [])
+    },
+    'a message that is dropped while it waits for dispatch gets no job': async ({
+      store,
+      shared,
+      second,
+    }) => {
+      const other = shared ? await second() : store
+      const conversation = 'c'
+      await acceptAll(store, ['before'], { conversation })
+      await pumpAll(store)
+      const [first = '', dropped = '', last = ''] = await acceptAll(store, ['a', 'b', 'c'], { conversation })
+      const pump = async () => {
+        // With several shards, the signal of a new message may arrive a moment later.
+        const { cursor, items } = await until(async () => {
+          const page = await store.journal.unpumped(9)
+          return page.items.length > 0 ? page : undefined
+        }, 'messages')
+        const jobs = items.map(({ id }) => job(id, id, { messageId: id }))
+        return { jobs, move: () => store.journal.pumped(cursor, last, jobs) }
+      }
+      const { jobs, move } = await pump()
+      assert.equal(jobs.length, 3)
+      await other.erasing.dropMessages([dropped])
+      assert.equal(await move(), false)
+      assert.equal(await (await pump()).move(), true)
+      assert.deepEqual((await claimIds(store, 'dispatch')).toSorted(), [first, last])
     },
     'lists unfinished jobs and the results of ended ones, and drops some of them': async ({ store }) => {
       const jobOf = (name: string, id: string) => job(id, 'l', { data: { to: name } })

@@ -17,7 +17,14 @@ local function forget_history(position)
   end
 end
 
+-- `erased` in `meta`: the newest position from which a message was erased; see jobs-add.lua.
+local function note_erased(position)
+  local before = tonumber(redis.call('HGET', root .. 'meta', 'erased') or 0)
+  if tonumber(position) > before then redis.call('HSET', root .. 'meta', 'erased', position) end
+end
+
 local function remove_message(position, entry)
+  note_erased(position)
   local gateway, conversation = origin_of(entry)
   for _, need in ipairs(redis.call('ZRANGEBYSCORE', root .. 'needs', position, position)) do
     local queue, id = string.match(need, '^(%S+) (.*)$')

@@ -6,13 +6,19 @@
 -- ARGV[5…7]  position, time and tail of the message to which the cursor moves, or empty
 -- ARGV[8…]   jobs, as `add_job` takes them, in brief form if they are from the pump; jobs with a digest are added once
 --            within seven days
--- Returns    per job 1 if it was added, else 0; false if another daemon moved the cursor, or if Redis has lost the message
---            that this daemon has in memory
+-- Returns    per job 1 if it was added, else 0; false if another daemon moved the cursor, or if a message that this daemon
+--            has in memory was lost or erased
 -- Guarantees: atomic, even if a command fails half-way; repeated after a lost reply, it adds nothing.
 local is_pump = ARGV[4] ~= ''
 if is_pump then
-  local at = redis.call('HGET', root .. 'meta', 'cursor') or '0'
-  if at ~= ARGV[4] or not entry_with_id(ARGV[5], ARGV[6], ARGV[7]) then return false end
+  local meta = redis.call('HMGET', root .. 'meta', 'cursor', 'erased')
+  if (meta[1] or '0') ~= ARGV[4] or not entry_with_id(ARGV[5], ARGV[6], ARGV[7]) then return false end
+  -- Another daemon may have erased messages that this one has in memory.
+  if tonumber(meta[2] or 0) > tonumber(ARGV[4]) then
+    for i = 8, #ARGV, BRIEF_ARGS do
+      if not entry_at(ARGV[i + 3]) then return false end
+    end
+  end
 end
 local queue = open_queue(ARGV[3])
 local seen = queue.base .. 'seen:'
