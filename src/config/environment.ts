@@ -152,7 +152,7 @@ export function createRedactor(read: () => unknown): (line: string) => string {
   const secrets = attempt(() => secretsOf([], read())) ?? []
   return (line) => {
     // Complete secrets first, as they would not match after a part of them is replaced.
-    // `\0` stands for `[secret]` meanwhile, whose brackets would be read as a list.
+    // `\0` replaces `[secret]` in the meantime: its brackets would be read as a list.
     const redacted = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
     return redacted.replace(WRITTEN_SECRET, '$1\0').replaceAll('\0', '[secret]')
   }

@@ -8,7 +8,7 @@ import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import { withoutFormerKeys } from './former-keys.ts'
 
-/** The available transports, of which only the option schemas are used. */
+/** The option schemas of the available transports. */
 export type TransportSchemas = Readonly<
   Record<string, Pick<TransportKind, 'options' | 'former' | 'targetFault'>>
 >

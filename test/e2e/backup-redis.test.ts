@@ -59,11 +59,12 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     const restored = await target.start()
     assert.deepEqual(await restored.invoke('state-get', { key: 'k' }), await saved)
     const restoredIds: string[] = []
-    for (let page: string[]; ; restoredIds.push(...page)) {
+    let page: string[]
+    do {
       const args = { limit: 500, ...(restoredIds.length > 0 && { before: restoredIds.at(-1) }) }
       page = Object.values(Object(await restored.invoke('message-list', args))).map((row) => Object(row).id)
-      if (page.length === 0) break
-    }
+      restoredIds.push(...page)
+    } while (page.length > 0)
     assert.deepEqual(
       before.filter((id) => !restoredIds.includes(id)),
       [],

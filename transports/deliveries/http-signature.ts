@@ -130,7 +130,7 @@ function isSigned(text: Buffer, key: Buffer | KeyObject, { value, algorithm }: M
   )
 }
 
-/** Whether a digest of RFC 9530 is that of the body. Of several, all that are known have to be. */
+/** Whether a header (RFC 9530) has SHA-256 or SHA-512 digests, and all of these match the body. */
 function isDigestOf(raw: Buffer, header: string): boolean {
   const found = Array.from(header.matchAll(/(?<=^|,) *sha-(256|512)=:([\w+/=]*):/g))
   return (

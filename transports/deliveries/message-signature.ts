@@ -24,7 +24,7 @@ export type Component = {
   isKnown: boolean
 }
 
-/** The request of which components are read. `url`: the public address with the query. */
+/** What a signature can cover of the request. `url`: the public address with the query. */
 export type Target = { method: string; headers: IncomingHttpHeaders; path: string; url?: string | undefined }
 
 const TEXT = String.raw`"(?:[^"\\]|\\["\\])*"`

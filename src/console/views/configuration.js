@@ -114,7 +114,7 @@ function Change({ files, previous, changedAt, since }) {
 /** The routes in order, with their message counts. */
 function RouteTable({ routes = [], since }) {
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
-  // Skills have many routes, most of which are unused.
+  // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0
   const others = routes.filter((route) => !isShown(route))
   return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it runs for <${Age} at=${since} />.</p>

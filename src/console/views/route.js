@@ -55,8 +55,8 @@ function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, 
 }
 
 /**
- * The pauses that hold messages of the route: its own, that of its skill, and those of the gateways and conversations of the newest
- * messages that wait.
+ * The pauses that hold messages of the route: pauses of the route, of its skill, and of the gateways
+ * and conversations of its newest waiting messages.
  */
 function useHolds(route, skill) {
   const { value: pauses = [] } = usePauses()

@@ -11,7 +11,7 @@ import { Timeline } from './message-timeline.js'
 const AGAIN = 500
 /** How long (ms) to poll. */
 const LONGEST = 600_000
-/** How long (ms) a reply may follow the outcome `done`, which is that of the skill. */
+/** How long (ms) a reply may follow `done`, the outcome of the skill. */
 const REPLY_TIME = 5_000
 /** How many earlier tests without an outcome are looked at. */
 const MOST_OPEN = 5

@@ -142,7 +142,7 @@ async function readStart(text: string, now: number, timezone: string): Promise<n
   throw new TriviumError('usage', { details })
 }
 
-/** `3 messages, 2 answers, 1 new note`, without those of which there are none. */
+/** `3 messages, 2 answers, 1 new note`, without the kinds that have no entry. */
 function countAll(lines: readonly Line[], notes: number, openWork: number): string {
   const messages = lines.filter(({ role }) => role === 'user').length
   return [

@@ -27,7 +27,7 @@ const UNKNOWN = '?'
 export function createLanes(subscription: string, queue: string, now: () => number) {
   /** Unsent events by lane, oldest first. */
   const lanes = new Map<string, Delivery[]>()
-  /** Lanes with events, of which none is being sent. */
+  /** Lanes that have events and send none at the moment. */
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()

@@ -22,7 +22,7 @@ export function unroutedTroubles(
   at: number,
 ): Trouble[] {
   const unmatched = counts.filter(({ hasRoute }) => hasRoute).map(unmatchedTrouble)
-  // `groups` includes those of push subscriptions.
+  // `groups` includes the groups of push subscriptions.
   const hasConsumers = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
   const unread = hasConsumers ? [] : counts.filter(({ hasRoute, isTaken }) => !hasRoute && !isTaken)
   return [...unmatched, ...unread.flatMap((one) => unreadTrouble(one, stored, at))]

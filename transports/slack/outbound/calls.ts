@@ -124,7 +124,7 @@ async function answerTo(
   const error = textAt(parseJson(answer), 'error') ?? ''
   const outcome = outcomeOf(response, error, mayBeMade && isDone(call.method, error))
   if (outcome === 'done earlier') call.answer = DONE
-  // The answer to a post contains the whole post, of which only the place is needed.
+  // The answer to a post contains the whole post, but only its place is needed.
   if (outcome === 'answered')
     call.answer = isPost(call) ? postedAt(parseJson(answer)) : storableAnswer(answer)
   if (outcome === 'refused') call.wasMade = false

@@ -7,7 +7,7 @@ const UNCHECKABLE = /^(chat\.postEphemeral|response_url)$/
 
 type Fingerprint = ReturnType<typeof fingerprint>
 
-/** Matches the calls of one run with those of earlier runs with the same key. */
+/** Matches the calls of a run with the calls of earlier runs that have the same key. */
 export function createClaims(key: string, { read }: CallRecords, log: Log) {
   /** Calls of earlier runs that this run has not repeated yet. */
   const unclaimed = new Set<Call>()

@@ -30,7 +30,7 @@ export function quietMarkdown(markdown: string): string {
     .replaceAll(GROUP_MENTION, `$&${ZERO_WIDTH_SPACE}`)
 }
 
-/** Disables such mentions in blocks, whose text often comes from senders. Dates (`<!date^…>`) stay. */
+/** Disables such mentions in blocks: their text often comes from senders. Dates (`<!date^…>`) stay. */
 export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value

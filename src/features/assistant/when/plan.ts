@@ -28,8 +28,8 @@ export type Parts = {
 }
 
 /**
- * A recurrence: a cron expression (several are joined by ` | `), of which only every nth day, week or
- * month counts (`step`: `2 weeks`); or an interval in ms.
+ * A recurrence: a cron expression, or an interval in ms. Several expressions are joined by ` | `. With
+ * `step: '2 weeks'`, only every second week counts; likewise for days and months.
  */
 export type Repetition = { cron: string; step?: string } | { every: number }
 
