@@ -43,8 +43,10 @@ const SECRET_KEY = /secret|token|pass|api-?key|_key\b|credential|authorization|c
 const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
 /** A key of a secret with its colon, in a line of the file. */
 const KEY_OF_SECRET = `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)`
-/** No variable follows, and no list of mappings. */
-const NO_VARIABLE = `(?!["']?\\$\\{[^}:]*\\}|\\[\\s*(?:\\{|$))`
+/** A variable without a default, perhaps in quotation marks. */
+const VARIABLE = `["']?\\$\\{[^}:]*\\}`
+/** No variable follows, no list of variables, and no list of mappings. */
+const NO_VARIABLE = `(?!${VARIABLE}|\\[(?:\\s*${VARIABLE}["']?\\s*,?)+\\s*\\]|\\[\\s*(?:\\{|$))`
 /**
  * A quoted text, a list of texts, or the first character of an unquoted text; perhaps not closed in
  * this line.

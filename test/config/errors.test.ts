@@ -159,6 +159,8 @@ test('no error shows a secret from the file', async (t) => {
     [gateway('{ scheme: githb, secret: hunter2hunter2 }'), 'scheme: githb, secret: [secret]}'],
     [gateway('{ scheme: none, secret: "hunter2, hunter2", x: 1 }'), 'secret: [secret], x: 1'],
     [gateway('{ scheme: github, secret: [hunter2], x: 1 }'), 'secret: [secret], x: 1'],
+    [gateway(`{ scheme: githb, secret: ["\${S}", "\${S}"] }`), `secret: ["\${S}", "\${S}"] }`],
+    [gateway(`{ scheme: githb, secret: ["\${S}", hunter2] }`), 'secret: [secret]}'],
     ['model: { api-key: hunter2: hunter2 }\n', 'api-key: [secret]}'],
     ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
     ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
