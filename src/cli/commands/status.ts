@@ -122,7 +122,7 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
     .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
 }
 
-/** The gateways, failing ones first. */
+/** The gateways: failing ones first, then those with another problem, then paused ones. */
 export function gatewayTable(
   running: readonly JsonObject[],
   disabled: readonly JsonObject[] = [],
@@ -130,7 +130,7 @@ export function gatewayTable(
 ): string {
   const rows = [
     ...running
-      .toSorted((a, b) => Number(a.ok) - Number(b.ok))
+      .toSorted((a, b) => gatewayRank(a) - gatewayRank(b))
       .map((gateway) => [gateway.name, gateway.transport, gatewayState(gateway)]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
@@ -138,6 +138,13 @@ export function gatewayTable(
   if (rows.length <= maxRows) return table(head, rows, width)
   const more = `… and ${rows.length - maxRows + 1} more: \`trivium status | cat\``
   return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
+}
+
+/** The place of a gateway among others; those of one rank keep the order of the file. */
+function gatewayRank({ ok, refuses, warning, paused }: JsonObject): number {
+  if (!ok) return 0
+  if (refuses !== undefined || warning !== undefined) return 1
+  return paused ? 2 : 3
 }
 
 function gatewayState({ ok, detail, refuses, warning, paused }: JsonObject): string {
