@@ -227,6 +227,7 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       '/var/tmp/': './',
       '/etc/trivium/routes.yaml': 'routes.yaml',
       '/var/lib/trivium': 'restored',
+      '2026-11-28.tgz': '"$(date +%F).tgz"',
       '/backups': '.',
       'trivium restore': 'trivium --data-dir restored restore',
     },
