@@ -272,7 +272,18 @@ ${DEAD}`,
     },
     placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
   },
-  'docs/personal-data.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/personal-data.md': {
+    routes:
+      'gateways: { support: { transport: cli }, shop: { transport: cli } }\nroutes: [{ name: all, match: { gateway: [support, shop] }, skill: echo }]',
+    prepare: ['support', 'shop']
+      .map((gateway) => `trivium message ${gateway} "Where is my order?" --from alice@example.com\n`)
+      .join(''),
+    before: {
+      'alice.jsonl -H': `trivium message shop "And now?" --from alice@example.com
+hash=$(trivium person export --identity '*:alice@example.com' --json | jq -r .file.sha256)\n`,
+    },
+    placeholders: { SHA256: '$hash', 'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN' },
+  },
   'docs/push.md': {
     routes: `gateways: ${GATEWAYS}`,
     configure: /name: local/,

@@ -119,6 +119,7 @@ function Person({ who }) {
     ${!value?.done && html`<${Progress} of=${value} />`}
     ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
     ${isKept && html`<${Kept} who=${who} counts=${value.counts} total=${value.total} done=${value.done} reload=${reload} />`}
+    ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${isErasing} ended=${reload} />`
 }
 

@@ -5,6 +5,7 @@ import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { pause } from '../../lib/pause.ts'
+import { uncounted } from './before-restore.ts'
 import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -34,6 +35,7 @@ type EraseDeps = {
   collect(identities: readonly string[], signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   dirs: DataDirs
+  dataDir: string
   record: RecordAudit
 }
 
@@ -67,6 +69,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
         records: total,
         ...(data.later.length > 0 && { later: data.later }),
         ...(!isRewritten && { needsCompact: true }),
+        ...(await uncounted(deps.dataDir)),
       }
     },
   }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { z } from 'zod'
 import type { LogEntry } from '../../core/activity.ts'
-import { allKeys } from '../../core/all-keys.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -11,13 +9,16 @@ import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
-import { DAY, GIB } from '../../core/units.ts'
+import { GIB, HOUR } from '../../core/units.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import { repeat } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
 import { countOf, createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
+import { createExports } from './exports.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -41,11 +42,8 @@ export type PeopleDeps = {
   now(): number
 }
 
-/** Key prefix of exports, by their hash. An export is removed when its person is erased. */
-const EXPORT_PREFIX = 'person-export:'
-const exportSchema = z.object({ identities: z.array(z.string()), sha256: z.string() })
-/** How long (ms) exports are remembered. */
-const EXPORT_TTL = 7 * DAY
+/** How often (ms) old exports are removed. */
+const REMOVE_INTERVAL = HOUR
 const MAX_EXPORT_BYTES = 16 * GIB
 
 /** Exports and erases the data of one person. Both use the same list of places. */
@@ -55,15 +53,12 @@ export function createPeople(deps: PeopleDeps) {
     const who = createIdentities(person.identities, deps.isCaseless)
     return { person, about: createReferences(person, who) }
   }
-  const exportKeys = () => allKeys(store.kv, EXPORT_PREFIX)
-  const derivedFiles = async ({ identities, conversations, wroteIn }: Scopes) => {
-    const records = await Promise.all((await exportKeys()).map(store.kv.get))
-    const exports = records
-      .map((record) => exportSchema.safeParse(record?.value).data)
-      .filter((record) => record?.identities.some((identity) => identities.includes(identity)))
-      .flatMap((record) => record?.sha256 ?? [])
-    return [...exports, ...(await deps.savedFor([...conversations, ...identities], wroteIn))]
-  }
+  const exports = createExports({ ...deps, kv: store.kv })
+  const removal = repeat(exports.removeOld, REMOVE_INTERVAL, 'old exports', deps.log)
+  const derivedFiles = async ({ identities, conversations, wroteIn }: Scopes) => [
+    ...(await exports.hashes(identities)),
+    ...(await deps.savedFor([...conversations, ...identities], wroteIn)),
+  ]
   const collect = (identities: readonly string[], signal?: AbortSignal) =>
     collectPerson(identities, createIdentities(identities, deps.isCaseless), {
       ...deps,
@@ -88,28 +83,27 @@ export function createPeople(deps: PeopleDeps) {
       requireOperator(call, 'Counting the data of a person')
       const counted = await counting.ask(identity, wait, call.signal)
       if (counted.done && counted.total === 0) requireKnownGateways(identity)
-      return counted
+      return { ...counted, ...(await uncounted(deps.dataDir)) }
     },
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
-      const person = withoutExports(await collect(identity, call.signal), await exportKeys())
+      const person = withoutExports(await collect(identity, call.signal), await exports.hashes())
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
       const content = Readable.from(lines)
       const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
-      const { sha256 } = file
-      await store.kv.set(EXPORT_PREFIX + sha256, { identities: identity, sha256 }, { ttl: EXPORT_TTL })
-      return { file, counts, total: sumOf(counts) }
+      await exports.add(identity, file.sha256)
+      return { file, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
     },
     async erase({ identity, confirm, wait }, call) {
       requireOperator(call, 'Erasing a person')
       await requireGateways(identity, call.signal)
       if (!confirm) {
         const counts = await countsOf(places, subjectOf(await collect(identity, call.signal)), call.signal)
-        return { confirm, counts, total: sumOf(counts) }
+        return { confirm, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
       }
       const data = { identities: identity }
       const { id } = await work.begin({ kind: KIND, target: {}, data, total: places.length }, call)
@@ -119,10 +113,13 @@ export function createPeople(deps: PeopleDeps) {
 
   return {
     service,
-    start: dirs.start,
-    stop() {
+    start() {
+      dirs.start()
+      removal.start()
+    },
+    async stop() {
       counting.stop()
-      return dirs.stop()
+      await Promise.all([removal.stop(), dirs.stop()])
     },
   }
 }
@@ -143,9 +140,8 @@ function knownGateways(gateways: () => readonly string[]) {
 }
 
 /** The person without earlier exports, which a new export does not include. */
-function withoutExports(person: Person, keys: readonly string[]): Person {
-  const exports = new Set(keys.map((key) => key.slice(EXPORT_PREFIX.length)))
-  return { ...person, files: new Set([...person.files].filter((sha256) => !exports.has(sha256))) }
+function withoutExports(person: Person, exports: readonly string[]): Person {
+  return { ...person, files: person.files.difference(new Set(exports)) }
 }
 
 function requireOperator({ caller }: Call, what: string): void {

@@ -11,6 +11,8 @@ export const printers: Printers = {
   'person-erase': humanErase,
 }
 
+const NOTHING = 'Nothing is kept about this person.'
+
 /** `person-export`. */
 function humanExport(result: Json): string {
   const { file, counts, total } = Object(result)
@@ -18,6 +20,7 @@ function humanExport(result: Json): string {
     countTable(Object(counts)),
     '',
     `${counted(Number(total), 'record')}, ${megabytes(Number(Object(file).size))}: <data dir>/${Object(file).path}`,
+    ...oldContentLines(result),
   ].join('\n')
 }
 
@@ -26,9 +29,10 @@ function humanCounted(result: Json): string {
   const { done, at, counts, total } = Object(result)
   const many = counted(Number(total), 'record')
   if (done === true)
-    return Number(total) === 0
-      ? 'Nothing is kept about this person.'
-      : `${countTable(Object(counts))}\n\n${many}.`
+    return [
+      Number(total) === 0 ? NOTHING : `${countTable(Object(counts))}\n\n${many}.`,
+      ...oldContentLines(result),
+    ].join('\n')
   return `${many} so far, now reading: ${at}. Run it again to see more.`
 }
 
@@ -36,12 +40,18 @@ function humanCounted(result: Json): string {
 function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
   if (isJsonObject(job))
-    return [humanStartedJob({ job }), ...laterLines(job), ...compactLines(job)].join('\n')
-  if (Number(total) === 0) return 'Nothing is kept about this person.'
+    return [
+      humanStartedJob({ job }),
+      ...laterLines(job),
+      ...compactLines(job),
+      ...oldContentLines(job.result ?? null),
+    ].join('\n')
+  if (Number(total) === 0) return [NOTHING, ...oldContentLines(result)].join('\n')
   return [
     countTable(Object(counts)),
     '',
     `${counted(Number(total), 'record')}. Nothing was erased; --confirm erases them.`,
+    ...oldContentLines(result),
   ].join('\n')
 }
 
@@ -60,6 +70,17 @@ function compactLines(job: JsonObject): string[] {
   return [
     'trivium.db was not rewritten, and may still contain old copies of erased rows.',
     'To remove them, stop the daemon and run `trivium compact`.',
+  ]
+}
+
+/** Lines about the content before a restore, in which nothing is counted or erased. */
+function oldContentLines(result: Json): string[] {
+  const folders = pathGet(result, 'beforeRestore')
+  if (!Array.isArray(folders)) return []
+  return [
+    '',
+    'The content before a restore is neither counted nor erased. If you do not need it, delete it:',
+    ...folders.map((folder) => `  rm -r <data dir>/${folder}`),
   ]
 }
 

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
+
+/** Key prefix of exports, by their hash. An export is removed when its person is erased. */
+const EXPORT_PREFIX = 'person-export:'
+const exportSchema = z.object({
+  identities: z.array(z.string()),
+  sha256: z.string(),
+  /** When it was made (Unix ms). */
+  at: z.number().optional(),
+})
+/** How long (ms) the file of an export is kept. */
+const FILE_TTL = 7 * DAY
+/** How long (ms) an export is remembered, so that a daemon that was stopped removes its file too. */
+const REMEMBERED = 14 * DAY
+
+/** The files of exports. */
+export function createExports(deps: {
+  kv: KeyValues
+  artifacts: { remove(sha256: string): Promise<void> }
+  now(): number
+}) {
+  const { kv, artifacts, now } = deps
+
+  async function all() {
+    const records = await Promise.all((await allKeys(kv, EXPORT_PREFIX)).map(kv.get))
+    return records.flatMap((record) => exportSchema.safeParse(record?.value).data ?? [])
+  }
+
+  return {
+    add: (identities: readonly string[], sha256: string) =>
+      kv.set(EXPORT_PREFIX + sha256, { identities: [...identities], sha256, at: now() }, { ttl: REMEMBERED }),
+    /** The hashes of all exports; with `identities`, of those that name one of them. */
+    async hashes(identities?: readonly string[]): Promise<string[]> {
+      const found = await all()
+      return found
+        .filter((each) => !identities || each.identities.some((identity) => identities.includes(identity)))
+        .map(({ sha256 }) => sha256)
+    },
+    /** Removes the files of old exports from this data directory. */
+    async removeOld(): Promise<void> {
+      for (const { sha256, at = now() } of await all())
+        if (now() - at > FILE_TTL) await artifacts.remove(sha256)
+    },
+  }
+}
