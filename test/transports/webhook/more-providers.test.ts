@@ -9,7 +9,7 @@ import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { startWebhook } from './harness.ts'
 import { serveKeys } from './providers/keys.ts'
 import { ADDRESS, FORM, hmac, NOW, SECRET, seconds } from './providers/sample.ts'
-import { rowsBelow, withStranger } from './providers/table.ts'
+import { guide, rowsBelow, withStranger } from './providers/table.ts'
 
 type Delivery = { body: string; headers?: Record<string, string>; query?: string }
 type Sample = {
@@ -56,6 +56,20 @@ async function detached(header: string, own: object = {}): Promise<Delivery> {
   return { body: event, headers: { [header]: `${jws.protected}..${jws.signature}` } }
 }
 const mandrill = JSON.stringify([{ event: 'send', _id: 'm1', msg: { email: 'ada@example.com' } }])
+/** The form of the events that Intuit documents, of two companies. */
+const quickBooks = list(
+  ...['310687', '310688'].map((intuitaccountid, at) => ({
+    specversion: '1.0',
+    id: `88cd52aa-33b6-4351-9aa4-47572edbd06${at}`,
+    source: 'intuit.dsnBgbseACLLRZNxo2dfc4evmEJdxde58xeeYcZliOU=',
+    type: 'qbo.invoice.created.v1',
+    datacontenttype: 'application/json',
+    time: '2026-05-31T21:31:25.179Z',
+    intuitentityid: '95',
+    intuitaccountid,
+    data: {},
+  })),
+)
 const hexSecret = '0f'.repeat(64)
 
 const SAMPLES: Record<string, Sample> = {
@@ -166,6 +180,12 @@ const SAMPLES: Record<string, Sample> = {
     challenge: { query: '?check=x1', answer: 'x1' },
   },
   Plex: { delivery: { body: '{"event":"media.play"}', ...code } },
+  QuickBooks: {
+    delivery: {
+      body: quickBooks,
+      headers: { 'intuit-signature': hmac(quickBooks, 'base64') },
+    },
+  },
   Saleor: { own: { jwks: keys.url }, delivery: detached('saleor-signature') },
   'Salesforce (outbound messages)': {
     delivery: { body: '<soapenv:Envelope/>', headers: { 'content-type': 'text/xml' }, ...code },
@@ -314,4 +334,15 @@ describe('more providers in docs/webhook-providers.md', () => {
       assert.equal(store.messages.length, 0)
     })
   }
+})
+
+test('the second gateway of Fastly answers the check of the host, and accepts no message for it', async () => {
+  const [, section = ''] = guide.split('\n### Fastly\n')
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
+  const { transport, path, ...gateway } = parse(yaml).gateways['fastly-challenge']
+  assert.deepEqual([transport, path], ['webhook', '/.well-known/fastly/logging/challenge'])
+  const { hook, store } = await startWebhook(gateway)
+  const response = await fetch(hook)
+  assert.deepEqual([response.status, await response.text()], [200, '*'])
+  assert.equal(store.messages.length, 0)
 })

@@ -250,7 +250,8 @@ describe('a provider in docs/webhook-providers.md', () => {
       assert.equal(has(row, /^id is a hash/), row.key.startsWith('hash of '), 'the mark "id is a hash"')
       const count = store.messages.length
       if (message?.key !== undefined) {
-        assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
+        const repeated = await post(body, headers)
+        if (!('answer' in row.options)) assert.match(repeated.text, /duplicate|<Response>|"type"/)
         assert.equal(store.messages.length, count)
       }
       for (const name of Object.keys(headers)) {

@@ -62,10 +62,6 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
   ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
-  'Coinbase Commerce': {
-    ...plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
-    comparedWith: 'Webhook of coinbase-commerce-node 1.0.4',
-  },
   Cloudinary: {
     comparedWith: 'verifyNotificationSignature of cloudinary 2.11.0',
     body: { notification_type: 'upload', public_id: 'sample', asset_id: 'a-1' },
@@ -142,7 +138,6 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     body: { RecordType: 'Delivery' },
     sign: () => ({ authorization: `Basic ${Buffer.from(`postmark:${SECRET}`).toString('base64')}` }),
   },
-  QuickBooks: plain('intuit-signature', { eventNotifications: [] }, { encoding: 'base64' }),
   Razorpay: {
     comparedWith: 'razorpay',
     body: { event: 'payment.captured' },
