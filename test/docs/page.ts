@@ -104,7 +104,8 @@ function placeAll(blocks: readonly Block[], { testOfLanguage }: World): Placed[]
           isRunBy: 'loading',
         },
       ]
-    if (['json', 'js'].includes(language) && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    if (['json', 'js', 'python'].includes(language) && saveAs)
+      return [{ path: saveAs, text: code, isRunBy: 'loading' }]
     const cases = language === 'yaml' ? /^# (\S+\/cases\.yaml)$/m.exec(code)?.[1] : undefined
     if (cases !== undefined) return [{ path: cases, text: code, isRunBy: 'loading' }]
     if (language !== 'yaml' || partOf(code).kind !== 'front-matter') return []
