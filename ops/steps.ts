@@ -8,7 +8,8 @@ export type Step = { name: string; command: string; args: string[] }
 /** Format and lint, types, unused code. */
 export const steps: Step[] = [
   { name: 'biome', command: 'biome', args: ['check', '--error-on-warnings'] },
-  // Files that have not changed since the last successful check are not checked again.
+  // Files that have not changed since the last check are not checked again, but their errors are
+  // repeated.
   {
     name: 'types',
     command: 'tsc',

@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { type Counts, endSuite } from './current.ts'
 
 /**
- * Collects the events of the tests in a lane, and passes the counts and failures of each file to
+ * Collects the events of the tests in a runner, and passes the counts and failures of each file to
  * `current.ts`: at the end of the suite that is named like the file, or at the end of the process.
  * Prints nothing.
  */

@@ -1,4 +1,4 @@
-/** How one test file ended; a lane writes it as a line of JSON on `RESULTS`. */
+/** How one test file ended; a runner writes it as a line of JSON on `RESULTS`. */
 export type FileResult = {
   file: string
   passed: boolean
@@ -15,6 +15,6 @@ export type FileResult = {
   failures: string[]
 }
 
-/** The file descriptors between a lane and its parent: results out, names of files in. */
+/** The file descriptors between a runner and its parent: results out, names of files in. */
 export const RESULTS = 3
 export const COMMANDS = 4

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import type { Failed } from './failed.ts'
-import { openLane } from './open-lane.ts'
+import { openRunner } from './open-runner.ts'
 import { inOrder } from './order.ts'
 import type { FileResult } from './result.ts'
 import { secondTry } from './second-try.ts'
@@ -54,10 +54,10 @@ export async function runTests(options: TestRun): Promise<{ failed: Failed[]; fl
   const queue = inOrder(files)
   const results: FileResult[] = []
   const failed: Failed[] = []
-  const lanes = Array.from({ length: Math.min(jobs, files.length) }, () =>
+  const runners = Array.from({ length: Math.min(jobs, files.length) }, () =>
     work(queue, options, stop.signal, results, failed),
   )
-  await Promise.all(lanes)
+  await Promise.all(runners)
   const isComplete = !stop.signal.aborted && results.length === files.length
   const outcome =
     retriesFailures && isComplete
@@ -87,12 +87,12 @@ async function work(
   failed: Failed[],
 ) {
   const { isVerbose, namePatterns, timeout } = options
-  const lane = openLane({ namePatterns, timeout, signal, isVerbose })
+  const runner = openRunner({ namePatterns, timeout, signal, isVerbose })
   for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
     // A name pattern only applies to tests that are already defined, so each file must be loaded before the
     // tests are selected.
     const isAlone = isVerbose || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
-    const { result, output } = await lane.run(file, isAlone)
+    const { result, output } = await runner.run(file, isAlone)
     results.push(result)
     const skipped = result.skipped > 0 ? ` (${result.skipped} skipped)` : ''
     console.log(
@@ -103,7 +103,7 @@ async function work(
     if (!isVerbose) console.log(output)
     console.log(`${result.failures.join('\n\n')}\n`)
   }
-  await lane.close()
+  await runner.close()
 }
 
 /** A failure with the reason why the run ended early, and the files without a result. */

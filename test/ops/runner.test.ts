@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryDir } from '../fixtures/folder.ts'
 
-const LANE = fileURLToPath(new URL('../../ops/tests/lane.ts', import.meta.url))
+const RUNNER = fileURLToPath(new URL('../../ops/tests/runner.ts', import.meta.url))
 const FILE = `
 import { test } from 'node:test'
 test('prints for ever', async () => {
@@ -15,13 +15,15 @@ test('prints for ever', async () => {
 })
 `
 
-test('a lane ends when its parent no longer reads its output', { timeout: 60_000 }, async (t) => {
+test('a runner ends when its parent no longer reads its output', { timeout: 60_000 }, async (t) => {
   const file = join(temporaryDir(t), 'endless.test.mjs')
   writeFileSync(file, FILE)
-  const lane = spawn(process.execPath, [LANE, file], { stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] })
-  t.after(() => lane.kill('SIGKILL'))
-  const ended = once(lane, 'exit')
-  await once(lane.stderr ?? lane, 'data')
-  lane.stderr?.destroy()
+  const runner = spawn(process.execPath, [RUNNER, file], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+  })
+  t.after(() => runner.kill('SIGKILL'))
+  const ended = once(runner, 'exit')
+  await once(runner.stderr ?? runner, 'data')
+  runner.stderr?.destroy()
   await ended
 })

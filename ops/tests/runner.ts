@@ -1,5 +1,5 @@
-// A lane: a process that runs test files one after the other. `lane.ts` reads their names from its
-// parent until the pipe ends; `lane.ts FILE` runs one file and ends with its tests.
+// A runner: a process that runs test files one after the other. `runner.ts` reads their names from
+// its parent until the pipe ends; `runner.ts FILE` runs one file and ends with its tests.
 
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'

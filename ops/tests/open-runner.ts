@@ -7,28 +7,28 @@ import { COMMANDS, type FileResult, RESULTS } from './result.ts'
 
 /** `timeout` (ms) limits each test. */
 type Options = { namePatterns: string[]; timeout: number; signal: AbortSignal; isVerbose: boolean }
-type Lane = Awaited<ReturnType<typeof openProcess>>
+type Runner = Awaited<ReturnType<typeof openProcess>>
 
-const LANE = fileURLToPath(new URL('lane.ts', import.meta.url))
+const RUNNER = fileURLToPath(new URL('runner.ts', import.meta.url))
 const REPORTER = new URL('reporter.ts', import.meta.url).href
 /** The time limit of a file, as a multiple of the timeout of one test. */
 const FILE_TIMEOUT_FACTOR = 2
-/** Time that a process has to end before it is killed. */
+/** How long a process may take to end before it is killed. */
 const EXIT_TIMEOUT_MS = 10_000
-/** Wait for output that was written before the result of a file. */
+/** How long to wait, after a failed file, for output that was written before its result. */
 const OUTPUT_DELAY_MS = 50
 
 /**
- * Opens a lane, which runs one file at a time. With `isAlone`, a file gets a process of its own. The
- * others share one, which is replaced after a failure.
+ * Opens a runner: it runs one test file at a time. With `isAlone`, a file gets a process of its own.
+ * The others share one, which is replaced after a failure.
  */
-export function openLane(options: Options) {
-  let shared: Lane | undefined
+export function openRunner(options: Options) {
+  let shared: Runner | undefined
   return {
     async run(file: string, isAlone: boolean): Promise<{ result: FileResult; output: string }> {
-      const lane = isAlone ? openProcess(options, file) : (shared ?? openProcess(options))
-      if (!isAlone) shared = lane
-      const outcome = await lane.run(file)
+      const runner = isAlone ? openProcess(options, file) : (shared ?? openProcess(options))
+      if (!isAlone) shared = runner
+      const outcome = await runner.run(file)
       // Leftovers of a failed file could fail others.
       if (!isAlone && !outcome.result.passed) {
         await shared?.end()
@@ -55,7 +55,7 @@ function openProcess({ namePatterns, timeout, signal, isVerbose }: Options, only
     ...(onlyFile ? ['--test-force-exit'] : []),
     ...namePatterns.map((pattern) => `--test-name-pattern=${pattern}`),
   ]
-  const child = spawn(process.execPath, [...flags, LANE, ...(onlyFile ? [onlyFile] : [])], {
+  const child = spawn(process.execPath, [...flags, RUNNER, ...(onlyFile ? [onlyFile] : [])], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     signal,
   })
@@ -118,12 +118,12 @@ function failedWithoutResult(file: string, ms: number, why: string): FileResult 
 
 function readable(child: ChildProcess) {
   const stream = child.stdio[RESULTS]
-  if (!stream || !('read' in stream)) throw new Error('the lane has no pipe for results')
+  if (!stream || !('read' in stream)) throw new Error('the runner has no pipe for results')
   return stream
 }
 
 function writable(child: ChildProcess) {
   const stream = child.stdio[COMMANDS]
-  if (!stream || !('write' in stream)) throw new Error('the lane has no pipe for commands')
+  if (!stream || !('write' in stream)) throw new Error('the runner has no pipe for commands')
   return stream
 }
