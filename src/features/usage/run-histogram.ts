@@ -31,7 +31,8 @@ export function quantile(buckets: readonly number[], part: number): number | und
   for (const [index, count] of buckets.entries()) {
     const upper = BOUNDS[index]
     if (upper === undefined) break
-    if (runsBelow + count >= rank) return Math.round(lower + ((upper - lower) * (rank - runsBelow)) / count)
+    if (count > 0 && runsBelow + count >= rank)
+      return Math.round(lower + ((upper - lower) * (rank - runsBelow)) / count)
     runsBelow += count
     lower = upper
   }
