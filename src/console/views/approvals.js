@@ -61,24 +61,24 @@ function useRequests() {
   const loaded = useLoaded(
     async (signal) => {
       const pending = await invoke('approval-list', { status: 'pending', limit: 1_000 }, signal)
-      const open = new Map(pending.map((each) => [each.id, each]))
+      const pendingById = new Map(pending.map((each) => [each.id, each]))
       for (const [id, known] of kept.current) {
-        if (open.has(id) || hasEnded(known)) continue
+        if (pendingById.has(id) || hasEnded(known)) continue
         const [ended] = await invoke('approval-list', { id }, signal)
         kept.current.set(id, ended ?? { ...known, status: 'expired' })
       }
-      for (const [id, each] of open) kept.current.set(id, each)
+      for (const [id, each] of pendingById) kept.current.set(id, each)
       return [...kept.current.values()]
     },
     [changes.approvals.value, pauses],
   )
   const { value, reload } = loaded
   // An approved call is followed until its run has ended.
-  const isOpen = value?.some((each) => each.status !== 'pending' && !hasEnded(each)) ?? false
+  const followsCall = value?.some((each) => each.status !== 'pending' && !hasEnded(each)) ?? false
   useEffect(() => {
-    const timer = isOpen && setInterval(() => document.hidden || reload(), POLL_INTERVAL)
+    const timer = followsCall && setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
-  }, [isOpen])
+  }, [followsCall])
   return loaded
 }
 
@@ -121,7 +121,10 @@ function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
   return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html` <${Age} at=${decidedAt} /> ago`}${reason && `: ${reason}`}`
 }
 
-/** An approved call begins sooner (ms), unless its run was not recorded. */
+/**
+ * How long (ms) after the decision an approved call without a recorded run counts as about to run.
+ * Later, its run was not recorded.
+ */
 const SOON = 600_000
 
 /** What becomes of an approved call: what it waits for, or how its run ended. */
@@ -143,7 +146,10 @@ function differingOf(alike) {
   return differing.length < names.length ? differing : []
 }
 
-/** Message texts are too long for a title. */
+/**
+ * The differing arguments in words, for a title. Long ones, such as texts of messages, are left
+ * out.
+ */
 function briefOf(args, differing) {
   return differing
     .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)
@@ -181,18 +187,18 @@ function useKeys() {
 const SHOWN = 50
 
 function Decided() {
-  const [isOpen, setOpen] = useState(false)
+  const [isUnfolded, setUnfolded] = useState(false)
   const decided = useLoaded(
-    async (signal) => (isOpen ? invoke('approval-list', { limit: 1_000 }, signal) : []),
-    [isOpen, changes.approvals.value],
+    async (signal) => (isUnfolded ? invoke('approval-list', { limit: 1_000 }, signal) : []),
+    [isUnfolded, changes.approvals.value],
   )
   const endOf = ({ decidedAt, expiresAt }) => decidedAt ?? expiresAt
   const ended = (decided.value ?? [])
     .filter(({ status }) => status !== 'pending')
     .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, SHOWN)
-  return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Decided lately</summary>
-    ${isOpen && html`<${Wait} of=${decided} what="the decisions" />`}
+  return html`<details onToggle=${(event) => setUnfolded(event.target.open)}><summary>Decided lately</summary>
+    ${isUnfolded && html`<${Wait} of=${decided} what="the decisions" />`}
     <ul class="plain decided">${ended.map((each) => {
       const { id, title, by, skill, status, decidedBy, reason } = each
       return html`<li key=${id}><${Age} at=${endOf(each)} /> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}

@@ -60,7 +60,7 @@ export function Conversation({ gateway, conversation }) {
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
-    ${value && html`<${Chat} entries=${entries} explained=${unsent} />`}
+    ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} />`}
     ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`
 }

@@ -171,8 +171,11 @@ function WhyFailed({ of }) {
   return attempt?.error && html`<p class="error">${causeOf(attempt.error)}</p>`
 }
 
-/** Messages on the left, replies on the right. `explained`: the reply whose error is shown elsewhere. */
-export function Chat({ entries, here, explained }) {
+/**
+ * Messages on the left, replies on the right. `errorShownFor`: the reply whose error is shown
+ * elsewhere.
+ */
+export function Chat({ entries, here, errorShownFor }) {
   const answered = new Set(
     entries
       .filter(({ role, state }) => role === 'reply' && state === 'sent')
@@ -186,7 +189,7 @@ export function Chat({ entries, here, explained }) {
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     <p class="said">${saidIn(entry)}</p>
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
-    ${entry.error && !entry.approval && entry !== explained && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
+    ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
   </li>`,
   )}</ol>`
 }
