@@ -61,7 +61,10 @@ export function createGroupReader(deps: {
 
   return {
     read,
-    /** The next events of a group, or when there may be some. Creates the group if needed. */
+    /**
+     * `value`: the next events of a group. Without events, `retryIn`: when the next lease ends, in
+     * ms. Neither if only a new event can help. Creates the group if needed.
+     */
     async next({ topic, ack, max, lease }: GroupRequest, group: string, settings: GroupSettings) {
       const mode = ack ? 'consume' : 'peek'
       const isCounted = settings.maxDeliveries !== undefined && lease !== undefined

@@ -1,12 +1,17 @@
-/** Smaller changes (ms) of the wall clock between two calls are followed at once, as when NTP slews it. Larger ones are jumps. */
+/**
+ * Smaller changes (ms) of the wall clock between two calls are followed at once, as when NTP slews
+ * it. Larger ones are jumps.
+ */
 const MAX_DRIFT = 2_000
 /** How long (ms) a jump must last before it is accepted. */
 const ACCEPT_AFTER = 30_000
 
 /**
- * The time (Unix ms) for schedules, retries, leases and approvals. Runs on the monotonic clock and follows the wall clock. A jump of
- * the wall clock counts only after it has lasted for half a minute, so a clock that is a day ahead for a few seconds ends no
- * lease or approval and skips no schedule. Users must still expect one step back.
+ * The time (Unix ms) for schedules, retries, leases and approvals. Runs on the monotonic clock and
+ * follows the wall clock. A jump of the wall clock counts only after it has lasted for half a
+ * minute, so a clock that is a day ahead for a few seconds ends no lease or approval and skips no
+ * schedule. Callers must still expect steps back: of less than 2 s at any time, and larger ones when
+ * a jump is accepted.
  */
 export function createSteadyClock(
   wall: () => number = () => Date.now(),

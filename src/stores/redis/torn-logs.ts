@@ -4,10 +4,10 @@ import type { Log } from '../../core/log.ts'
 import { parseInfo } from './server-info.ts'
 
 /**
- * Makes a restarted Redis rewrite its append-only file at once. A crash can leave the last transaction
- * of that file incomplete: the next load treats later writes as part of it, and drops or reorders them,
- * so that a second crash loses acknowledged messages (seen on Redis 7.0.15; valkey-io/valkey#4342). A
- * rewrite repairs the file.
+ * Makes a restarted Redis rewrite its append-only file at once, because a crash can leave the last
+ * transaction of that file incomplete. Redis then appends new writes after it. After a second crash,
+ * it loads these writes as part of that transaction, and drops or reorders them: acknowledged
+ * messages are lost (seen on Redis 7.0.15; valkey-io/valkey#4342). A rewrite repairs the file.
  *
  * Resolves once every master was checked and the rewrites were requested. After each reconnect it calls
  * `reconnected` and checks the server again. Never rejects: a server that forbids it is logged.

@@ -57,13 +57,15 @@ export function lookupLimits({ payload, retry }: Delivery): { timeout: number; w
 
 /**
  * Whether the author belongs to another workspace, through a shared channel
- * (https://docs.slack.dev/apis/slack-connect). In such a channel, authors of unknown workspaces
- * count as external.
+ * (https://docs.slack.dev/apis/slack-connect). In such a channel, an author whose workspace is not
+ * given counts as external.
  */
 export function isExternal({ payload, workspace: { team, teams } }: Delivery): boolean {
   const event = objectAt(payload, 'event')
   const isShared = payload.is_ext_shared_channel
-  if (isShared === false || textAt(payload, 'team.enterprise_id') === team) return false
+  // `team` is the organisation where it installed the app as a whole.
+  const isOfOrganisation = textAt(payload, 'team.enterprise_id') === team
+  if (isShared === false || isOfOrganisation) return false
   const changed = event.message ?? event.previous_message
   const message = isJsonObject(changed) ? changed : event
   const home = textAt(payload, 'user.team_id') ?? textAt(message, 'user_team') ?? textAt(message, 'team')
@@ -103,7 +105,8 @@ const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'me
 
 /**
  * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as
- * `message` and as `app_mention`, and history returns both without an id.
+ * `message`, as `app_mention`, or both: two events, so the type is in the key. Events made from
+ * history have no id.
  */
 export function eventKey(payload: JsonObject): string {
   const { event_id } = payload
@@ -111,7 +114,9 @@ export function eventKey(payload: JsonObject): string {
   const { type, subtype, edited, channel, ts } = event
   const isPost = (type === 'message' || type === 'app_mention') && !ABOUT_OTHERS.has(subtype)
   const team = textAt(payload, 'team_id') ?? ''
-  if (isPost && ts && (!edited || !event_id)) return `${team}:${channel}:${ts}:${type}`
+  // With an id, it is the event of the edit. History has the edited post in place of the original.
+  const isEdit = edited && event_id
+  if (isPost && ts && !isEdit) return `${team}:${channel}:${ts}:${type}`
   return `${team}:${event_id ?? event.event_ts ?? randomUUID()}`
 }
 
