@@ -11,20 +11,21 @@ const HOUR = 60 * MINUTE
 const now = Date.now()
 const show = (skill: string, result: Json, args: JsonObject = {}) => humanResult(skill, result, args, true)
 
-const letter = (order: number, message: string): JsonObject => ({
-  id: `letter-${order}`,
-  at: now - order * MINUTE,
+/** `number`: of the order; also the age in minutes. */
+const letter = (number: number, message: string): JsonObject => ({
+  id: `letter-${number}`,
+  at: now - number * MINUTE,
   queue: 'dispatch',
   group: 'orders',
   reason: 'attempts',
   errors: [{ at: now, code: 'skill_failed', message: `Skill confirm failed: ${message}` }],
   message: {
-    id: `letter-${order}`,
+    id: `letter-${number}`,
     gateway: 'shop',
-    conversation: `shop:#${order}`,
-    from: { id: `ada${order}@mail.example` },
+    conversation: `shop:#${number}`,
+    from: { id: `ada${number}@mail.example` },
   },
-  summary: `total: ${order}`,
+  summary: `total: ${number}`,
 })
 const LETTERS = [
   letter(11, 'SKU 4 is unknown'),
@@ -32,12 +33,17 @@ const LETTERS = [
   letter(13, 'SKU 5 is unknown'),
 ]
 const cause = (pattern: string, common: string, count: number): JsonObject => ({
-  ...{ queue: 'dispatch', group: 'orders', code: 'skill_failed', count },
-  ...{ pattern: `Skill confirm failed: ${pattern}`, common: `Skill confirm failed: ${common}` },
-  ...{ first: now - HOUR, last: now - 11 * MINUTE },
+  queue: 'dispatch',
+  group: 'orders',
+  code: 'skill_failed',
+  count,
+  pattern: `Skill confirm failed: ${pattern}`,
+  common: `Skill confirm failed: ${common}`,
+  first: now - HOUR,
+  last: now - 11 * MINUTE,
 })
 
-test('dead letters are grouped by cause, and each row tells its order and sender', () => {
+test('dead letters are grouped by cause, and each row has its conversation and sender', () => {
   const causes = [
     cause('SKU # is unknown', 'SKU … is unknown', 31),
     cause('customs answered #', 'customs answered 502', 1),
@@ -52,7 +58,7 @@ test('dead letters are grouped by cause, and each row tells its order and sender
   assert.match(second, /^1 × customs answered 502\n.*letter-12/s)
 })
 
-test('in a pipe each dead letter has its error, order and sender in one line', () => {
+test('in a pipe each dead letter has its error, conversation and sender in one line', () => {
   assert.match(
     humanLetters(LETTERS),
     /letter-11 +11 min +dispatch +orders +SKU 4 is unknown +shop:#11 +ada11@mail.example +total: 11\n/,

@@ -33,7 +33,7 @@ describe('an approved call whose message is paused', { timeout: 300_000 }, async
     until(async () => (await shown(id)).outcome === wanted || undefined, `the outcome ${wanted}`)
   const names = (pauses: Json = []) => objectsIn(pauses).map(({ kind, name }) => `${kind} ${name}`)
 
-  test('waits for its gateway and its route, each of which counts it, and says so everywhere', async () => {
+  test('waits for its paused gateway and route; both pauses count its message, and all lists say so', async () => {
     const { message, id } = await ask('a refund')
     await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'wrong amounts' })
     await daemon.invoke('route-pause', { route: 'refunds' })

@@ -99,15 +99,18 @@ for (const store of ['embedded', 'redis'] as const) {
       )
     })
 
-    for (const when of ['during', 'after']) {
-      test(`a kill ${when} a pause or a resume leaves the conversation paused or not, and loses no message`, async () => {
-        const chat = `kill-${when}`
+    for (const when of ['during', 'just after']) {
+      test(`a kill ${when} a pause or a resume loses no message, and leaves one pause or none`, async () => {
+        const chat = `kill-${when.replace(' ', '-')}`
         await finished(await post(chat, `${chat} 0`))
         const conversation = { conversation: `desk:${chat}` }
-        /** Kills the daemon while the call runs. With `after`, another request is answered first, so the call has probably ended. */
+        /**
+         * Kills the daemon while the call runs. With `just after`, another request is answered
+         * first, so the call has probably ended.
+         */
         const killAround = async (name: string) => {
           const call = suite.daemon.invoke(name, conversation).catch(() => undefined)
-          if (when === 'after') await suite.daemon.get('/v1/status')
+          if (when === 'just after') await suite.daemon.get('/v1/status')
           await suite.restart('SIGKILL')
           await call
           assert.ok((await pauses()).length <= 1)

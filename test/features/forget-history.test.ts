@@ -158,12 +158,12 @@ async function startCopy(t: TestContext) {
   await state.load()
   await state.update((draft) => void draft.memory.push(note('bob', 'harmless words'), note('alice', SECRET)))
   const { promise: hasRead, resolve: read } = Promise.withResolvers<void>()
-  const { promise: mayWrite, resolve: letWrite } = Promise.withResolvers<void>()
+  const permission = Promise.withResolvers<void>()
   const slow = {
     async load() {
       const loaded = await state.load()
       read()
-      await mayWrite
+      await permission.promise
       return loaded
     },
   }
@@ -174,5 +174,5 @@ async function startCopy(t: TestContext) {
     copy.betweenUpdates,
   )
   const original = createForgetting(documents, state)
-  return { dir, copy, memory, original, hasRead, letWrite }
+  return { dir, copy, memory, original, hasRead, letWrite: permission.resolve }
 }

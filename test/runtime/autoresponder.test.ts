@@ -44,6 +44,7 @@ describe('the autoresponder', () => {
   test('answers a correspondent, or a conversation, once in a period', async (t) => {
     const run = await startSkill(t)
     const bob = { id: 'bob@example.org', address: 'bob@example.org' }
+    // The address counts, not the id.
     const carl = { id: 'bob@example.org', address: 'carl@example.org' }
     const annaWithTag = { id: 'Anna+2@example.net', address: 'Anna+2@example.net' }
     assert.ok(await run(message('m1', SUNDAY)))
@@ -53,7 +54,7 @@ describe('the autoresponder', () => {
     assert.deepEqual(await run(message('m4', SUNDAY, { from: bob })), {
       noReply: 'the conversation got an answer less than 24 hours ago',
     })
-    // Bob got no answer, so he gets one in a conversation of his own, and it was free for others.
+    // A refused answer uses up nothing: Bob still gets one in another conversation.
     assert.equal(typeof (await run(message('m7', SUNDAY, { from: bob, conversation: 'c7' }))), 'string')
     assert.ok(await run(message('m5', SUNDAY, { from: carl, conversation: 'c2' })))
     assert.ok(await run(message('m6', SUNDAY), { route: 'another' }))

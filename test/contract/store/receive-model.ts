@@ -24,6 +24,7 @@ const command = fc.record({
   ),
   count: fc.integer({ min: 1, max: 6 }),
   gateway: fc.constantFrom('a', 'b'),
+  /** `own`: none is given, so the id of the message is its conversation. */
   conversation: fc.constantFrom('x', 'y', 'own'),
   by: fc.constantFrom('all', 'gateway', 'conversation', 'both'),
   isLeased: fc.boolean(),
@@ -40,7 +41,7 @@ export function receiveModel(factory: StoreFactory): void {
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40, size: 'max' }), async (commands) => {
         await withStore(factory, async (bench) => {
           let messages: ModelMessage[] = []
-          const endLeases = () => {
+          const endExpiredLeases = () => {
             for (const message of messages)
               if (message.state === 'leased' && message.until <= bench.now()) message.state = 'ready'
           }
@@ -54,10 +55,10 @@ export function receiveModel(factory: StoreFactory): void {
               if (receipt) message.receipt = receipt
             }
             if (each.do === 'accept') {
-              const hasOwn = each.conversation === 'own'
-              const rest = hasOwn ? { gateway } : { gateway, conversation: each.conversation }
+              const isOwn = each.conversation === 'own'
+              const rest = isOwn ? { gateway } : { gateway, conversation: each.conversation }
               for (const id of await acceptAll(bench.store, Array(each.count).fill('m'), rest)) {
-                const conversation = hasOwn ? id : each.conversation
+                const conversation = isOwn ? id : each.conversation
                 messages.push({ id, gateway, conversation, state: 'ready', until: 0 })
               }
             } else if (each.do === 'take') {
@@ -67,7 +68,7 @@ export function receiveModel(factory: StoreFactory): void {
                 gateway: each.by === 'gateway' || each.by === 'both' ? gateway : undefined,
                 conversation: each.by === 'conversation' || each.by === 'both' ? conversation : undefined,
               })
-              endLeases()
+              endExpiredLeases()
               const expected = messages.find(
                 (message) =>
                   message.state === 'ready' &&
@@ -78,7 +79,7 @@ export function receiveModel(factory: StoreFactory): void {
               assert.equal(taken?.message.id, expected?.id)
               if (expected) noteTake(expected, taken?.receipt)
             } else if (each.do === 'choose') {
-              endLeases()
+              endExpiredLeases()
               const expected = chosen?.state === 'ready' ? chosen : undefined
               const taken = await bench.store.receive.take({ only: chosen?.id ?? 'none' }, lease)
               assert.equal(taken?.message.id, expected?.id)
@@ -100,8 +101,8 @@ export function receiveModel(factory: StoreFactory): void {
               messages = messages.slice(-maxCount)
             }
           }
-          endLeases()
-          // Any take also ends the leases in the store.
+          endExpiredLeases()
+          // Any take also makes messages with expired leases ready in the store.
           await bench.store.receive.take({ gateway: 'none' })
           const { ready, leased } = (await bench.store.stats()).receive
           const idsIn = (state: ModelMessage['state']) =>

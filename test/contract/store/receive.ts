@@ -32,7 +32,9 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await take({}), 'b1')
       assert.equal(await take({}), undefined)
     },
-    'the id of a message without a conversation takes it, and then its replies': async ({ store }) => {
+    'the id of a message without a conversation is its conversation, also for its replies': async ({
+      store,
+    }) => {
       await acceptAll(store, ['before'])
       const [id = ''] = await acceptAll(store, ['alone'])
       await acceptAll(store, ['reply'], { conversation: id })

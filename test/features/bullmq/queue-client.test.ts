@@ -15,13 +15,13 @@ test('a job that completes at the moment of its timeout keeps its result and doe
   const options = { connection, prefix: 'q' }
   const failed = () => {}
   const client = await createQueueClient('work', { options, failed, worked() {}, trouble: () => undefined })
-  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  const permission = Promise.withResolvers<void>()
   let runs = 0
   const worker = new Worker(
     'work',
     async () => {
       runs++
-      await mayEnd
+      await permission.promise
       return 'in time'
     },
     options,
@@ -36,7 +36,7 @@ test('a job that completes at the moment of its timeout keeps its result and doe
   const remove = queue.remove.bind(queue)
   // The client removes a job at its timeout: the job completes just before.
   queue.remove = async (id, ...rest) => {
-    end()
+    permission.resolve()
     await until(async () => (await queue.getJobState(id)) === 'completed', 'the result')
     return remove(id, ...rest)
   }

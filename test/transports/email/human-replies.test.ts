@@ -50,9 +50,12 @@ test('an answer of a person in an unknown conversation is not remembered', async
   await ingest([{ size: raw.length, internalDate: 0, raw, mail: await parseMail(raw) }])
 
   const identity = { result: 'none', by: 'unsigned', detail: '' } as const
-  const byId = async (headers: Record<string, string>) =>
-    findConversation(await parseMail(Buffer.from(mail({ id: 'later@example.net', headers }))), identity)
-  const later = await byId({ 'In-Reply-To': '<answer@example.com>' })
-  const first = await byId({ 'In-Reply-To': '<unknown@example.net>' })
-  assert.notEqual(later.conversation, first.conversation)
+  const conversationOfReplyTo = async (id: string) => {
+    const reply = mail({ id: 'later@example.net', headers: { 'In-Reply-To': `<${id}>` } })
+    return (await findConversation(await parseMail(Buffer.from(reply)), identity)).conversation
+  }
+  // Had the answer been remembered, both replies would be in the same conversation.
+  const ofReplyToAnswer = await conversationOfReplyTo('answer@example.com')
+  const ofReplyToUnknown = await conversationOfReplyTo('unknown@example.net')
+  assert.notEqual(ofReplyToAnswer, ofReplyToUnknown)
 })
