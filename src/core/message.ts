@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type JsonObject, jsonObjectSchema, parseJson } from './json.ts'
+import { type JsonObject, jsonObjectSchema, objectAt, parseJson } from './json.ts'
 import { hexOf } from './message-id.ts'
 
 /**
@@ -67,6 +67,11 @@ export type Message = z.infer<typeof messageSchema>
 /** Whether a machine wrote the message: an automatic email, which nobody expects to be answered. */
 export function isAutomatic({ data }: Pick<Message, 'data'>): boolean {
   return data.auto !== undefined
+}
+
+/** Whether somebody submitted the message as a test (`test` of `submissionSchema`). */
+export function isTest({ data }: Pick<Message, 'data'>): boolean {
+  return objectAt(data, 'replyTarget').test === true
 }
 
 /** A message before acceptance. `conversation` and `trace` default to the id of the message. */
@@ -177,6 +182,7 @@ export const submissionSchema = z.strictObject({
   key: idText.describe('Idempotency key: accepted once per gateway'),
   subject: z.string().exactOptional().describe('The subject'),
   data: jsonObjectSchema.exactOptional().describe('Fields of the transport, as matched by routes'),
+  test: z.literal(true).exactOptional().describe('Marks it as a test in lists; it is processed like any other'),
   wait: z.number().min(0).max(600_000).default(0).describe('How long to wait for replies, in ms'),
 })
 

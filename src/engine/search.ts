@@ -1,5 +1,5 @@
 import { type Caller, requireGateway } from '../core/call.ts'
-import { LARGE_READ, type Message } from '../core/message.ts'
+import { isTest, LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -11,7 +11,7 @@ import type { messages } from './operations/messages.ts'
 
 /**
  * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`: event name of a webhook;
- * `files`: number of attachments.
+ * `files`: number of attachments; `test`: somebody sent it as a test.
  */
 export type MessageRow = ReturnType<typeof rowOf>
 
@@ -24,8 +24,9 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const event = typeof data.event === 'string' ? data.event : undefined
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
   const files = attachments.length || undefined
+  const test = isTest(message) || undefined
   const summary = subject === undefined ? summaryOf(data.body) : undefined
-  return { ...head, text: text.slice(0, maxText), outcome, ...defined({ subject, summary, event, files }) }
+  return { ...head, text: text.slice(0, maxText), outcome, ...defined({ subject, summary, event, files, test }) }
 }
 
 type Filter = Omit<MessageQuery, 'gateways'> & {

@@ -74,14 +74,14 @@ export function draftOf(submitted: Submission, transport: string): Message {
 }
 
 function newMessage(submitted: Submission, transport: string): NewMessage {
-  const { gateway, text, subject, key, conversation } = submitted
+  const { gateway, text, subject, key, conversation, test } = submitted
   return {
     gateway,
     transport,
     // Holders of the control token may choose the sender.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
-    data: { ...ownBody(submitted.data, text), respond: 'result', replyTarget: LOG_TARGET },
+    data: { ...ownBody(submitted.data, text), respond: 'result', replyTarget: { ...LOG_TARGET, ...defined({ test }) } },
     ...defined({ subject, key, conversation }),
   }
 }

@@ -55,6 +55,8 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     })
     await press('Send test message')
     await dialog.getByText('Send this message to hub?').waitFor()
+    await dialog.getByText(/becomes a dead letter/).waitFor()
+    await dialog.getByText(/events, and pushes get it too/).waitFor()
     await answer('Send test message')
     await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
     assert.ok(answersWithoutReply <= 0)
@@ -94,6 +96,20 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await arrived.waitFor({ state: 'attached' })
     await start.selectOption((await arrived.getAttribute('value')) ?? '')
     await until(async () => /order\.open/.test(await page.getByLabel('text').inputValue()), 'its body')
+  })
+
+  test('are marked in the lists of messages and dead letters and on their page, others are not', async () => {
+    await show('messages?gateway=shop')
+    const marked = page.locator('.list .row').filter({ hasText: 'order.paid' })
+    await marked.getByText('test', { exact: true }).waitFor()
+    const arrived = page.locator('.list .row').filter({ hasText: 'order.open' })
+    await arrived.waitFor()
+    assert.equal(await arrived.getByText('test', { exact: true }).count(), 0)
+    await marked.locator('a').click()
+    await page.getByRole('heading', { level: 1 }).getByText('test', { exact: true }).waitFor()
+    await show('dead-letters')
+    await page.locator('.group-head').getByRole('link', { name: 'paid' }).click()
+    await page.locator('.list .row').getByText('test', { exact: true }).waitFor()
   })
 
   test('count the routes of the assistant instead of listing them', async () => {

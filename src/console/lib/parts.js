@@ -27,9 +27,12 @@ export function preview(text) {
     .replace(/["{}[\]]/g, '')
 }
 
+/** Marks a message that somebody sent with *Test message*. */
+export const TestMark = () => html`<${Badge} title="Somebody sent it with Test message">test<//>`
+
 /** A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text. */
-export function Gist({ of: { event, subject, summary, text = '' } }) {
-  return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${subject ? html`<span class="dim">${summary ?? preview(text)}</span>` : (summary ?? preview(text))}</span>`
+export function Gist({ of: { event, subject, summary, text = '', test } }) {
+  return html`<span class="text">${test && html`<${TestMark} /> `}${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${subject ? html`<span class="dim">${summary ?? preview(text)}</span>` : (summary ?? preview(text))}</span>`
 }
 
 /** The time of day here, to the millisecond. */

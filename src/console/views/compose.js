@@ -136,7 +136,7 @@ function useSend(setSent) {
       if (!confirmed.current.has(once) && !(await askFor(gateway, taken))) return
       confirmed.current.add(once)
       setBusy(true)
-      const { id } = await call('POST', '/v1/messages', { ...draft, wait: 0 }).finally(() => setBusy(false))
+      const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() => setBusy(false))
       const test = { key: id, at: Date.now(), gateway, values, draft, id, route: taken?.route }
       noteTest(test)
       setSent(test)
@@ -146,9 +146,11 @@ function useSend(setSent) {
 }
 
 function askFor(gateway, taken) {
-  const body = taken
-    ? `It is accepted as if it had arrived there. The route ${taken.route} matches: ${doesOf(taken)}. Replies are shown here only.`
-    : 'It is accepted as if it had arrived there. No route matches; receive and events still get it.'
+  const route = taken
+    ? `The route ${taken.route} matches: ${doesOf(taken)}. Its reply is only shown here. If it fails, it is retried and becomes a dead letter, like any other message.`
+    : 'No route matches.'
+  const body = html`<p>It is accepted as if it had arrived there. ${route}</p>
+    <p>Workers, consumers of events, and pushes get it too. Lists mark it as a test.</p>`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 

@@ -19,6 +19,7 @@ import {
   Json,
   Moment,
   preview,
+  TestMark,
   useLoaded,
   useOnce,
   Wait,
@@ -290,7 +291,7 @@ function LetterRow({ letter, common, selection, retry, hasAgain }) {
   const { at, message, summary, retriedAt } = letter
   return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''} ${common ? '' : 'same-reason'}`} href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
-    <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
+    <span class="text">${message?.data?.replyTarget?.test && html`<${TestMark} /> `}${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
     <span class="again">${retriedAt !== undefined && html`retried <${Age} at=${retriedAt} /> ago, failed again`}</span>
   </a><button changes type="button" class="small take" tabindex="-1" onClick=${() => retry([letter])} aria-label=${`Retry ${letter.id}`}>Retry</button>`

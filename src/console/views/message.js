@@ -14,6 +14,7 @@ import {
   Json,
   Outcome,
   Problem,
+  TestMark,
   useLoaded,
   Wait,
   Words,
@@ -44,7 +45,7 @@ export function MessagePage({ id }) {
   return html`<section class="page message" aria-labelledby="title">
     <${Back} to="messages" />
     <header class="bar">
-      <h1 id="title">${titleOf(shown)} <${Outcome} outcome=${outcome} /></h1>
+      <h1 id="title">${titleOf(shown)} ${message.data?.replyTarget?.test && html`<${TestMark} /> `}<${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
     </header>
     ${wait}
