@@ -182,7 +182,10 @@ export const submissionSchema = z.strictObject({
   key: idText.describe('Idempotency key: accepted once per gateway'),
   subject: z.string().exactOptional().describe('The subject'),
   data: jsonObjectSchema.exactOptional().describe('Fields of the transport, as matched by routes'),
-  test: z.literal(true).exactOptional().describe('Marks it as a test in lists; it is processed like any other'),
+  test: z
+    .literal(true)
+    .exactOptional()
+    .describe('Marks it as a test in lists; it is processed like any other'),
   wait: z.number().min(0).max(600_000).default(0).describe('How long to wait for replies, in ms'),
 })
 

@@ -26,7 +26,12 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const files = attachments.length || undefined
   const test = isTest(message) || undefined
   const summary = subject === undefined ? summaryOf(data.body) : undefined
-  return { ...head, text: text.slice(0, maxText), outcome, ...defined({ subject, summary, event, files, test }) }
+  return {
+    ...head,
+    text: text.slice(0, maxText),
+    outcome,
+    ...defined({ subject, summary, event, files, test }),
+  }
 }
 
 type Filter = Omit<MessageQuery, 'gateways'> & {

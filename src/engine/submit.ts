@@ -81,7 +81,11 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
     // Holders of the control token may choose the sender.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
-    data: { ...ownBody(submitted.data, text), respond: 'result', replyTarget: { ...LOG_TARGET, ...defined({ test }) } },
+    data: {
+      ...ownBody(submitted.data, text),
+      respond: 'result',
+      replyTarget: { ...LOG_TARGET, ...defined({ test }) },
+    },
     ...defined({ subject, key, conversation }),
   }
 }

@@ -102,6 +102,16 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await page.getByText('1 message', { exact: true }).waitFor()
   })
 
+  test('the last messages of an erased person disappear when the job ends', async () => {
+    await post('eve@example.com', 'my number is 555 0100')
+    await show(`people?who=${encodeURIComponent('*:eve@example.com')}`)
+    const last = page.getByRole('link', { name: /my number is 555 0100/ })
+    await last.waitFor()
+    await eraseWith('eve@example.com')
+    await page.getByText('Nothing is kept about this person.').waitFor()
+    await last.waitFor({ state: 'detached' })
+  })
+
   test('a job is cancelled in the list of jobs, which is filtered by the address', async () => {
     await show(`people?who=${encodeURIComponent('*:bob@example.com')}`)
     await eraseWith('*:bob@example.com')

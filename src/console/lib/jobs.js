@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -23,8 +23,7 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(isSelected)
-  const running = jobs.flatMap(({ id, state }) => (state === 'running' ? [id] : []))
-  const isRunning = running.length > 0
+  const isRunning = jobs.some(({ state }) => state === 'running')
   useEffect(() => {
     const timer = setInterval(
       () => document.hidden || reload(),
@@ -32,12 +31,13 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
     )
     return () => clearInterval(timer)
   }, [isRunning])
-  const [previous, setPrevious] = useState([])
+  // A short job may never have been seen running.
+  const over = value?.flatMap(({ id, state }) => (state === 'running' ? [] : [id]))
+  const before = useRef()
   useEffect(() => {
-    const hasEnded = (id) => (value ?? []).some((job) => job.id === id && job.state !== 'running')
-    if (previous.some(hasEnded)) ended?.()
-    setPrevious(running)
-  }, [running.join()])
+    if (before.current && over.some((id) => !before.current.includes(id))) ended?.()
+    before.current = over
+  }, [over?.join()])
   const status = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
   if (!value) return status
   if (jobs.length === 0) return error ? status : none

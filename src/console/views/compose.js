@@ -136,7 +136,9 @@ function useSend(setSent) {
       if (!confirmed.current.has(once) && !(await askFor(gateway, taken))) return
       confirmed.current.add(once)
       setBusy(true)
-      const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() => setBusy(false))
+      const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
+        setBusy(false),
+      )
       const test = { key: id, at: Date.now(), gateway, values, draft, id, route: taken?.route }
       noteTest(test)
       setSent(test)

@@ -90,7 +90,7 @@ function Who({ who, show, typing }) {
 /** Interval (ms) at which a running count is asked for. */
 const AGAIN = 1_000
 
-/** The count of what is kept: its parts while it runs, and the whole. */
+/** The count of what is kept: its parts while it runs, and the whole. `turn` changes with each `reload`. */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
@@ -106,15 +106,15 @@ function useCount(who) {
     ask().catch((error) => end.signal.aborted || setHeld({ error }))
     return () => end.abort()
   }, [who.join(SEPARATOR), turn])
-  return { ...held, reload: () => setTurn((last) => last + 1) }
+  return { ...held, turn, reload: () => setTurn((last) => last + 1) }
 }
 
 function Person({ who }) {
   const loaded = useCount(who)
-  const { value, error, reload } = loaded
+  const { value, error, turn, reload } = loaded
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   const isKept = value && value.total > 0
-  return html`<${LastMessages} who=${who} />
+  return html`<${LastMessages} who=${who} turn=${turn} />
     <h2>What is kept</h2>
     ${!value?.done && html`<${Progress} of=${value} />`}
     ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
@@ -131,10 +131,13 @@ function Progress({ of }) {
 
 const FEW = 5
 
-/** The newest messages of a person. They load before the counts, which take longer. */
-function LastMessages({ who }) {
+/** The newest messages of a person, read again with each `turn`. They load before the counts, which take longer. */
+function LastMessages({ who, turn }) {
   const search = fromWords(who)
-  const { value } = useLoaded((signal) => invoke('message-search', { search, limit: FEW }, signal), [search])
+  const { value } = useLoaded(
+    (signal) => invoke('message-search', { search, limit: FEW }, signal),
+    [search, turn],
+  )
   const messages = value?.messages ?? []
   if (messages.length === 0) return null
   return html`<h2>Last messages</h2><ul class="plain">${messages.map(
