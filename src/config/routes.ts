@@ -64,17 +64,20 @@ function createRouteList({ gateways }: RouteContext) {
     },
     /**
      * Why a route can never be used: its name is taken, or an earlier route matches everything it
-     * matches.
+     * matches. `cover`: that route.
      */
-    conflictOf(route: Route): string | undefined {
+    conflictOf(route: Route): { message: string; cover?: Route } | undefined {
       const name = quote(route.name)
       const place = places.get(route.name)
-      if (place) return `duplicate route name ${name}; it is also used in ${place}`
+      if (place) return { message: `duplicate route name ${name}; it is also used in ${place}` }
       const earlier = route.fallback ? routes : routes.filter(({ fallback }) => !fallback)
       const cover = findCover(route, earlier, transportOf)
       if (!cover) return undefined
       const coverPlace = `${quote(cover.name)} (${places.get(cover.name)})`
-      return `unreachable route ${name}: ${coverPlace} already takes everything it matches`
+      return {
+        message: `unreachable route ${name}: ${coverPlace} already takes everything it matches`,
+        cover,
+      }
     },
   }
 }
@@ -91,10 +94,13 @@ function addFileRoutes(raw: unknown, list: RouteList, context: RouteContext, che
     const isCatchAll = index === items.length - 1 && Object.keys(route.match).length === 0
     return [{ path, route: isCatchAll ? { fallback: true, ...route } : route }]
   })
-  // A fallback may be covered by a route that is below it in the file.
+  const fileRoutes = parsed.map(({ route }) => route)
   for (const { path, route } of inOrder(parsed, (one) => one.route)) {
     const conflict = list.conflictOf(route)
-    if (conflict) checker.report([...path, 'name'], 'value', conflict)
+    // A fallback is for what is left over. Nothing is left if a route below it in the file takes all.
+    const isLeftOver = conflict?.cover && fileRoutes.indexOf(conflict.cover) > fileRoutes.indexOf(route)
+    if (conflict)
+      checker.report([...path, 'name'], 'value', conflict.message, isLeftOver ? 'warning' : 'error')
     list.add(route, checker.placeOf([...path, 'name']))
   }
   for (const { path, route } of parsed) {
@@ -150,7 +156,7 @@ function addSkillRoutes(
       warn(`${[key, ...path.map(String)].join('.')}: ${message}`)
     const conflict = route && list.conflictOf(route)
     // `warnOfSwallowedWords` warns once about all words that a route takes.
-    if (conflict && !prefixes) warn(conflict)
+    if (conflict && !prefixes) warn(conflict.message)
     if (route && !list.has(route.name)) list.add(route, `skill ${skill.name}`)
   }
   if (!prefixes || typeof ref !== 'string') return
