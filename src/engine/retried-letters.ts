@@ -50,15 +50,16 @@ export function createRetries(deps: {
 }): Retries {
   const { store, retried, jobs } = deps
   const outcomesOf = createOutcomes(store)
-  return async ({ job: id, queue, group, since = 0, limit }) => {
+  return async ({ job: id, since = 0, limit, ...filter }) => {
     const all = id === undefined ? await jobs.list({ kind: DEAD_LETTERS_KIND, limit: MOST }) : []
     const wanted = id === undefined ? all : [await jobs.show({ id })]
     const found = wanted.filter(
       ({ kind, target, startedAt }) =>
         kind === DEAD_LETTERS_KIND &&
         target.do === 'retry' &&
-        (queue ?? target.queue) === target.queue &&
-        (group ?? target.group) === target.group &&
+        (filter.queue ?? target.queue) === target.queue &&
+        (filter.group ?? target.group) === target.group &&
+        NARROWING.every((key) => isSame(filter[key], target[key])) &&
         startedAt >= since,
     )
     return Promise.all(
@@ -68,6 +69,13 @@ export function createRetries(deps: {
       }),
     )
   }
+}
+
+/** A retry without one of these includes every value. */
+const NARROWING = ['code', 'pattern'] as const
+
+function isSame(wanted: string | undefined, used: unknown): boolean {
+  return wanted === undefined || used === undefined || used === wanted
 }
 
 function retryOf(job: LongJob) {

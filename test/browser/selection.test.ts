@@ -96,4 +96,18 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await leaveLists(page)
     await until(async () => (await rows.getByText(/retried .* ago, failed again/).count()) === 3, 'all rows')
   })
+
+  test('of one cause are moved through, selected and opened by keys', async () => {
+    await show('dead-letters')
+    await page.getByRole('link', { name: 'charges' }).click()
+    await until(async () => (await rows.count()) > 1, 'the letters')
+    const focused = page.locator('[data-key]:focus-within')
+    await page.keyboard.press('j')
+    await focused.waitFor({ timeout: 5_000 })
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('1 selected').waitFor({ timeout: 5_000 })
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor({ timeout: 5_000 })
+  })
 })

@@ -35,9 +35,10 @@ export function useRetries(filter) {
   return loaded
 }
 
-/** The last retries of many dead letters, a line each. */
-export function Retries({ queue, group, since, limit = 3 }) {
-  const { value = [] } = useRetries({ ...(queue && { queue }), ...(group && { group }), since, limit })
+/** The last retries of many dead letters, a line each. `of`: the filter of the list that shows them. */
+export function Retries({ of: { queue, group, code, pattern } = {}, since, limit = 3 }) {
+  const narrowed = Object.entries({ queue, group, code, pattern }).filter(([, value]) => value)
+  const { value = [] } = useRetries({ ...Object.fromEntries(narrowed), since, limit })
   if (value.length === 0) return null
   return html`<ul class="retries" aria-label="Last retries">${value.map((retry) => html`<li key=${retry.job} data-retry=${retry.job}><${RetryLine} of=${retry} /></li>`)}</ul>`
 }

@@ -3,6 +3,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes } from './live.js'
 import { Age, act, ask, say } from './parts.js'
+import { link } from './router.js'
 import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
@@ -11,6 +12,10 @@ const WATCH = { for: 10_000, every: 1_000 }
 const SHOWN_AFTER = 600
 /** Maximum number of letters that are read. */
 const MOST = 500
+/** Maximum number of messages whose outcomes are read. */
+const READ = 10
+/** Outcomes after which nothing follows. A message that fails again is found among the dead letters. */
+const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
 /** Maximum number of texts in a question. */
 const SHOWN = 6
 
@@ -33,45 +38,67 @@ export async function retryLetters(letters, done) {
     changes.dead.value++
     if (failed.length === many) throw failed[0].reason
     const ids = new Set(letters.map(({ id }) => id))
-    void sayEnd({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), done })
+    void sayEnd({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), letters, done })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
 }
 
-/** The last retry of this page: `{ at, text, kind }`. Its text changes when the outcome is known. */
+/** The last retry of this page: `{ at, text, kind, message }`, with the id of a single message. Its text changes with the outcome. */
 const lastRetry = signal()
 
 /** What became of the last retry, for as long as the page is open. */
 export function LastRetry() {
   const { value } = lastRetry
   if (!value) return null
-  return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} <span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
+  return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} ${value.message && html`<a href=${link(['messages', value.message])}>See the message</a> `}<span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
 }
 
-/** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
-export async function sayEnd({ names = {}, began, many, isWanted = () => true, done }) {
+/** The outcomes of messages now. */
+async function outcomesOf(ids) {
+  const shown = await Promise.all(ids.map((id) => invoke('message-show', { id }).catch(() => ({}))))
+  return shown.map(({ outcome }) => outcome)
+}
+
+/** `2 done, 1 approval`, or only the outcome of one. */
+function tally(outcomes) {
+  if (outcomes.length === 1) return outcomes[0] ?? 'unknown'
+  const counts = Object.groupBy(outcomes, (outcome) => outcome ?? 'unknown')
+  return Object.entries(counts)
+    .map(([outcome, { length }]) => `${length} ${outcome}`)
+    .join(', ')
+}
+
+/**
+ * Says what became of retried letters as soon as all have ended, or after a while. `names`: the queue and group of all, if they have
+ * one. `letters`: the letters (`{ id, queue }`), if they are known.
+ */
+export async function sayEnd({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
+  const ids = letters.flatMap(({ id, queue }) => (queue === 'dispatch' ? [id] : []))
+  const canRead = ids.length === many && many <= READ
+  const message = many === 1 ? ids[0] : undefined
+  const show = (text, kind) => {
+    lastRetry.value = { at: began, text, kind, message }
+  }
   const tell = (text, kind) => {
-    lastRetry.value = { at: began, text, kind }
+    changes.dead.value++
+    setTimeout(() => done?.(), SHOWN_AFTER)
+    show(text, kind)
     say(text, kind)
   }
-  lastRetry.value = {
-    at: began,
-    text: `${count(many, 'dead letter')} ${many === 1 ? 'is' : 'are'} being retried …`,
-  }
+  show(`${count(many, 'dead letter')} ${many === 1 ? 'is' : 'are'} being retried …`)
   const failedAgain = async () =>
     (await invoke('dead-letter-list', filter).catch(() => [])).filter(isWanted).length
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))
     const again = await failedAgain()
-    if (again < many) continue
-    changes.dead.value++
-    setTimeout(() => done?.(), SHOWN_AFTER)
-    return tell(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+    if (again >= many) return tell(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+    const outcomes = canRead ? await outcomesOf(ids) : [undefined]
+    if (outcomes.every((outcome) => ENDED.has(outcome)))
+      return tell(`${count(many, 'message')} retried: ${tally(outcomes)}.`)
   }
   const left = await failedAgain()
-  changes.dead.value++
-  setTimeout(() => done?.(), SHOWN_AFTER)
   if (left > 0) tell(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  else if (canRead) tell(`${count(many, 'message')} retried; by now: ${tally(await outcomesOf(ids))}.`)
   else tell(`${count(many, 'message')} retried; none has failed again so far.`)
 }

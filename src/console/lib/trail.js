@@ -28,12 +28,15 @@ function whereOn(list) {
 export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const { from } = route.value
   const { rows, at } = whereOn(trail.value)
+  const hasNeighbours = at >= 0
   useEffect(() => {
+    // The keys stay free for the rows of a page that has no neighbours.
+    if (!hasNeighbours) return
     const ends = [onKey('j', 'next of the list', () => move(1)), onKey('k', 'one before', () => move(-1))]
     return () => {
       for (const end of ends) end()
     }
-  }, [])
+  }, [hasNeighbours])
   const parent = link(to)
   const back = (event) => {
     if (link(from) !== parent || event.ctrlKey || event.metaKey) return

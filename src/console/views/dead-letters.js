@@ -93,7 +93,7 @@ function Groups({ filter }) {
     <${SavedViews} of="dead-letters" query=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
-    <${Retries} queue=${filter.queue} group=${filter.group} since="1d" />
+    <${Retries} of=${filter} since="1d" />
     <${Jobs} isSelected=${isUnderWay} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
@@ -193,7 +193,8 @@ function Decide({ filter, many, of, common, done }) {
         more = answer.more
       }
       if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
-      void sayEnd({ names: { queue: filter.queue, group: filter.group }, began, many: sum, done })
+      const names = { queue: filter.queue, group: filter.group }
+      void sayEnd({ names, began, many: sum, letters: listed, done })
       return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
@@ -242,7 +243,7 @@ function Letters({ filter }) {
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
-    <${Retries} queue=${filter.queue} group=${filter.group} since="1d" />
+    <${Retries} of=${filter} since="1d" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${
       letters.length > 0 &&

@@ -181,6 +181,8 @@ export const deadLetters = {
     job: optional('Only this job, as in job-list, with its messages'),
     ...letterQueue,
     group: letterFilter.group,
+    code: letterFilter.code,
+    pattern: letterFilter.pattern,
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     limit: limit.default(20).describe('Maximum number of retries'),
   }).describe(
