@@ -10,8 +10,11 @@ import { createWaitingState, repliesIn } from './unanswered.ts'
 
 /** Number of messages per step. */
 const PAGE = 200
-/** Approximate duration (ms) of a call. */
+/** Approximate duration (ms) of reading a page, and of a search for conversations in which somebody waits. */
 const LONGEST = 250
+const LONGEST_UNANSWERED = 2_000
+/** Minimum number of conversations per step of that search. */
+const STEP = 50
 /** Maximum characters of a text in a conversation view. */
 const SHOWN = 16_000
 
@@ -30,58 +33,57 @@ export function createConversations(deps: {
   const { journal } = deps.store
   const waitingStateOf = createWaitingState(journal, (message) => deps.unanswerable(message) === undefined)
 
-  /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
-  async function collect(search: MessageSearch, take: (one: Found) => boolean) {
-    const deadline = performance.now() + LONGEST
-    let { before } = search
-    do {
-      const { found, next } = await journal.search({ ...search, before })
-      for (const one of found) {
-        if (!take(one)) return before
-        before = one.message.id
-      }
-      before = next
-    } while (before !== undefined && performance.now() < deadline)
-    return before
+  /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
+  async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
+    const known = new Map<string, [Found, ...Found[]]>()
+    const next = await collect(journal, search, (one) => {
+      if (isLeftOut(one.message)) return true
+      const key = JSON.stringify([one.message.gateway, one.message.conversation])
+      const earlier = known.get(key)
+      if (earlier) earlier.push(one)
+      else if (known.size >= limit) return false
+      else known.set(key, [one])
+      return true
+    })
+    const rows = [...known.values()].map(async (messages) => {
+      const [{ message, outcome }] = messages
+      return { ...rowOf(message, outcome), messages: messages.length, ...(await waitingStateOf(messages)) }
+    })
+    return { rows: await Promise.all(rows), next }
   }
 
-  /** Whether no newer message of its conversation exists, which an earlier page has had. */
-  async function isNewest({ message: { id, gateway, conversation } }: Found) {
-    const { found } = await journal.search({ gateways: [gateway], conversation, limit: 1 })
-    return found[0]?.message.id === id
+  /** Up to `limit` conversations in which somebody waits. Most are left out, so it reads on for `LONGEST_UNANSWERED`. */
+  async function readUnanswered(search: MessageSearch, limit: number) {
+    const deadline = performance.now() + LONGEST_UNANSWERED
+    const found: Awaited<ReturnType<typeof read>>['rows'] = []
+    let { before } = search
+    do {
+      const { rows, next } = await read({ ...search, before }, Math.max(limit, STEP), deps.isOneOff)
+      for (const row of rows)
+        if (row.waitingSince !== undefined && (await isNewest(journal, row))) found.push(row)
+      before = next
+    } while (before !== undefined && found.length < limit && performance.now() < deadline)
+    const rows = found.slice(0, limit)
+    return { rows, next: found.length > limit ? rows.at(-1)?.id : before }
   }
 
   return {
     async list({ limit, before, unanswered, answerable, ...filter }, { caller }) {
-      const known = new Map<string, Found[]>()
-      const wanted = searchOf(filter, caller)
-      const isOfPeople = unanswered ?? (answerable && !isNamed(filter))
-      const search = { ...wanted, ...(isOfPeople && onlyOf(wanted, deps.answerable())), before, limit: PAGE }
-      const next = await collect(search, (one) => {
-        if (isOfPeople && deps.isOneOff(one.message)) return true
-        const key = JSON.stringify([one.message.gateway, one.message.conversation])
-        const earlier = known.get(key)
-        if (earlier) earlier.push(one)
-        else if (known.size >= limit) return false
-        else known.set(key, [one])
-        return true
-      })
-      const rows = [...known.values()].map(async (messages) => {
-        const [newest] = messages
-        if (!newest) return []
-        const waitingState = await waitingStateOf(messages)
-        const isWanted = !unanswered || (waitingState.waitingSince !== undefined && (await isNewest(newest)))
-        const row = rowOf(newest.message, newest.outcome)
-        return isWanted ? [{ ...row, messages: messages.length, ...waitingState }] : []
-      })
-      const conversations = (await Promise.all(rows)).flat()
-      return { conversations, ...(next && { next, searchedTo: timeOf(next) }) }
+      const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
+      const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
+      const page = unanswered
+        ? readUnanswered(ofPeople, limit)
+        : answerable && !isNamed(filter)
+          ? read(ofPeople, limit, deps.isOneOff)
+          : read(wanted, limit, () => false)
+      const { rows, next } = await page
+      return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }) }
     },
 
     async show({ gateway, conversation, before, limit }, { caller }) {
       requireGateway(caller, gateway)
       const found: Found[] = []
-      const next = await collect({ gateways: [gateway], conversation, before, limit }, (one) => {
+      const next = await collect(journal, { gateways: [gateway], conversation, before, limit }, (one) => {
         if (found.length < limit) return found.push(one) > 0
         return false
       })
@@ -97,6 +99,34 @@ export function createConversations(deps: {
       }
     },
   }
+}
+
+/** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
+async function collect(
+  journal: Pick<Store['journal'], 'search'>,
+  search: MessageSearch,
+  take: (one: Found) => boolean,
+) {
+  const deadline = performance.now() + LONGEST
+  let { before } = search
+  do {
+    const { found, next } = await journal.search({ ...search, before })
+    for (const one of found) {
+      if (!take(one)) return before
+      before = one.message.id
+    }
+    before = next
+  } while (before !== undefined && performance.now() < deadline)
+  return before
+}
+
+/** Whether no newer message of its conversation exists, which an earlier page has had. */
+async function isNewest(
+  journal: Pick<Store['journal'], 'search'>,
+  { id, gateway, conversation }: Pick<Message, 'id' | 'gateway' | 'conversation'>,
+) {
+  const { found } = await journal.search({ gateways: [gateway], conversation, limit: 1 })
+  return found[0]?.message.id === id
 }
 
 /** Whether a filter names what it wants. Of that, the conversations of machines are shown too. */

@@ -21,7 +21,7 @@ export function createWaitingState(
   canAnswer: (message: Message) => boolean,
 ) {
   const sentIn = async ({ message }: Found) =>
-    repliesIn(message.id, await journal.history(message.id)).findLast(({ state }) => state === 'sent')
+    repliesIn(message.id, await journal.history(message.id)).findLast(isSentAnswer)
 
   return async (messages: readonly Found[]) => {
     const [newest, ...before] = messages.slice(0, MOST_BEFORE)
@@ -38,10 +38,15 @@ export function createWaitingState(
   }
 }
 
-/** Messages of machines, and tests, whose replies are only shown to the tester, do not. */
+/** A request for an approval does not answer the sender. */
+function isSentAnswer({ state, approval }: JsonObject): boolean {
+  return state === 'sent' && approval === undefined
+}
+
+/** Messages of machines, and submitted ones, whose replies only the submitter gets, do not. */
 function expectsAnswer({ message, outcome }: Found, canAnswer: (message: Message) => boolean): boolean {
-  const isTest = objectAt(message.data, 'replyTarget').log === true
-  return !isAutomatic(message) && !isTest && !SETTLED.includes(outcome) && canAnswer(message)
+  const isSubmitted = objectAt(message.data, 'replyTarget').log === true
+  return !isAutomatic(message) && !isSubmitted && !SETTLED.includes(outcome) && canAnswer(message)
 }
 
 /** The last known state of each reply, sent or queued. */

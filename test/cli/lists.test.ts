@@ -86,6 +86,13 @@ test('conversations in which somebody waits come first, with names instead of id
   assert.match(text, /trivium conversation list --unanswered/)
 })
 
+test('a list that was not searched to the end says how far it was searched', () => {
+  const searchedTo = Date.UTC(2026, 10, 29, 3)
+  const text = show('conversation-list', { conversations: [], next: 'older', searchedTo })
+  assert.equal(text, 'No conversations since 2026-11-29 03:00 UTC.\nOlder ones: --before older')
+  assert.equal(show('conversation-list', { conversations: [] }), 'No conversations.')
+})
+
 test('schedules show their last run; one that failed comes first', () => {
   const schedule = { skill: 'report', cron: '0 23 * * *', timezone: 'UTC', args: {}, source: 'routes.yaml' }
   const planned = now - 3 * HOUR

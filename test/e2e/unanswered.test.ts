@@ -90,6 +90,20 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(shown.waitingSince, again.at)
     })
 
+    test('are found behind more newer conversations than a page has', async () => {
+      const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+      for (let n = 0; n < 60; n++) {
+        const body = JSON.stringify({ gateway: 'chat', text: `filler ${n}` })
+        const response = await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+        assert.equal(response.status, 200)
+      }
+      const [newest] = await list({})
+      assert.match(newest.text, /filler/)
+      for (const limit of [2, 50]) assert.ok((await texts({ limit })).includes('please break'))
+      const { out } = await site.run(['conversation', 'list', '--unanswered'])
+      assert.match(out, /please break/)
+    })
+
     test('a later page has no conversation whose newest message was on an earlier one', async () => {
       await say('c1', 'what are your hours now?')
       await until(() => settled('hours now'), 'its answer')

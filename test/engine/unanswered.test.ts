@@ -16,6 +16,21 @@ describe('whether somebody waits for an answer', () => {
     assert.deepEqual(await waitingStateOf([mail(2_000), mail(1_000)]), { waitingSince: 1_000 })
   })
 
+  test('a request for an approval does not answer them, the reply after it does', async () => {
+    const sent = (key: string, at: number) => ({
+      at,
+      road: 'outbox' as const,
+      what: 'sent',
+      detail: { key, text: key },
+    })
+    const stateAfter = async (...notes: ReturnType<typeof sent>[]) =>
+      createWaitingState({ history: async () => notes }, () => true)([mail(1_000)])
+    assert.deepEqual(await stateAfter(sent('approval:a1', 2_000)), { waitingSince: 1_000 })
+    assert.deepEqual(await stateAfter(sent('approval:a1', 2_000), sent('reply', 3_000)), {
+      reply: { at: 3_000, text: 'reply' },
+    })
+  })
+
   test('a newsletter and an out-of-office note do not', async () => {
     for (const auto of ['list', 'away']) assert.deepEqual(await waitingStateOf([mail(1_000, { auto })]), {})
     assert.deepEqual(await waitingStateOf([mail(2_000), mail(1_000, { auto: 'list' })]), {

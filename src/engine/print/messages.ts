@@ -86,7 +86,12 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
-  if (conversations.length === 0) return ['No conversations.', ...older].join('\n')
+  if (conversations.length === 0) {
+    const searchedTo = pathGet(found, 'searchedTo')
+    const none =
+      searchedTo === undefined ? 'No conversations.' : `No conversations since ${timeOf(searchedTo)}.`
+    return [none, ...older].join('\n')
+  }
   const waiting = conversations
     .filter(({ waitingSince }) => waitingSince !== undefined)
     .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
