@@ -16,6 +16,8 @@ export type RefusalCount = {
   last: number
   /** Deliveries that were accepted since `since`, within the last hour. */
   accepted: number
+  /** Refused and accepted deliveries since `since`, which may be longer ago than an hour. */
+  total: { refused: number; accepted: number }
   /** When the gateway last accepted a delivery, and the number of refusals since then. */
   lastGoodAt?: number
   sinceGood: number
@@ -30,6 +32,9 @@ export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: numb
 type Minutes = { counts: Float64Array; minute: number }
 type Refusals = {
   minutes: Minutes
+  /** All refusals of the series, and the deliveries that were accepted before it. */
+  total: number
+  goodBefore: number
   since: number
   last: number
   sinceGood: number
@@ -40,7 +45,7 @@ type Refusals = {
 /** Counts refused and accepted deliveries per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
   const refused = new Map<string, Map<string, Refusals>>()
-  const good = new Map<string, { minutes: Minutes; last: number }>()
+  const good = new Map<string, { minutes: Minutes; last: number; total: number }>()
 
   return {
     /** Counts accepted messages. Called for each batch of them, so it must be cheap. */
@@ -49,10 +54,11 @@ export function createRefusalTally(now: () => number) {
       const at = now()
       let known = good.get(gateway)
       if (!known) {
-        known = { minutes: minutesAt(at), last: at }
+        known = { minutes: minutesAt(at), last: at, total: 0 }
         good.set(gateway, known)
       }
       known.last = at
+      known.total += count
       add(known.minutes, at, count)
     },
     refused(gateway: string, reason: string, { from, why }: Refused): void {
@@ -61,12 +67,13 @@ export function createRefusalTally(now: () => number) {
       refused.set(gateway, reasons)
       let known = reasons.get(reason)
       if (!known || at - known.last > MINUTES * MINUTE) {
-        known = { minutes: minutesAt(at), since: at, last: at, sinceGood: 0, from: new Map(), why: new Map() }
+        known = newSeries(at, good.get(gateway)?.total ?? 0)
         reasons.set(reason, known)
       }
       const isGoodBetween = (good.get(gateway)?.last ?? 0) > known.last
       known.sinceGood = isGoodBetween ? 1 : known.sinceGood + 1
       known.last = at
+      known.total++
       add(known.minutes, at, 1)
       countName(known.from, at, from)
       countName(known.why, at, why)
@@ -98,13 +105,20 @@ export function createRefusalTally(now: () => number) {
           const sinceGood = isGoodLast ? 0 : known.sinceGood
           const isGoodSince = deliveries !== undefined && deliveries.last >= since
           const accepted = isGoodSince ? sum(deliveries.minutes, at, since) : 0
+          const total = { refused: known.total, accepted: (deliveries?.total ?? 0) - known.goodBefore }
           const lastGood = deliveries ? { lastGoodAt: deliveries.last } : {}
           const names = { from: sorted(known.from, at), why: sorted(known.why, at) }
-          return [{ gateway, reason, count, since, last, accepted, sinceGood, ...lastGood, ...names }]
+          const counts = { gateway, reason, count, since, last, accepted, total, sinceGood }
+          return [{ ...counts, ...lastGood, ...names }]
         }),
       )
     },
   }
+}
+
+function newSeries(at: number, goodBefore: number): Refusals {
+  const names = { from: new Map<string, Minutes>(), why: new Map<string, Minutes>() }
+  return { minutes: minutesAt(at), total: 0, goodBefore, since: at, last: at, sinceGood: 0, ...names }
 }
 
 function minutesAt(at: number): Minutes {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
 import { pauseTroubles } from '../../src/features/troubles/pause-troubles.ts'
-import { refusalTroubles } from '../../src/features/troubles/refusal-troubles.ts'
+import { refusalTroubles, withRefusals } from '../../src/features/troubles/refusal-troubles.ts'
 
 test('refusals and their senders are counted in the same hour, and their text says which', () => {
   const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
@@ -16,9 +16,40 @@ test('refusals and their senders are counted in the same hour, and their text sa
   assert.equal(count?.from[0]?.count, count?.count)
   assert.equal(count?.why[0]?.count, count?.count)
   const textOf = (at: number) => String(refusalTroubles(count ? [count] : [], at)[0]?.text)
-  assert.match(textOf(clock.now), /^59 of 59 deliveries in the last hour refused/)
-  assert.match(textOf(clock.now), /The refusals began on 2026-11-29 05:14 UTC\./)
-  assert.match(textOf(clock.now - HOUR), /^59 of 59 deliveries since 05:14 UTC refused/)
+  const head =
+    /^90 of 90 deliveries since 2026-11-29 05:14 UTC refused, 59 in the last hour \(signature_invalid\)/
+  assert.match(textOf(clock.now), head)
+  assert.match(textOf(clock.now - HOUR), /^90 of 90 deliveries since 05:14 UTC refused \(/)
+})
+
+test('refusals that are over are said to be over, and are no trouble after 15 minutes', () => {
+  const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
+  const tally = createRefusalTally(() => clock.now)
+  tally.accepted('payments', 5)
+  for (let minute = 0; minute < 20; minute++) {
+    tally.refused('payments', 'signature_invalid', { from: '127.0.0.1', why: 'it does not match' })
+    clock.now += MINUTE
+  }
+  const found = () => refusalTroubles(tally.list(), clock.now)
+  const [before] = found()
+  assert.equal(before?.severity, 'warning')
+  clock.now += MINUTE
+  tally.accepted('payments', 3)
+  const [after] = found()
+  assert.partialDeepStrictEqual(after, {
+    key: before?.key,
+    severity: 'info',
+    title: 'Gateway payments accepts deliveries again',
+  })
+  assert.match(
+    String(after?.text),
+    /^The last refusal was at 05:33 UTC, the last accepted delivery at 05:35 UTC\. 20 of /,
+  )
+  assert.deepEqual(withRefusals([{ name: 'payments', ok: true }], after ? [after] : []), [
+    { name: 'payments', ok: true },
+  ])
+  clock.now += 14 * MINUTE
+  assert.deepEqual(found(), [])
 })
 
 test('the entry of taken over conversations says which, by whom, and how many messages wait', () => {

@@ -99,14 +99,14 @@ function runsOf(refusals) {
   return runs
 }
 
-/** Refusals of one reason in the last hour: count, start, share and likely cause. */
+/** Refusals of one reason: count in the last hour and since they began, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
-  const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo } = group
+  const { gateway, reason, count: many, total, since, last, share, lastGoodAt, likely, todo } = group
   // Here lists of { name, count }; in a single refusal, `from` and `why` are texts.
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
   const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago; refused for <${Age} at=${since} /></span></p>
+  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago; ${many < total.refused && html`${total.refused.toLocaleString('en')} `}refused for <${Age} at=${since} /></span></p>
     <p>${explanations[0]?.name}</p>
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
     <p class="dim">${hasGateway && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${senders

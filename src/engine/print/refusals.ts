@@ -79,8 +79,10 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
  * The refusals of one gateway for one reason in the last hour, with the likely cause and what to
  * do.
  */
-export function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
-  const head = `${gateway}: ${count} of ${Number(count) + Number(accepted)} refused in ${age(since)} (${reason})`
+export function causeText({ gateway, reason, count, total, since, likely, todo }: JsonObject): string {
+  const { refused, accepted } = Object(total)
+  const recent = Number(count) < Number(refused) ? `, ${count} in the last hour` : ''
+  const head = `${gateway}: ${refused} of ${refused + accepted} refused in ${age(since)}${recent} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
   return [

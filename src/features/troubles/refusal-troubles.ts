@@ -1,12 +1,14 @@
 import type { Trouble } from '../../core/trouble.ts'
-import { HOUR } from '../../core/units.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
-import { dayAndTime, error, timeOfDay, warning } from './trouble-parts.ts'
+import { dayAndTime, error, info, timeOfDay, warning } from './trouble-parts.ts'
 
 /** Number of refusals per hour that is a trouble. */
 const MANY = 10
+/** How long (ms) a trouble stays after its last refusal, if deliveries are accepted again. */
+const CALM = 15 * MINUTE
 /** Number of refusals per hour that is a trouble if nothing else is accepted. */
 const FEW = 3
 /**
@@ -21,6 +23,7 @@ export function refusalTroubles(counts: readonly RefusalCount[], at: number): Tr
     .filter(({ reason }) => !IGNORED.test(reason))
     .map(verdictOf)
     .filter(({ count, share }) => count >= MANY || (count >= FEW && share === 1))
+    .filter(({ sinceGood, last }) => sinceGood > 0 || at - last < CALM)
     .map((verdict) => refusalTrouble(verdict, at))
 }
 
@@ -35,7 +38,8 @@ export function withRefusals<T extends { name: string; ok: boolean }>(
   return gateways.map((gateway) => {
     const prefix = titleOf(gateway.name, '')
     const title = troubles.find((trouble) => {
-      return trouble.code === 'refusals' && trouble.where.gateway === gateway.name
+      const isOfIt = trouble.code === 'refusals' && trouble.where.gateway === gateway.name
+      return isOfIt && trouble.title.startsWith(prefix)
     })?.title
     return gateway.ok && title ? { ...gateway, refuses: title.slice(prefix.length) } : gateway
   })
@@ -46,24 +50,42 @@ function titleOf(gateway: string, deliveries: string): string {
 }
 
 function refusalTrouble(verdict: RefusalVerdict, at: number): Trouble {
-  const { gateway, reason, count, accepted, share, since, lastGoodAt, likely, todo, why, cause } = verdict
+  const { gateway, reason, count, share, since, lastGoodAt, likely, todo, cause } = verdict
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
     : titleOf(gateway, shareText(share))
-  const all = counted(count + accepted, 'delivery', 'deliveries')
-  const refused = isForNoGateway ? counted(count, 'request') : `${count} of ${all}`
-  const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)
-  // The counts cover at most the last hour.
-  const isLonger = at - since > HOUR
-  const period = isLonger ? 'in the last hour' : `since ${timeOfDay(since)}`
-  const began = isLonger ? [`The refusals began on ${dayAndTime(since)}.`] : []
-  const seen = withPeriod(`${refused} ${period} refused (${reason}): ${details}`)
+  const seen = seenText(verdict, at)
+  const where = { gateway, reason }
+  if (cause === 'recovered') {
+    const text = `${againText(verdict)} ${seen} ${likely}`
+    return info('refusals', where, { title: againTitle(gateway), text, todo, count, since })
+  }
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
-  const text = [seen, ...began, ...lastGood, likely].join(' ')
+  const text = [seen, ...lastGood, likely].join(' ')
   const needsAction = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'clock-skew'
   const make = needsAction && share === 1 ? error : warning
-  return make('refusals', { gateway, reason }, { title, text, todo, count, since })
+  return make('refusals', where, { title, text, todo, count, since })
+}
+
+function againTitle(gateway: string): string {
+  return `Gateway ${gateway} accepts deliveries again`
+}
+
+function againText({ last, lastGoodAt = last }: RefusalVerdict): string {
+  return `The last refusal was at ${timeOfDay(last)}, the last accepted delivery at ${timeOfDay(lastGoodAt)}.`
+}
+
+/** How many were refused since the refusals began, how many of them in the last hour, and why. */
+function seenText({ gateway, reason, count, total, since, why, cause }: RefusalVerdict, at: number): string {
+  const all = counted(total.refused + total.accepted, 'delivery', 'deliveries')
+  const refused =
+    cause === 'mistyped-address' ? counted(total.refused, 'request') : `${total.refused} of ${all}`
+  const isLonger = at - since > HOUR
+  const period = isLonger ? dayAndTime(since) : timeOfDay(since)
+  const recent = isLonger ? `, ${count} in the last hour` : ''
+  const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)
+  return withPeriod(`${refused} since ${period} refused${recent} (${reason}): ${details}`)
 }
 
 /** Empty without an accepted delivery: the likely cause says so then. */

@@ -51,8 +51,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
     todo: 'Set the secret at the sender; `trivium refusal list` shows where the requests come from.',
   },
   recovered: {
-    likely:
-      'A delivery was accepted after the last refusal: the secret fits again, or someone else sent the refused ones.',
+    likely: 'The secret fits again, or someone else sent the refused ones.',
     todo: 'Let the sender repeat the refused deliveries. If the refusals go on, `trivium refusal list` shows where they come from.',
   },
   stranger: {
