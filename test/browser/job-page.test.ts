@@ -10,6 +10,8 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
   desk: { transport: webhook, path: /desk, verify: { scheme: none } }
 topics: { gateway-message: { groups: { archive: { match: { gateway: desk } } } } }
+subscriptions:
+  - { name: crm, topic: gateway-message, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes:
   - { name: orders, match: { gateway: shop }, skill: fails, retry: { attempts: 1 }, reply: none }
   - { name: rest, skill: echo, reply: none }
@@ -57,6 +59,18 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     await shots('job-replay')
     await show('jobs/nothing')
     await page.getByText('There is no such job.').waitFor()
+  })
+
+  test('of a replay to a push says what the push has not delivered', async () => {
+    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'crm', since: '1h' }))
+    await show(`jobs/${job.id}`)
+    await fact('result')
+      .getByText(/^\d+ events? handed to the push crm/)
+      .waitFor()
+    await fact('not delivered yet')
+      .getByRole('link', { name: /^\d+ events?$/ })
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
   })
 
   test('an entry of the audit log has the number of retried letters, and names them', async () => {

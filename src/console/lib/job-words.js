@@ -55,7 +55,9 @@ export function resultOf({ kind, result, target }) {
   if (kind === 'replay' && result.events !== undefined) {
     const { events, unread = 0, filtered = 0 } = result
     return [
-      `${count(events, 'event')} replayed`,
+      target.subscription
+        ? `${count(events, 'event')} handed to the push ${target.subscription}`
+        : `${count(events, 'event')} replayed`,
       unread > 0 && `${count(unread, 'event')} not read yet left in place`,
       filtered > 0 && `${count(filtered, 'event')} left out by its filter`,
     ]

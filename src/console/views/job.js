@@ -4,7 +4,7 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { aboutJob, JOB_BADGES, KIND_NAMES, progressOf, resultOf, shownTime } from '../lib/job-words.js'
 import { cancelJob } from '../lib/jobs.js'
-import { clock } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import {
   Age,
   Badge,
@@ -23,6 +23,7 @@ import {
 import { Outcomes, useRetries } from '../lib/retries.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
 const AGAIN = 1_000
@@ -47,10 +48,12 @@ export function JobPage({ id }) {
 function Job({ job, reload }) {
   const { id, kind, state, by, startedAt, endedAt, done, total, at, result, error, retryAt } = job
   const isRunning = state === 'running'
+  const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
   const facts = {
     progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
     speed: speedOf(job),
     result: result && resultOf(job),
+    'not delivered yet': push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
       html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
@@ -72,6 +75,12 @@ function Job({ job, reload }) {
     ${result?.counts && html`<${Counts} of=${result.counts} />`}
     ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
     <details><summary>The whole job</summary><${Json} value=${job} label="The job" /></details>`
+}
+
+/** What the push of a replay has not delivered by now, of this replay or not: the receiver may fail long after the job has ended. */
+function Undelivered({ of: { name, topic, waiting, dead } }) {
+  const left = html`<a href=${link(['queues', topic, name])}>${count(waiting, 'event')}</a>`
+  return html`${waiting > 0 ? left : 'nothing'} of ${name}${dead > 0 && html`, <a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>`}`
 }
 
 /** The mean speed, and the time left at this speed while it runs. */
