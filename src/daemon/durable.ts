@@ -14,6 +14,7 @@ import { createDocumentManager, createStateCopy } from '../features/documents/st
 import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
+import { createRunLogs } from '../features/usage/run-log.ts'
 import { workbenchAt, workbenchDirOf } from '../features/workbench/project.ts'
 import { repeat } from '../lib/loop.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -117,12 +118,14 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
 
 function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillManager['permit']) {
   const { config, store, logs } = base
+  const skillRuns = createRunLogs({ kv: store.kv, now: base.now })
   return createSchedules({
     ...base,
     ofFile: () => config().schedules,
     permit,
     state,
     fire: addScheduleRun(store),
+    runsOf: async (skill) => (await skillRuns.read(skill)).recent,
     record: logs.event,
   })
 }

@@ -106,10 +106,15 @@ test('schedules show their last run; one that failed comes first', () => {
       lastRun: { ...lastRun, startedAt: planned, outcome: 'done' },
     },
     { ...schedule, id: 'late', name: 'daily', lastRun },
+    {
+      ...schedule,
+      id: 'unplanned',
+      lastRun: { startedAt: planned, endedAt: now - 2 * HOUR, outcome: 'done' },
+    },
   ])
   assert.match(
     text,
-    /late +daily .*failed 2 h ago, began 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago /,
+    /late +daily .*failed 2 h ago, began 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago .*\nunplanned .*done 2 h ago /,
   )
   assert.doesNotMatch(text, /arguments/)
 })

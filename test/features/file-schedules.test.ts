@@ -40,6 +40,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
   const add = addScheduleRun(store)
   const scheduler = (owner = 'a') =>
     createSchedules({
+      runsOf: async () => [],
       store,
       ofFile: () => ofFile,
       state: manager.document(assistantDocument),

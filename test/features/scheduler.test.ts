@@ -8,6 +8,7 @@ import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createPlanning } from '../../src/features/assistant/planning.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
+import type { SkillRuns } from '../../src/features/schedules/control.ts'
 import { createScheduleFailures, failingSchedules } from '../../src/features/schedules/failures.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
@@ -30,8 +31,12 @@ async function make(t: TestContext) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
-  const scheduler = (fire = async (occasion: Occasion) => fired.push(occasion) > 0) =>
+  const scheduler = (
+    fire = async (occasion: Occasion) => fired.push(occasion) > 0,
+    runs: Awaited<ReturnType<SkillRuns>> = [],
+  ) =>
     createSchedules({
+      runsOf: async () => runs,
       store,
       ofFile: () => [],
       state: manager.document(assistantDocument),
@@ -50,6 +55,21 @@ async function make(t: TestContext) {
 }
 
 describe('schedules', () => {
+  test('have their last run from the runs of the skill, if it was before they were recorded', async (t) => {
+    const { scheduler } = await make(t)
+    const { id } = Object(await scheduler().create(hourly, cli))
+    const run = { at: 9_000, ms: 4_000 }
+    const of = (by: string, code?: string) => ({ ...run, by, ...(code !== undefined && { code }) })
+    const lastRun = async (...runs: ReturnType<typeof of>[]) => {
+      const [schedule] = await scheduler(undefined, runs).list({}, cli)
+      return schedule?.lastRun
+    }
+    const known = { startedAt: 5_000, endedAt: 9_000 }
+    assert.deepEqual(await lastRun(of('schedule other'), of(`schedule ${id}`)), { ...known, outcome: 'done' })
+    assert.deepEqual(await lastRun(of(`schedule ${id}`, 'skill_failed')), { ...known, outcome: 'failed' })
+    assert.equal(await lastRun(of('schedule other')), undefined)
+  })
+
   test('fire again with the same key after a crash between firing and recording it', async (t) => {
     const { scheduler, pass } = await make(t)
     const keys: string[] = []

@@ -27,18 +27,16 @@ const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad
 /** A shorter delay (ms) is normal. */
 const LATE = 30_000
 
-/** The planned time of the last run, its outcome, delay and duration. `former`: a run without a record. */
-export function LastRun({ of: run, former }) {
-  if (!run && former) return html`<${FormerRun} of=${former} />`
+/** The planned time of the last run, its outcome, delay and duration. Runs of earlier versions have no planned time. */
+export function LastRun({ of: run }) {
   if (!run) return html`<span class="dim">none known</span>`
   const { planned, startedAt, endedAt, outcome } = run
-  const delay = startedAt - planned
+  const delay = planned === undefined ? 0 : startedAt - planned
+  const start =
+    planned === undefined
+      ? html`<span class="dim">began</span> <${Moment} at=${startedAt} />`
+      : html`<${Moment} at=${planned} />`
   const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
   const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
-  return html`<${Moment} at=${planned} /> <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
-}
-
-/** A run whose planned time is not known. */
-function FormerRun({ of: { at, ms, code } }) {
-  return html`<span class="dim">began</span> <${Moment} at=${at - ms} /> <${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//> <span class="dim whole-words">took ${took(ms)}</span>`
+  return html`${start} <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
 }

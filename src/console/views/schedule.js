@@ -48,7 +48,7 @@ function Schedule({ schedule, runs, reload }) {
   const facts = {
     when: html`${whenInWords(schedule)}${cron && html` <code class="dim">${cron}</code>`}`,
     'next run': html`<${Next} of=${schedule} />`,
-    'last run': html`<${LastRun} of=${lastRun} former=${runs[0]} />`,
+    'last run': html`<${LastRun} of=${lastRun} />`,
     started: lastRun && html`<${Moment} at=${lastRun.startedAt} />`,
     skill: html`<a href=${link(['skills', skill])}>${skill}</a>`,
     overlap: OVERLAPS[overlap] ?? overlap,

@@ -6,7 +6,7 @@ import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { whenInWords } from '../lib/schedule-words.js'
 import { SchedulePage } from './schedule.js'
-import { LastRun, Next, originOf, runsOf } from './schedule-parts.js'
+import { LastRun, Next, originOf } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const AGAIN = 5_000
@@ -18,7 +18,7 @@ export function SchedulesPage({ path: [id] }) {
 
 /** All schedules, the soonest first: when they run, how the last run went, and what can be done. */
 function AllSchedules() {
-  const loaded = useLoaded(readSchedules, [])
+  const loaded = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
@@ -32,16 +32,6 @@ function AllSchedules() {
     ${value?.length === 0 && html`<${Empty} title="There are no schedules.">A schedule runs a skill at planned times. Write one under <code>schedules:</code> in routes.yaml.<//>`}
     ${schedules.length > 0 && html`<${Table} of=${schedules} reload=${reload} />`}
   </section>`
-}
-
-/** The schedules. Runs before an update have no record: `formerRun` is then the last one among the runs of the skill. */
-async function readSchedules(signal) {
-  const schedules = await invoke('schedule-list', {}, signal)
-  return Promise.all(
-    schedules.map(async (schedule) =>
-      schedule.lastRun ? schedule : { ...schedule, formerRun: (await runsOf(schedule, signal))[0] },
-    ),
-  )
 }
 
 /** Paused and finished schedules have no next time: they are last. */
@@ -64,7 +54,7 @@ function Schedule({ schedule, reload }) {
     <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
     <td title=${cron}>${whenInWords(schedule)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
-    <td data-label="last"><${LastRun} of=${schedule.lastRun} former=${schedule.formerRun} /></td>
+    <td data-label="last"><${LastRun} of=${schedule.lastRun} /></td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>
       ${
         paused

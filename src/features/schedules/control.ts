@@ -13,6 +13,11 @@ import type * as operations from './operations.ts'
 import type { createRunReports } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
+/** The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code`: of the error, if it failed. */
+export type SkillRuns = (
+  skill: string,
+) => Promise<readonly { at: number; ms: number; by: string; code?: string }[]>
+
 /**
  * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all
  * schedules.
@@ -21,6 +26,7 @@ export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
   reports: Pick<ReturnType<typeof createRunReports>, 'read'>
+  runsOf: SkillRuns
   /** The schedules that the call may see. */
   visible(call: Call): Promise<readonly Schedule[]>
   /** Throws `not_found` if there is none, or the call may not see it. */
@@ -32,10 +38,15 @@ export function createScheduleControl(deps: {
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
+  /** The last run from before runs of schedules were recorded. Its planned time is not known. */
+  const earlierRun = async ({ id, skill }: Schedule) => {
+    const run = (await deps.runsOf(skill)).find(({ by }) => by === `schedule ${id}`)
+    return run && { startedAt: run.at - run.ms, endedAt: run.at, outcome: run.code ? 'failed' : 'done' }
+  }
   const shown = async (schedule: Schedule, paused: PausedSchedules) => ({
     ...schedule,
     ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id) }),
-    ...defined({ lastRun: await deps.reports.read(schedule) }),
+    ...defined({ lastRun: (await deps.reports.read(schedule)) ?? (await earlierRun(schedule)) }),
   })
   return {
     async list(_, call) {

@@ -55,13 +55,13 @@ function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. `none known`: runs of earlier versions are not recorded. */
+/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs of earlier versions have no `planned` time. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { planned, startedAt, endedAt, outcome } = schedule.lastRun
   const when = endedAt === undefined ? `for ${age(startedAt)}` : `${age(endedAt)} ago`
   const text = `${outcome} ${when}`
-  const delay = Number(startedAt) - Number(planned)
+  const delay = planned === undefined ? 0 : Number(startedAt) - Number(planned)
   const late = delay < LATE ? '' : `, began ${ageText(delay)} late`
   return `${hasFailed(schedule) ? paint('red', text) : text}${late}`
 }

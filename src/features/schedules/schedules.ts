@@ -9,7 +9,7 @@ import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { ScheduleKey, ScheduleState } from './about.ts'
-import { createScheduleControl } from './control.ts'
+import { createScheduleControl, type SkillRuns } from './control.ts'
 import { createScheduleCreation } from './creating.ts'
 import { createScheduleDeletion } from './deleting.ts'
 import { createFileSchedules, type FileSchedule } from './file-schedules.ts'
@@ -31,6 +31,7 @@ export function createSchedules(deps: {
   ofFile(): readonly FileSchedule[]
   /** Makes the occasion durable; returns whether it is new. May be repeated with the same key. */
   fire(occasion: Occasion): Promise<boolean>
+  runsOf: SkillRuns
   /** Records events such as `schedule_fired`, `schedule_missed` and `schedule_created`. */
   record(entry: ActivityEntry): Promise<void>
   /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
@@ -45,12 +46,7 @@ export function createSchedules(deps: {
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
   const reports = createRunReports(store.kv, now)
   const data = createScheduleData({ kv: store.kv, runs, reports, pauses, now })
-  const file = createFileSchedules({
-    kv: store.kv,
-    ofFile: deps.ofFile,
-    ended: data.forget,
-    now,
-  })
+  const file = createFileSchedules({ kv: store.kv, ofFile: deps.ofFile, ended: data.forget, now })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
   const visible = async (call: Call) => (await all()).filter(isVisible(call))
   const require = async (id: string, call: Call) => {
