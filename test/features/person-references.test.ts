@@ -24,4 +24,13 @@ describe('data about a person', () => {
     assert.equal(mentions('reply:chat/room-12'), false)
     assert.equal(mentions('moved:chat/room-12:chat/room-1'), true)
   })
+
+  test('does not include another conversation whose name begins with the same words', () => {
+    const { mentions, refersTo } = references(['chat/ada'])
+    for (const other of ['chat/ada-maria', 'chat/ada.b', 'chat/ada@example.com', 'chat/ada+1'])
+      assert.equal(mentions(`reply:${other}:2`), false, other)
+    assert.equal(refersTo({ lane: 'chat/ada-maria', text: 'for somebody else' }), false)
+    assert.equal(mentions('It was chat/ada.'), true)
+    assert.equal(mentions('reply:chat/ada:2'), true)
+  })
 })

@@ -32,12 +32,10 @@ export function createExports(deps: {
   return {
     add: (identities: readonly string[], sha256: string) =>
       kv.set(EXPORT_PREFIX + sha256, { identities: [...identities], sha256, at: now() }, { ttl: REMEMBERED }),
-    /** The hashes of all exports; with `identities`, of those that name one of them. */
-    async hashes(identities?: readonly string[]): Promise<string[]> {
+    /** The hashes of all exports; with `isWanted`, of those with such an identity. */
+    async hashes(isWanted?: (identity: string) => boolean): Promise<string[]> {
       const found = await all()
-      return found
-        .filter((each) => !identities || each.identities.some((identity) => identities.includes(identity)))
-        .map(({ sha256 }) => sha256)
+      return found.filter((each) => !isWanted || each.identities.some(isWanted)).map(({ sha256 }) => sha256)
     },
     /** Removes the files of old exports from this data directory. */
     async removeOld(): Promise<void> {

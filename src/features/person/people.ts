@@ -56,7 +56,7 @@ export function createPeople(deps: PeopleDeps) {
   const exports = createExports({ ...deps, kv: store.kv })
   const removal = repeat(exports.removeOld, REMOVE_INTERVAL, 'old exports', deps.log)
   const derivedFiles = async ({ identities, conversations, wroteIn }: Scopes) => [
-    ...(await exports.hashes(identities)),
+    ...(await exports.hashes(createIdentities(identities, deps.isCaseless).includes)),
     ...(await deps.savedFor([...conversations, ...identities], wroteIn)),
   ]
   const collect = (identities: readonly string[], signal?: AbortSignal) =>

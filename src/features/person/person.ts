@@ -88,6 +88,13 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     isName,
     /** Whether an address or id on a gateway is the person's. `isExternal`: it is of another workspace. */
     isOn,
+    /** Whether an identity, which may be for all gateways, is the person's on at least one gateway. */
+    includes(identity: string): boolean {
+      const { gateway, name, external } = partsOf(identity)
+      return gateway === ANY_GATEWAY
+        ? wanted.some((each) => isOn(each.gateway, name, external))
+        : isOn(gateway, name, external)
+    },
     isSender: ({ gateway, from }: Pick<Message, 'gateway' | 'from'>) =>
       [from.address, from.id].some(
         (name) => name !== undefined && name !== '' && isOn(gateway, name, from.external),
@@ -205,8 +212,8 @@ function wordPattern(source: string, isCaseless: boolean): RegExp {
 function includesWhole(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     const before = text[at - 1] ?? ''
-    const after = text[at + name.length] ?? ''
-    if (!/[\w.-]/.test(before) && !/\w/.test(after)) return true
+    // As in `wordPattern`: `room-1`, `room.1` and `room@1` are other conversations than `room`.
+    if (!/[\w.@+-]/.test(before) && !/^(?:[\w@+-]|\.\w)/.test(text.slice(at + name.length))) return true
   }
   return false
 }

@@ -25,9 +25,9 @@ type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 const EXCLUDED_KEYS =
   /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
 /** Settings and state of push subscriptions, from which only the name of their author is removed. */
-const AUTHORED_KEYS = /^trivium:push(-made$|:.*(?<!:report)$)/
+const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** Values shared by all people, from which only the person's part is removed. */
-const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
+const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:report$|usage-)/
 
 /** The places with keys and values: records of Trivium, and what skills store. */
 export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLater: LaterFilter): Place[] {
