@@ -157,6 +157,35 @@ describe('documents in files', () => {
     assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 5)
   })
 
+  test('forget earlier versions also after an edit, and in event logs that a repair set aside', async (t) => {
+    const { dir, path, events, open } = make(t)
+    const withText = (text: string) =>
+      readdirSync(dir).filter((file) => readFileSync(join(dir, file)).includes(text))
+    const manager = open()
+    await manager.update(
+      'notes',
+      (draft) => void Object.assign(draft, { notes: [{ id: '1', text: 'xyzzy' }] }),
+    )
+    await manager.update('notes', (draft) => void Object.assign(draft, { notes: [] }))
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"count": 0', '"count": 7'))
+    assert.deepEqual(withText('xyzzy'), ['notes.events.jsonl'])
+    await manager.forgetHistory('notes')
+    assert.deepEqual(withText('xyzzy'), [])
+    assert.equal((await manager.load('notes')).document.count, 7)
+
+    await manager.update(
+      'notes',
+      (draft) => void Object.assign(draft, { notes: [{ id: '1', text: 'plugh' }] }),
+    )
+    await manager.update('notes', (draft) => void Object.assign(draft, { notes: [] }))
+    writeFileSync(events, readFileSync(events, 'utf8').replace('"seq"', '"seq'))
+    assert.equal((await manager.repair('notes')).kept.length, 1)
+    assert.equal(withText('plugh').length, 1)
+    await manager.forgetHistory('notes')
+    assert.deepEqual(withText('plugh'), [])
+    assert.equal((await manager.load('notes')).document.count, 7)
+  })
+
   test('archive a full event log, and replay every revision whose archive is kept', async (t) => {
     const { dir } = make(t)
     const open = () =>

@@ -133,7 +133,9 @@ async function forget(target: Disk, dir: string, name: string, { stored }: Files
   if (!last || !('document' in stored)) return
   const { patch: _, ...change } = last
   await writeAtomically(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
-  const isCopy = (file: string) => file.startsWith(`${name}.`) && file.endsWith('.backup.json')
+  // The second are event logs that a repair set aside.
+  const isCopy = (file: string) =>
+    file.startsWith(`${name}.`) && (file.endsWith('.backup.json') || /\.jsonl\.[\w-]+$/.test(file))
   const copies = readdirSync(dir)
     .filter(isCopy)
     .map((copy) => join(dir, copy))

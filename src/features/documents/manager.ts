@@ -67,7 +67,8 @@ export function createStateManager(options: Options) {
     },
     /** Removes earlier versions of a document, and the events that lead to them. */
     async forgetHistory(name: string): Promise<void> {
-      find(name)
+      // Adopts an edited document first, because the events restart with the current one.
+      await find(name).load()
       await inTurn(() => backend.forgetHistory(name))
     },
     /** A declared document with its type. */
