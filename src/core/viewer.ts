@@ -31,6 +31,9 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
   return { owner, sees: (other: string) => other === owner, reads }
 }
 
+/** How the owner of what an operator adds begins if the call has no message. */
+export const OPERATORS = 'operator/'
+
 /**
  * The owner of what an operator adds: their identity in a message, else the gateway of the message,
  * else `operator/http` and the like. No gateway has a slash in its name, so these never share with
@@ -38,7 +41,7 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
  */
 function operatorOwner({ caller, message }: Pick<Call, 'caller' | 'message'>): string {
   if (caller.kind === 'route' && caller.id) return caller.id
-  return message?.gateway ?? `operator/${caller.kind}`
+  return message?.gateway ?? `${OPERATORS}${caller.kind}`
 }
 
 /**

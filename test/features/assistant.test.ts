@@ -136,6 +136,14 @@ describe('limits of the state of the assistant', () => {
     assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).note.channel, 'open')
   })
 
+  test('notes of unverified senders and of operators leave room for each other', async (t) => {
+    const { assistant } = await runWith(t, notes(LIMITS.unverifiedNotes.most, 'open/1'))
+    assert.equal((await assistant.remember({ text: 'one more' }, cli)).note.owner, 'operator/cli')
+    const other = await runWith(t, notes(LIMITS.unverifiedNotes.most, 'operator/http'))
+    const unverified = callFrom('open', { verified: false, conversation: '2' })
+    assert.equal((await other.assistant.remember({ text: 'one more' }, unverified)).note.owner, 'open/2')
+  })
+
   test('the notes of one person leave room for those of others', async (t) => {
     const { assistant } = await runWith(t, notes(LIMITS.ownNotes.most, 'team:ada'))
     await assert.rejects(assistant.remember({ text: 'one more' }, callFrom('team')), /Your notes/)
@@ -153,6 +161,13 @@ describe('limits of the state of the assistant', () => {
     await delegations.accept({ id: 'queued-1', result: 'dug', failed: false }, cli)
     await assistant.delegate(more, cli)
     assert.deepEqual((await overview()).delegations, { done: 500, queued: most })
+  })
+
+  test('work that took long keeps its result, although 500 others were finished meanwhile', async (t) => {
+    const { delegations } = await runWith(t, { delegations: [...work(1, 'working'), ...work(500, 'done')] })
+    const end = { id: 'working-1', result: 'dug', failed: false }
+    assert.equal((await delegations.accept(end, cli)).result, 'dug')
+    assert.equal((await delegations.accept(end, cli)).result, 'dug')
   })
 
   test('the work of one person leaves room for that of others', async (t) => {

@@ -3,7 +3,7 @@ import { channelOf } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
 import { requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
-import { isCommandLine, viewerOf } from '../../core/viewer.ts'
+import { isCommandLine, OPERATORS, viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, byId, type Change, LIMITS, notFound, requireText } from './assistant-state.ts'
 import type * as operations from './operations.ts'
@@ -27,9 +27,10 @@ export function createNotes(deps: {
         (draft) => {
           requireRoom(LIMITS.note, text)
           requireRoom(LIMITS.notes, draft.memory.length)
-          if (isUnverified(owner))
+          const isUnlimited = isOperator(call.caller) || isCommandLine(call.message)
+          if (!isUnlimited && isUnverified(owner))
             requireRoom(LIMITS.unverifiedNotes, draft.memory.filter((one) => isUnverified(one.owner)).length)
-          else if (!isOperator(call.caller) && !isCommandLine(call.message))
+          else if (!isUnlimited)
             requireRoom(LIMITS.ownNotes, draft.memory.filter((one) => one.owner === owner).length)
           const added = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
           draft.memory.push(added)
@@ -77,5 +78,5 @@ function withoutNote(search: Search, id: string): Search {
 
 /** Whether notes of this owner are from an unverified sender: then the owner is `gateway/conversation`. */
 function isUnverified(owner: string): boolean {
-  return partsOf(owner).gateway === '' && owner.includes('/')
+  return partsOf(owner).gateway === '' && owner.includes('/') && !owner.startsWith(OPERATORS)
 }

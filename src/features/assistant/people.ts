@@ -1,5 +1,5 @@
 import type { Call } from '../../core/call.ts'
-import { identityOf, partsOf } from '../../core/identity.ts'
+import { identityOf, partsOf, withoutCase } from '../../core/identity.ts'
 import type { AssistantContext } from './context.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
@@ -12,16 +12,18 @@ export function createPeople(
   index: Pick<TranscriptIndex, 'lastMessage'>,
 ) {
   return async (person: string, call: Call) => {
-    const { gateway: ownGateway, name } = partsOf(person)
+    const { gateway: ownGateway, name: given } = partsOf(person)
     const gateway = ownGateway || call.message?.gateway || ''
     const transport = context.transportOf(gateway)
     if (transport === undefined) return undefined
+    // Senders of mail are in lower case.
+    const name = transport === 'email' ? withoutCase(given) : given
     const identity = `${gateway}:${name}`
     const messageId = await index.lastMessage(gateway, name)
     const message = messageId === undefined ? undefined : await context.message(messageId)
     // A message of an unverified sender may only claim to be of this person.
     if (message && identityOf(message) === identity) return { identity, recipient: { message } }
     const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && ownGateway !== ''
-    return isAddress ? { identity, recipient: { gateway, to: name } } : undefined
+    return isAddress ? { identity, recipient: { gateway, to: given } } : undefined
   }
 }

@@ -70,7 +70,7 @@ export function createWork(deps: {
         const isNew = isOpen(delegation)
         if (isNew) Object.assign(delegation, { status: failed ? 'failed' : 'done', finished: time(), result })
         // The oldest remain in the event log.
-        const finished = draft.delegations.filter((one) => !isOpen(one))
+        const finished = draft.delegations.filter((one) => !isOpen(one)).toSorted(byEnd)
         const dropped = new Set(finished.slice(0, -MAX_FINISHED))
         draft.delegations = draft.delegations.filter((one) => !dropped.has(one))
         return { delegation, isNew }
@@ -96,6 +96,12 @@ export function createWork(deps: {
   }
 
   return { create, finish, finishAndReport }
+}
+
+/** By the time at which they were finished, which older entries may not have. */
+function byEnd({ finished: a = '' }: Delegation, { finished: b = '' }: Delegation): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 /** Whether a caller may access work. A program limited to some gateways: work of their messages, and its own. */
