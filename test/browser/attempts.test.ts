@@ -10,6 +10,7 @@ gateways:
 routes:
   - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
   - { name: stock, match: { gateway: shop, text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
+  - { name: customs, match: { gateway: shop, text: "*customs*" }, skill: charge, retry: { attempts: 4, delay: 190m } }
   - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
   - name: refunds
     match: { gateway: shop, text: "*refund*" }
@@ -57,6 +58,24 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await page.getByText('The next attempt begins now.').waitFor()
     await page.getByRole('heading', { name: /done$/ }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Retry now' }).count(), 0)
+  })
+
+  test('a row of a message that is tried again shows the error and the time, and what a vain retry led to', async () => {
+    const id = await post(`customs ${'of a very long order '.repeat(20)}`)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await show('messages?outcome=retrying')
+    const row = page.getByRole('listitem').filter({ hasText: 'customs' })
+    await row.locator('.run-time').filter({ hasText: 'again in' }).waitFor()
+    const fits = (name: string) => row.locator(name).evaluate((each) => each.scrollWidth <= each.clientWidth)
+    assert.equal(await fits('.run-time'), true)
+    const end = async (name: string) => {
+      const box = await row.locator(name).boundingBox()
+      return Number(box?.x) + Number(box?.width)
+    }
+    assert.ok((await end('.error')) < (await end('a > .text')), 'the error is not cut off')
+    await show(`messages/${id}`)
+    await press('Retry now')
+    await page.getByText(/^It failed again\. The next attempt begins in \d+ h\.$/).waitFor()
   })
 
   test('a message shows that its reply was not sent', async () => {

@@ -1,6 +1,6 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { act, ask, useOnce } from './parts.js'
+import { act, ask, say, span, useOnce } from './parts.js'
 import { usePauses } from './pauses.js'
 
 /** Asks, then cancels the running attempt on a message. */
@@ -18,12 +18,33 @@ export async function cancelRun(id) {
   })
 }
 
-/** Starts the next attempt on a message in back-off. */
+/** How long (ms) to watch for an attempt that fails again, and how often. */
+const WATCH = { for: 10_000, every: 500 }
+
+/** Starts the next attempt on a message in back-off. If it fails, says when the one after it begins: that pause is longer. */
 export function retryNow(id) {
   return act(async () => {
+    const before = await attemptOn(id)
     await invoke('message-retry', { id })
+    void sayNext(id, before)
     return 'The next attempt begins now.'
   })
+}
+
+async function attemptOn(id) {
+  const [attempt = {}] = await invoke('message-attempts', { ids: [id] }).catch(() => [])
+  return attempt
+}
+
+async function sayNext(id, before) {
+  for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, WATCH.every))
+    const { at, outcome, nextAt } = await attemptOn(id)
+    if (at === before.at || at === undefined) continue
+    if (outcome === 'retrying' && nextAt !== undefined)
+      say(`It failed again. The next attempt begins in ${span(Math.max(0, nextAt - Date.now()))}.`, 'bad')
+    return
+  }
 }
 
 /** Cancels the running attempt on a message. */

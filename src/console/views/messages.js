@@ -101,10 +101,13 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
+  // First in a row that is tried again: a long text would cut it off.
+  const isRetrying = outcome === 'retrying'
+  const cause = attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} /><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${isRetrying && cause} <${Gist} of=${message} />${outcome === 'dead' && cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
@@ -112,8 +115,6 @@ function Row({ message, selection }) {
   ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}
   ${(outcome === 'retrying' || outcome === 'replying') && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryNow(id)} aria-label=${`Retry ${id} now`}>Retry now</button>`}`
 }
-
-const FAILED = new Set(['dead', 'retrying'])
 
 /** What a message waits for, if it is not just its turn. */
 function WaitsFor({ of: { pausedBy = [], budget } = {}, outcome }) {
