@@ -20,7 +20,7 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
   text?: string | undefined
-  /** Each must be part of the subject or the text, as `text`. */
+  /** Each must be part of the subject or the text, as `text`. A word with an `@` may also be part of the sender. */
   words?: readonly string[] | undefined
   /**
    * The route of its job, or of its last attempt. Stores look it up: messages do not have it, so
@@ -39,6 +39,9 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
   const sender = query.sender?.toLowerCase()
   const wanted = wordsOf(query).map((word) => word.toLowerCase())
+  const addresses = new Set(
+    (query.words ?? []).filter((word) => word.includes('@')).map((word) => word.toLowerCase()),
+  )
   const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
     if (gateways && !gateways.includes(message.gateway)) return false
@@ -48,10 +51,12 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const at = timeOf(message.id)
     if (at < since || at >= until) return false
     const { id, name, address } = message.from
-    if (sender !== undefined && ![id, name, address].some((field) => has(field, sender))) return false
+    const isFrom = (part: string) => [id, name, address].some((field) => has(field, part))
+    if (sender !== undefined && !isFrom(sender)) return false
     if (wanted.length === 0) return true
     const text = message.text.slice(0, SEARCHED_LENGTH).toLowerCase()
-    return wanted.every((word) => has(message.subject, word) || text.includes(word))
+    const isIn = (word: string) => has(message.subject, word) || text.includes(word)
+    return wanted.every((word) => isIn(word) || (addresses.has(word) && isFrom(word)))
   }
 }
 

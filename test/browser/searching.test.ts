@@ -192,4 +192,17 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     assert.match(err, /form: is not a known key; did you mean from:\?/)
     assert.notEqual(code, 0)
   })
+
+  test('an address also finds its sender, and a word that finds nothing leads to from:', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ gateway: 'cli', text: 'stove is cold', from: 'h.olsen@example.com' })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await page.goto(`${daemon.control}/#/messages`)
+    await box.fill('H.Olsen@example')
+    await shows('stove is cold')
+    await box.fill('h.olsen')
+    await page.getByText('Nothing matches.').waitFor()
+    await page.getByRole('link', { name: 'from:h.olsen' }).click()
+    await shows('stove is cold')
+  })
 })

@@ -86,6 +86,14 @@ test('conversations in which somebody waits come first, with names instead of id
   assert.match(text, /trivium conversation list --unanswered/)
 })
 
+test('a search for one word without a match says how to search for a sender', () => {
+  const empty = { messages: [] }
+  const hint = 'No messages. Of a sender: --search from:h.olsen'
+  assert.equal(show('message-search', empty, { search: 'h.olsen' }), hint)
+  for (const search of ['from:ada', 'two words', 'ada@mail.example'])
+    assert.equal(show('message-search', empty, { search }), 'No messages.')
+})
+
 test('a list that was not searched to the end says how far it was searched', () => {
   const searchedTo = Date.UTC(2026, 10, 29, 3)
   const text = show('conversation-list', { conversations: [], next: 'older', searchedTo })

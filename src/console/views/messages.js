@@ -66,7 +66,7 @@ export function MessagesPage({ query }) {
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<a href=${link('messages')}>Show all messages</a>`
+              ? html`<${SenderHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`
@@ -74,6 +74,13 @@ export function MessagesPage({ query }) {
     <${Selected} selection=${selection} />
     <${Under} found=${found} />
   </section>`
+}
+
+/** Words are not searched in senders: a single one may be the name of one. */
+function SenderHint({ filter }) {
+  if (!/^[\w.-]+$/.test(filter.search ?? '')) return null
+  const search = `from:${filter.search}`
+  return html`As a sender: <a href=${link('messages', { ...filter, search })}>${search}</a>. `
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */

@@ -36,7 +36,7 @@ const MESSAGE_COLUMNS: readonly Column[] = [
 ]
 
 /** `message list` and `message search`; only the latter has outcomes, and the `attempt` of each message if it was asked for. */
-export function humanMessages(found: Json): string {
+export function humanMessages(found: Json, { search }: JsonObject = {}): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map((message) => {
     const { id, at, receivedAt, gateway, from, subject, summary, text, attempt } = message
@@ -47,8 +47,13 @@ export function humanMessages(found: Json): string {
     ]
   })
   const next = pathGet(found, 'next')
-  const list = rows.length === 0 ? 'No messages.' : lineTable(MESSAGE_COLUMNS, rows)
+  const list = rows.length === 0 ? `No messages.${senderHint(search)}` : lineTable(MESSAGE_COLUMNS, rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+}
+
+/** Words are not searched in senders: a single one may be the name of one. */
+function senderHint(search: Json | undefined): string {
+  return typeof search === 'string' && /^[\w.-]+$/.test(search) ? ` Of a sender: --search from:${search}` : ''
 }
 
 /** `message-attempts`. */
