@@ -29,7 +29,7 @@ describe('the health of a mailbox', () => {
     assert.match(String(missing.detail), /Sales cannot be read: no such folder/)
     const silent = health({ INBOX: temporary, Sales: read({ progressAt: 0 }) })
     assert.equal(silent.ok, false)
-    assert.match(String(silent.detail), /Sales could not be read since 1970-01-01 00:00 UTC/)
+    assert.equal(silent.detail, 'Sales cannot be read')
     assert.equal(silent.since, 0)
   })
 })

@@ -1,5 +1,4 @@
 import type { Health } from '../../../src/core/transport.ts'
-import { dayAndTime } from '../../../src/lib/utc-time.ts'
 import type { Aside } from './cursor.ts'
 
 export type FolderState = {
@@ -35,8 +34,8 @@ function problemOf(
 ): Health | undefined {
   const silence = now - progressAt
   const why = error ? `: ${error}` : ''
-  const detail = `${folder} could not be read since ${dayAndTime(progressAt)}${why}`
-  if (silence > maxSilence) return { ok: false, detail, since: progressAt }
+  // Without the time: `since` has it, and after a restart it may be that of an earlier daemon.
+  if (silence > maxSilence) return { ok: false, detail: `${folder} cannot be read${why}`, since: progressAt }
   if (!error) return undefined
   const retrying = `${folder} cannot be read${why}; trying again`
   return wasRead
