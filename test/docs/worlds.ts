@@ -124,7 +124,13 @@ const MANIFESTS = `mkdir ops && cp '${root}'/ops/kubernetes*.yaml ops/\n`
 
 /** The reader has an installation of each kind. */
 const BACKUPS = `${CLUSTER}
-sudo() { if [ "$1" = systemd-run ]; then until [ "$1" = trivium ]; do shift; done; "$@"; else cat > /dev/null; fi; }
+sudo() {
+  case $1 in
+    systemd-run) until [ "$1" = trivium ]; do shift; done; inside trivium trivium "$@" ;;
+    cat) "$@" ;;
+    *) cat > /dev/null ;;
+  esac
+}
 `
 
 /** A log among the lines of systemd. */

@@ -78,4 +78,15 @@ describe('the script for a nightly backup', { timeout: 300_000 }, async () => {
     assert.notEqual(status, 0)
     assert.deepEqual([readdirSync(archives), calls()], [before, ''])
   })
+
+  test('removes no archive if the copy to the other machine fails', () => {
+    const old = join(archives, 'old.tgz')
+    writeFileSync(old, '')
+    utimesSync(old, 0, 0)
+    writeFileSync(join(site.dir, 'calls'), '')
+    const { status } = run(lines[1] ?? '', script.replace(/^rsync .*/m, 'false'))
+    assert.notEqual(status, 0)
+    assert.ok(readdirSync(archives).includes('old.tgz'))
+    assert.equal(calls(), '')
+  })
 })
