@@ -1,7 +1,7 @@
 // The table "More providers" of docs/webhook-providers.md: every gateway accepts a delivery as its provider signs it, and refuses
 // one without a signature.
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
+import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { FlattenedSign, SignJWT } from 'jose'
 import { parse } from 'yaml'
@@ -232,6 +232,17 @@ const SAMPLES: Record<string, Sample> = {
     delivery: { body: '{"type":"message_new","group_id":1,"event_id":"v-1"}', ...code },
     challenge: { body: '{"type":"confirmation","group_id":1}', answer: 'VK_CONFIRMATION' },
   },
+  WooCommerce: {
+    delivery: {
+      body: '{"id":1}',
+      headers: {
+        'x-wc-webhook-delivery-id': 'w-1',
+        'x-wc-webhook-signature': hmac('{"id":1}', 'base64'),
+      },
+    },
+    // Sent without a signature when the webhook is saved.
+    challenge: { body: 'webhook_id=12', headers: { 'content-type': FORM }, answer: 'ok' },
+  },
   X: {
     delivery: { body: event, headers: { 'x-twitter-webhooks-signature': `sha256=${hmac(event, 'base64')}` } },
     challenge: {
@@ -345,4 +356,35 @@ test('the second gateway of Fastly answers the check of the host, and accepts no
   const response = await fetch(hook)
   assert.deepEqual([response.status, await response.text()], [200, '*'])
   assert.equal(store.messages.length, 0)
+})
+
+test('a reminder of Alertmanager is a repetition with the key of the row, and a message without it', async () => {
+  const row = rows.find(({ provider }) => provider === 'Alertmanager')
+  const { key: _, ...keyless } = row?.options ?? {}
+  const countAfterReminder = async (options: object) => {
+    const { hook, store } = await startWebhook({ verify: { ...row?.verify, secret: SECRET }, ...options })
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${SECRET}` }
+    for (const _ of ['alert', 'reminder']) await fetch(hook, { method: 'POST', body: alerts, headers })
+    return store.messages.length
+  }
+  assert.deepEqual([await countAfterReminder(row?.options ?? {}), await countAfterReminder(keyless)], [1, 2])
+})
+
+test('GitLab with a signing token: `verify` of the note accepts a delivery once', async () => {
+  const [, section = ''] = guide.split('\n### GitLab\n')
+  const [, yaml = ''] = /`verify: (\{.*?\})`/s.exec(section) ?? []
+  const key = randomBytes(32)
+  const verify = { ...parse(yaml), secret: `whsec_${key.toString('base64')}` }
+  const { hook, store } = await startWebhook({ verify })
+  const body = JSON.stringify({ object_kind: 'push' })
+  const headers = {
+    'content-type': 'application/json',
+    'x-gitlab-event': 'Push Hook',
+    'webhook-id': 'g-1',
+    'webhook-timestamp': time,
+    'webhook-signature': `v1,${hmac(`g-1.${time}.${body}`, 'base64', 'sha256', key)}`,
+  }
+  const post = async (sent: string) => (await fetch(hook, { method: 'POST', body: sent, headers })).status
+  assert.deepEqual([await post(body), await post(body), await post('{}')], [202, 200, 401])
+  assert.deepEqual([store.messages.length, store.messages[0]?.data.event], [1, 'Push Hook'])
 })

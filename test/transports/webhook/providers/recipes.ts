@@ -194,13 +194,6 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
         .sign(Buffer.from(SECRET))}`,
     }),
   },
-  WooCommerce: {
-    body: { id: 1 },
-    sign: (text) => ({
-      'x-wc-webhook-delivery-id': 'w-1',
-      'x-wc-webhook-signature': hmac(text, 'base64'),
-    }),
-  },
   Midtrans: {
     body: {
       transaction_id: 't-1',
