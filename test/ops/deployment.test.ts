@@ -60,6 +60,23 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     }
   })
 
+  test('can mount the archives of the nightly backup, and name the login of a registry, as comments show', (t) => {
+    const uncommented = (file: string) =>
+      parseAllDocuments(read(file).replaceAll(/^( *)# (- \{|imagePull)/gm, '$1$2')).map((one) => one.toJS())
+    const [pod] = uncommented('kubernetes-restore.yaml')
+    const backup = uncommented('kubernetes-backup.yaml')
+    assert.equal(kubernetesProblem([pod, ...backup], temporaryDir(t)), undefined)
+    const mount = pod.spec.containers[0].volumeMounts.at(-1)
+    const volume = pod.spec.volumes.at(-1)
+    assert.deepEqual([mount.name, mount.mountPath], [volume.name, '/backups'])
+    const claims = backup
+      .filter(({ kind }) => kind === 'PersistentVolumeClaim')
+      .map(({ metadata }) => metadata.name)
+    assert.deepEqual(claims, [volume.persistentVolumeClaim.claimName])
+    const account = backup.find(({ kind }) => kind === 'ServiceAccount')
+    assert.deepEqual(account.imagePullSecrets, [{ name: 'NAME' }])
+  })
+
   test('run one daemon with a volume as they run two with Redis', () => {
     const specOf = (file: string) => objectsOf(file).find(({ kind }) => kind === 'Deployment').spec
     const [two, one] = ['kubernetes.yaml', 'kubernetes-volume.yaml'].map(specOf)

@@ -21,6 +21,7 @@ const VARIANTS: readonly { name: string; values: readonly string[]; adds: readon
     values: ['--set', 'persistence.enabled=true,persistence.storageClass=fast,replicas=1'],
     adds: ['PersistentVolumeClaim'],
   },
+  { name: 'all daemons stopped', values: ['--set', 'replicas=0'], adds: [] },
   {
     name: 'an Ingress with TLS and annotations',
     values: [
