@@ -33,11 +33,11 @@ export function createPauseService(deps: {
   const requireKnownGateway = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
-  const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => ({
-    since: now(),
-    by: authorOf(call.caller),
-    ...defined({ reason, until: ms === undefined ? undefined : now() + ms }),
-  })
+  const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => {
+    const since = now()
+    const until = ms === undefined ? undefined : since + ms
+    return { since, by: authorOf(call.caller), ...defined({ reason, until }) }
+  }
   const requireRoute = (name: string) => {
     const names = deps.router.routes().map((route) => route.name)
     if (!names.includes(name))
