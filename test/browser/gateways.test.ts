@@ -48,7 +48,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
       'till',
       'cli',
     ])
-    await page.getByRole('article', { name: 'hub' }).getByText('at most 12 a minute').waitFor()
+    await page.getByRole('article', { name: 'hub' }).getByText('peak: 12 a minute').waitFor()
     await page.getByRole('navigation').getByRole('link', { name: 'Gateways 2' }).waitFor()
     const group = page.locator('.refusal-groups > li')
     await group.getByText('in the last hour (100 % of the deliveries)').waitFor()

@@ -128,7 +128,7 @@ function Sparkline({ of: { accepted, refused } }) {
       )
       .join(' ')
   const hasAny = [...accepted, ...refused].some((count) => count > 0)
-  return html`<span class="scale">${hasAny && `at most ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+  return html`<span class="scale">${hasAny && `peak: ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
     <polyline class="good" points=${path(accepted)} />
     ${refused.some((count) => count > 0) && html`<polyline class="bad" points=${path(refused)} />`}
   </svg>`
