@@ -1,7 +1,7 @@
 import { html } from './html.js'
 import { link, route } from './router.js'
 
-/** Says that the address has parameters that the view does not know, so that nobody takes an unfiltered list for a filtered one. */
+/** Warns about parameters in the address that the view does not know: it ignores them, so the list is not filtered by them. */
 export function UnknownKeys({ view: { title, keys } }) {
   const { path, query } = route.value
   if (!keys) return null

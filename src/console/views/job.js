@@ -28,7 +28,7 @@ import { count } from '../lib/troubles.js'
 /** Polling interval (ms) of a running job. */
 const AGAIN = 1_000
 
-/** One long job: what it does, how far it is and how fast, what came of it, and what it was asked for. */
+/** One long job: its parameters, progress, speed and result. */
 export function JobPage({ id }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, error, reload } = loaded

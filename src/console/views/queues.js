@@ -113,7 +113,7 @@ export function isPrompt({ state, oldestAt } = {}) {
   return state === 'reading' && (oldestAt === undefined || clock.value - oldestAt < PROMPT)
 }
 
-/** The state of a group: up to date, keeping up, behind, or with nobody who reads. */
+/** The state of a group: up to date, keeping up, behind, or without a reader. */
 export function GroupState({ lag, of }) {
   const { state, perMinute = 0 } = of ?? {}
   if (lag === 0 && state !== 'stalled') return html`<${Badge} kind="good">up to date<//>`
