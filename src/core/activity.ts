@@ -5,8 +5,8 @@ import type { JsonObject } from './json.ts'
 export type LogEntry = JsonObject & { time: string }
 
 /**
- * A reading of a log, newest entry first. `end`: the position after the newest entry, once
- * `entries` has begun; undefined without a log.
+ * A reading of a log, newest entry first. `end()`: the position after the newest entry; undefined
+ * without a log. Call it after the first entry was read.
  */
 export type LogReading = { entries: AsyncIterable<LogEntry>; end(): LogPosition | undefined }
 

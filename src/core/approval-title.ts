@@ -50,9 +50,9 @@ export function titleFault(title: string, schema: () => JsonObject): string | un
 }
 
 /**
- * The first step of the path that the schema does not have. To find typing errors, an object accepts
- * additional properties only if its schema says so, unlike in JSON Schema. Objects that define their
- * properties elsewhere (`$ref`) accept any.
+ * The first step of the path that the schema does not have. To find typing errors, an object
+ * accepts additional properties only if its schema says so, unlike in JSON Schema. Objects that
+ * define their properties elsewhere (`$ref`) accept any.
  */
 function firstUnknown(
   schema: unknown,

@@ -13,8 +13,8 @@ export type ApprovalService = {
     call: Pick<Call, 'caller'>,
   ): Promise<Approval>
   /**
-   * Oldest first. Over `limit`, the requests that were decided first are left out, then the newest
-   * pending ones.
+   * Oldest first. If there are more than `limit`, leaves out the requests with the earliest
+   * decisions, and then the newest pending ones.
    */
   list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
   /**
@@ -37,14 +37,16 @@ export const approvalSchema = z.object({
   by: z.string().default('unknown'),
   /** Identities and roles that may decide, in addition to operators. Empty: only operators. */
   approvers: z.array(z.string()),
-  /** How long it stays open, in ms, and the outcome then. */
+  /** How long it stays open, in ms. */
   timeout: z.number(),
+  /** The outcome if nobody decides in that time. */
   onTimeout: z.enum(['deny', 'approve']),
   message: z
     .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
     .exactOptional(),
-  /** The route that dispatched the message, and the roles of the requester. */
+  /** The route that dispatched the message. */
   route: z.string().exactOptional(),
+  /** The roles of the requester. */
   roles: z.array(z.string()).exactOptional(),
   trace: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']),

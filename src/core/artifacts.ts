@@ -13,15 +13,15 @@ export type ArtifactService = {
    */
   save(args: { name: string; type: string; data: FileData }, requester: FileRequester): Promise<Attachment>
   /**
-   * `messageId`: the message it came with, if not the call's. Throws `artifact_not_found`, also if
-   * the caller has no access.
+   * `messageId`: the message that the file came with; default: the message of the call. Throws
+   * `artifact_not_found`, also if the caller has no access.
    */
   open(
     args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
     requester: FileRequester,
   ): Promise<Readable>
   /**
-   * Throws like `open` unless the caller may send all of them; `answered` is the message that is
+   * Throws like `open` unless the caller may send all of the files. `answered`: the message that is
    * answered, if any.
    */
   requireAll(attachments: readonly Attachment[], requester: FileRequester, answered?: Message): Promise<void>

@@ -8,7 +8,7 @@ export const askedBySchema = messageSchema
   .strict()
 export type AskedBy = z.infer<typeof askedBySchema>
 
-/** Undefined if the result can only be returned directly. */
+/** Undefined for a call without a message: its result can only be returned directly. */
 export function askedBy({ message }: { message?: Message }): AskedBy | undefined {
   if (!message) return undefined
   const { id, gateway, transport, conversation, trace } = message

@@ -1,11 +1,11 @@
 import type { Caller } from './call.ts'
 
-/** The control token without a name, in records. */
+/** How records name a holder of the control token who gave no name. */
 const CONTROL_TOKEN = 'control-token'
-/** Its other names: of a call by HTTP, and in records of older versions. */
+/** The same in calls by HTTP, and in records of older versions. */
 const OTHER_NAMES = /^(?:http )?control$/
 
-/** The author of a record: the person or program of a call, or the way in which it came. */
+/** The author of a record: the person or program that made a call, else the kind of the caller. */
 export function authorOf({ id, kind }: Pick<Caller, 'id' | 'kind'>): string {
   return authorName(id ?? kind)
 }
@@ -16,8 +16,8 @@ export function authorName(by: string): string {
 }
 
 /**
- * An author as people read it: `control-token:ada` and `oidc:ada` are ada, and without a name it
- * was the control token.
+ * An author as people read it: `control-token:ada` and `oidc:ada` become `ada`, and
+ * `control-token` alone becomes `control token`.
  */
 export function shownAuthor(by: unknown): string {
   if (typeof by !== 'string' || by === '') return 'somebody'

@@ -12,7 +12,8 @@ export type Amount = {
 }
 
 /**
- * Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply.
+ * Budgets for models: for each sender, in total, and by the name of a skill. All amounts of a list
+ * apply.
  */
 export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, Amount[]> }
 
@@ -26,7 +27,7 @@ export type Prices = Record<string, { input: number; output: number }>
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
-  /** `over`: up to 100 senders who used up theirs. `more`: there are others. */
+  /** `over`: up to 100 senders who used up their budgets. `more`: there are others. */
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[]; more?: true }
 
 export type BudgetUse = {

@@ -55,12 +55,14 @@ export type Call = {
    * Numbers the sends of the outermost invocation, so that a retry gives each send the same key.
    */
   sends: SendCounter
-  /** Default model of markdown skills, and the listener for the model's steps. */
+  /** Default model of markdown skills. */
   model?: string
+  /** Called for each step of the model. */
   onModel?: (step: ModelStep) => void
   steer?: Steer
-  /** The running skill, and its nesting depth (0: the outermost). */
+  /** The running skill. */
   skill: string
+  /** The nesting depth of the running skill; 0: the outermost. */
   depth: number
   /** The calling skill. Absent for the outermost invocation. */
   by?: string

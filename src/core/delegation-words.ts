@@ -1,14 +1,11 @@
-/**
- * A name, or an identity with its gateway. Digits alone are no gateway, but the hours of a time of
- * day.
- */
+/** A name, or an identity with its gateway. In `10:30`, the digits are no gateway. */
 const WORKER = String.raw`((?:(?!\d+:)[\w-][\w.-]*:)?[\w.@+-]+)`
 /**
  * `ada: …`, `chat:ada: …`, `ada@example.com: …`. Without white space behind it, the colon belongs
  * to a URL, a time of day or another part of the task.
  */
 const WORKER_FIRST = new RegExp(String.raw`^\s*${WORKER}\s*:\s+(\S.*)$`, 's')
-/** `to ada: …`. Here a worker follows, so that also `to ada:check …` is understood. */
+/** `to ada: …`. After `to`, white space behind the colon is optional: `to ada:check …`. */
 const TO_WORKER = new RegExp(String.raw`^\s*to\s+${WORKER}\s*:(?:\s+|(?=\p{L}))(\S.*)$`, 'su')
 
 /** The worker if neither the call nor the text names one. */

@@ -1,10 +1,8 @@
 import { GIB } from './units.ts'
 
-/**
- * Less free space for the data directory (bytes) is a trouble; on a small disk, less than a part of
- * its size.
- */
+/** Less free space (bytes) than this is low. */
 const LOW_SPACE = GIB
+/** On a small disk, free space is low below this part of its size. */
 const LOW_PART = 1 / 20
 
 /** Whether the disk of the data directory is almost full. `free` and `size`: bytes. */

@@ -1,6 +1,6 @@
 import type { Json } from './json.ts'
 
-/** A page of a listing; `next` is where to continue, absent at the end. */
+/** A page of a list. `next`: where to continue; absent at the end. */
 export type ListPage<T> = { items: T[]; next?: string }
 
 /** An unfinished job, or the stored end of one (`done`). `content`: all of its stored data. */

@@ -233,8 +233,8 @@ export type ErrorCode = keyof typeof catalogue
 const MAX_VALUE = { details: 20_000, other: 4_000 }
 
 /**
- * A problem at one place of what was given, such as `{ path: 'match.gateway', message: 'is missing'
- * }`.
+ * A problem at one place of the input, such as
+ * `{ path: 'match.gateway', message: 'is missing' }`.
  */
 export type ErrorDetail = { path: string; message: string }
 
@@ -244,7 +244,7 @@ export class TriviumError extends Error {
   readonly retryable: boolean
   readonly status: number
   readonly exit: number
-  /** For input with wrong parts: what is wrong where. */
+  /** The problems of invalid input. */
   readonly details?: readonly ErrorDetail[]
 
   constructor(

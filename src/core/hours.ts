@@ -40,8 +40,7 @@ export function compileHours(source: string): Hours {
     fits(time) {
       const minute = minuteOf(time)
       if (minute === undefined) return false
-      // A span that begins on Sunday may end on Monday, which is then also a minute of the
-      // following week.
+      // A span that begins on Sunday may end on Monday, with an `end` after the end of the week.
       const contains = ({ start, end }: Span) =>
         (minute >= start && minute < end) || minute + MINUTES_OF_WEEK < end
       return spans.some(contains)

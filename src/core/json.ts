@@ -44,7 +44,7 @@ export function pathGet(value: unknown, path: string | readonly string[]): unkno
 function ownAt(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   const found = (value as Record<string, unknown>)[name]
-  // Most names are absent, which is the cheaper question.
+  // Most names are absent, so the cheaper check comes first.
   return found !== undefined && Object.hasOwn(value, name) ? found : undefined
 }
 

@@ -9,7 +9,10 @@ const BUILT_IN = [...LAYERS_BY_KEY, ...LAYERS_OF_EVERY_SKILL] as const
 
 export type BuiltInLayer = Middleware & { name: (typeof BUILT_IN)[number] }
 
-/** Declares a layer of Trivium. Its name is in one of the lists above, so that no project can replace it. */
+/**
+ * Declares a layer of Trivium. Its name is in one of the lists above, so that no project can
+ * replace it.
+ */
 export function defineBuiltInLayer(layer: BuiltInLayer): BuiltInLayer {
   return layer
 }

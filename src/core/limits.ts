@@ -1,8 +1,6 @@
 import { TriviumError } from './errors.ts'
 
-/**
- * The limit `most` of what `what` names, and a sentence that says what to do when it is reached.
- */
+/** A limit: at most `most` of `what`. `todo`: a sentence about what to do when it is reached. */
 export type Limit = { most: number; what: string; todo?: string }
 
 const USE_A_FILE = 'Put large content into a file, and refer to it.'

@@ -28,7 +28,7 @@ export function makeId(time: number, position: number, random: number = randomTa
  */
 let latest = { time: Number.NaN, block: -1, start: '' }
 
-/** The time, and the highest 26 bits of the position (`block`). */
+/** The first part of an id: the time, and the highest 26 bits of the position (`block`). */
 function startOf(time: number, block: number): string {
   const ms = Math.max(0, time)
   const high = hex(block / 2 ** 14, 3)
@@ -36,7 +36,7 @@ function startOf(time: number, block: number): string {
   return `${hex(ms / 2 ** 32)}${hex(ms / 2 ** 16)}-${hex(ms)}-7${high}-${low}-`
 }
 
-/** The variant bits 10 of RFC 9562, above 14 bits. */
+/** The variant bits `10` of RFC 9562, before 14 bits of the position. */
 const VARIANT = 0x8000
 
 const BYTES = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))

@@ -7,8 +7,8 @@ export { OUTCOMES }
 export type Outcome = (typeof OUTCOMES)[number]
 
 /**
- * A filter; all given fields must match. `sender`, `text` and `words` match as substrings and ignore
- * case; the others match exactly. Times are Unix ms, `until` is exclusive.
+ * A filter; all given fields must match. `sender`, `text` and `words` match as substrings and
+ * ignore case; the others match exactly. Times are Unix ms, `until` is exclusive.
  */
 export type MessageQuery = {
   gateways?: readonly string[] | undefined
@@ -20,7 +20,10 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
   text?: string | undefined
-  /** Each must be part of the subject or the text, as `text`. A word with an `@` may also be part of the sender. */
+  /**
+   * Each must be part of the subject or the text, as `text`. A word with an `@` may also be part of
+   * the sender.
+   */
   words?: readonly string[] | undefined
   /**
    * The route of its job, or of its last attempt. Stores look it up: messages do not have it, so

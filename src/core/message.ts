@@ -109,13 +109,13 @@ export function encodeMessage(message: NewMessage): string {
 }
 
 /**
- * The two lines of `encodeMessage`, for a store that can join them itself: here, it would copy the
- * text.
+ * The JSON line and the text of `encodeMessage`, for a store that can join them itself: joining
+ * them here would copy the text.
  */
 export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
-  // Raw only if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one ends the
-  // JSON.
+  // The text can be raw if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one
+  // ends the JSON.
   const canBeRaw = text.isWellFormed() && !text.includes('\0')
   // One object literal is cheaper than copies with a rest pattern. JSON leaves out undefined.
   const stored = {

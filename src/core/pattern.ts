@@ -74,6 +74,7 @@ export function needsRe2(source: string): boolean {
 function compileStars(source: string, fold: Fold = (text) => text): Pattern {
   const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
+  // Without stars. A text that is longer than any pattern cannot match, and need not be folded.
   if (last === undefined)
     return { source, test: (text) => text.length <= MAX_PATTERN && fold(text) === first }
   if (first + last + others.join('') === '') return { source, test: () => true }

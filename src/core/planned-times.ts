@@ -9,15 +9,15 @@ type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 /** Due times are counted up to this number. */
 const MAX_COUNT = 1000
 /**
- * How many times of the cron expression are tried, each in another unit of `step`, before there is
- * no time that counts.
+ * How many times of the cron expression are tried, each in another unit of `step`. If none of them
+ * counts, the schedule has no time.
  */
 const MAX_TRIES = 1000
 
 /**
  * Computes when a schedule is due, in Unix ms. Throws `usage` for an invalid schedule. A daily time
- * that a DST change skips is due right after the change; one that occurs twice is due once. An hourly
- * cron stays hourly.
+ * that a DST change skips is due right after the change; one that occurs twice is due once. An
+ * hourly cron stays hourly.
  */
 export function plannedTimes(schedule: Times) {
   const { next, last } = timesOf(schedule)
@@ -70,7 +70,7 @@ function timesOf({ cron: expression, every, step, timezone, created }: Times): C
   return onlySteps(times, createSteps(step, timezone, times.next(Date.parse(created)) ?? 0))
 }
 
-/** Those of the times that are in a day, week or month that counts. */
+/** Leaves out times in days, weeks or months that do not count. */
 function onlySteps(times: CronTimes, steps: ReturnType<typeof createSteps>): CronTimes {
   const find = (first: number | undefined, advance: (time: number) => number | undefined) => {
     let time = first

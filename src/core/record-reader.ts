@@ -7,8 +7,9 @@ import type { Log } from './log.ts'
 const MAX_REPORTED = 1_000
 
 /**
- * Reads stored records of one kind, for lists and rounds that must go on without an unreadable one:
- * it is damaged, or a newer version has written it. `kind`: plural, for people, such as `approvals`.
+ * Reads stored records of one kind, for lists and rounds that must continue if a record cannot be
+ * read: it is damaged, or a newer version wrote it. `kind`: plural, for people, such as
+ * `approvals`.
  */
 export function createRecordReader<T>(kind: string, schema: ZodType<T>, log: Pick<Log, 'warn'>) {
   const reported = new Set<string>()

@@ -2,8 +2,8 @@ import { textAt } from './json.ts'
 import type { Note } from './store.ts'
 
 /**
- * What the history of a message says about a decided approval; `detail.approval` is the id of the
- * approval. After each decision, the message is dispatched again.
+ * What the history of a message records when an approval is decided; `detail.approval` is the id of
+ * the approval. After each decision, the message is dispatched again.
  */
 export const DECISIONS = ['approved', 'denied', 'expired'] as const
 

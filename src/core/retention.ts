@@ -1,4 +1,7 @@
-/** Ages in ms. Messages that the pump has not read, or that an unfinished job needs, are never removed. */
+/**
+ * Ages in ms. Messages that the pump has not read, or that an unfinished job needs, are never
+ * removed.
+ */
 export type Retention = {
   journal: { maxAge: number; maxCount: number }
   /** Overrides per gateway and per topic. The journal's maximum count includes all gateways. */
@@ -8,5 +11,7 @@ export type Retention = {
   deadLetters?: number
 }
 
-/** The result of `trim`. `more`: the call reached its limit, so that another one may remove more. */
+/**
+ * The result of `trim`. `more`: the call reached its limit, so that another one may remove more.
+ */
 export type Trimmed = { removed: number; more: boolean }

@@ -4,8 +4,8 @@ import { DAY } from './units.ts'
 const LONGEST = { days: 25 / 24, weeks: 7 + 1 / 24, months: 31 + 1 / 24 }
 
 /**
- * For `2 weeks`: every second week, counted from the week of `first`. Weeks start on Monday. Days,
- * weeks and months are those of the time zone.
+ * For `2 weeks`: every second week, counted from the week of the time `first`. Weeks start on
+ * Monday. Days, weeks and months are those of the time zone.
  */
 export function createSteps(step: string, timezone: string, first: number) {
   const { count, unit } = parse(step)
@@ -26,7 +26,9 @@ export function createSteps(step: string, timezone: string, first: number) {
       const units = count - unitsSince(time)
       return beginningOf(unitNumber(time) + units, time, time + units * longest)
     },
-    /** The end of the last unit before `time` that counts; `time` is in one that does not. */
+    /**
+     * The end of the last unit that counts. `time` must be in a later unit, which does not count.
+     */
     lastEnd(time: number): number {
       const units = unitsSince(time)
       return beginningOf(unitNumber(time) - units + 1, time - units * longest, time) - 1

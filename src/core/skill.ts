@@ -103,7 +103,9 @@ export function outputJsonSchema({ output }: Pick<Skill, 'output'>): JsonObject 
   return isJsonObject(schema) && schema.type === 'object' ? schema : undefined
 }
 
-/** Where a skill comes from. `isBuiltIn`: it is an operation of Trivium, not only named like one. */
+/**
+ * Where a skill comes from. `isBuiltIn`: it is an operation of Trivium, not just named like one.
+ */
 export type SkillOrigin = { isBuiltIn: boolean }
 
 /** A layer around a skill, enabled by its name in the skill's metadata. */

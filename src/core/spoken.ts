@@ -17,9 +17,9 @@ export type Spoken = {
   help?: string
   /** The default on the command line, where a screen shows the result. */
   screenDefault?: number
-  /** The flag without which the command line gives true. `help` describes it. */
+  /** Without this flag, the command line sets the argument to true. `help` describes the flag. */
   unless?: string
-  /** Takes several values, each as it is; commas do not separate them. */
+  /** Takes several values (`--flag one two`). Commas do not separate values. */
   several?: true
   /** The word that stands for null. */
   none?: string

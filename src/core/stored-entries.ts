@@ -2,8 +2,8 @@ import type { ZodType } from 'zod'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 
 /**
- * Reads a stored mapping entry by entry. While daemons of two versions run, entries and fields of the newer one may be
- * unknown here: `entries` is without them, and `write` keeps them.
+ * Reads a stored mapping entry by entry. While daemons of two versions run, entries and fields of
+ * the newer one may be unknown here: `entries` is without them, and `write` keeps them.
  */
 export function readStoredRecord<T extends object>(schema: ZodType<T>, stored: Json | undefined) {
   const raw = isJsonObject(stored) ? stored : {}
@@ -40,7 +40,10 @@ export function readStoredList<T extends object>(schema: ZodType<T>, stored: Jso
   return {
     entries: [...rawOf.keys()],
     unknown,
-    /** The list to store instead. Entries that are the same objects as before keep their unknown fields. */
+    /**
+     * The list to store instead. Entries that are the same objects as before keep their unknown
+     * fields.
+     */
     write: (next: readonly T[]): Json[] => {
       const known = next.map((one) => withUnknownFields(one, rawOf.get(one), one))
       return [...known, ...unknown]
@@ -48,7 +51,7 @@ export function readStoredList<T extends object>(schema: ZodType<T>, stored: Jso
   }
 }
 
-/** An entry with those fields of its stored form that `parsed` has not. */
+/** An entry, plus the fields of its stored form that `parsed` does not have. */
 export function withUnknownFields(entry: object, raw: Json | undefined, parsed: object | undefined): Json {
   if (!isJsonObject(raw) || !parsed) return toJson(entry)
   const unknown = Object.entries(raw).filter(([field]) => !Object.hasOwn(parsed, field))

@@ -65,7 +65,10 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
-/** A time with its zone. After a space, `10:00-11:00` is a range of hours, and `10:00+02:00` has a zone. */
+/**
+ * A time with its zone. After a space, `+02:00` is a zone, but `-02:00` is not: `10:00-11:00` is a
+ * range of hours.
+ */
 const ZONED = /^(\d{4}-\d\d-\d\d)(?:T(\S+(?:Z|[+-]\d\d:?\d\d))|\s+(\S+)\s*(Z|\+\d\d:?\d\d))$/i
 /** A time without a zone, or the beginning of one. */
 const WITHOUT_ZONE = /^\d{4}(?:-\d{1,2}(?:-\d{1,2}(?:[T ]\d{1,2}(?::\d\d){1,2}(?:\.\d+)?)?)?)?$/i

@@ -5,7 +5,7 @@ import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
  * The transcript lines that a caller may read: all, those of a gateway, or those of conversations
  * in which the sender wrote. Undefined: none.
  */
-export type Readable = { gateway?: string; sender?: string } | undefined
+export type ReadableLines = { gateway?: string; sender?: string } | undefined
 
 /** Visibility between people: none, or within the same gateway. */
 export type Scope = 'person' | 'team'
@@ -18,16 +18,16 @@ export type Scope = 'person' | 'team'
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call
   if (isOperator(caller) || isCommandLine(message)) {
-    return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies Readable }
+    return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies ReadableLines }
   }
   const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
   if (gateway !== '' && !RESERVED_PREFIXES.includes(gateway) && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
-    return { owner, sees, reads: { gateway } satisfies Readable }
+    return { owner, sees, reads: { gateway } satisfies ReadableLines }
   }
   // None for an unverified sender, who may have written into another person's conversation.
-  const reads: Readable = gateway === '' ? undefined : { gateway, sender: name }
+  const reads: ReadableLines = gateway === '' ? undefined : { gateway, sender: name }
   return { owner, sees: (other: string) => other === owner, reads }
 }
 

@@ -1,4 +1,4 @@
-import type { Readable } from '../../core/viewer.ts'
+import type { ReadableLines } from '../../core/viewer.ts'
 import { COLUMNS, createTranscriptDatabase, type MessageLog } from './transcript-database.ts'
 
 export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
@@ -7,7 +7,7 @@ export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
 const QUOTING_SKILLS =
   "('search', 'search-notes', 'digest', 'digest-now', 'recall-notes', 'recall', 'help-words', 'schedule', 'forget-note')"
 
-/** Lines that the reader may see, see `Readable`. A parameter that is null matches everything. */
+/** Lines that the reader may see, see `ReadableLines`. A parameter that is null matches everything. */
 const IS_READABLE = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
 /** Leaves out the question itself and quotes. The inner SELECT is evaluated once, by an index. */
@@ -26,7 +26,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
      * The lines that contain all words, best matches first. Words must not contain quotes; they match by
      * prefix, ignoring case and accents. `asking`: the id of the message that searches.
      */
-    async find(words: readonly string[], reads: Readable, { asking = '', channel = '', limit = 10 }) {
+    async find(words: readonly string[], reads: ReadableLines, { asking = '', channel = '', limit = 10 }) {
       if (!reads || words.length === 0) return []
       return query(
         `SELECT ${COLUMNS}, snippet(words, 0, '', '', '…', 48) AS text FROM words JOIN line l ON l.id = words.rowid
@@ -42,7 +42,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
       )
     },
     /** The newest `limit` lines since a time (ISO 8601), oldest first. */
-    async since(time: string, reads: Readable, { asking = '', limit = 1000 }) {
+    async since(time: string, reads: ReadableLines, { asking = '', limit = 1000 }) {
       if (!reads) return []
       const lines = await query(
         `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${IS_READABLE} AND ${IS_NO_QUOTE}
