@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Each unit, and from how many ms on it is used: a number below two would hide too much. */
+/** Each unit, with the least duration (ms) for which it is used: `1 d` would hide too much. */
 const UNITS = [
   { unit: 'd', size: DAY, from: 2 * DAY },
   { unit: 'h', size: HOUR, from: 2 * HOUR },
@@ -11,8 +11,9 @@ const UNITS = [
 ] as const
 
 /**
- * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `3 d`. Rounded, so at most a quarter off.
- * Whole units stay: an hour is `1 h`. The CLI and the console share this rule.
+ * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `3 d`. Rounded, so at most a quarter
+ * off. A duration without remainder uses the largest unit: an hour is `1 h`. The CLI and the
+ * console share this rule.
  */
 export function ageText(ms: number): string {
   const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }

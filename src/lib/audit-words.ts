@@ -27,7 +27,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 
-/** What verbs at the end of an action are called once it is done. */
+/** Past tenses of the verbs at the end of actions. */
 const DONE: Record<string, string> = {
   drop: 'dropped',
   retry: 'retried',

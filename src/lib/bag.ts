@@ -1,11 +1,12 @@
-/** `at`: maintained by the bag. */
+/** An item of a bag. The bag sets `at`, the place of the item. */
 export type InBag = { at: number }
 
 export type Bag<Item extends InBag> = ReturnType<typeof createBag<Item>>
 
 /**
- * A set of objects that come and go thousands of times a second. A long-lived Set or Map would rebuild its table in V8's old space
- * again and again, and a Map would enter each key into V8's table of unique texts.
+ * A set of objects that come and go thousands of times a second. A long-lived Set or Map would
+ * rebuild its table in V8's old space again and again, and a Map would enter each key into V8's
+ * table of unique texts.
  */
 export function createBag<Item extends InBag>() {
   const list: Item[] = []

@@ -7,9 +7,9 @@ type Waiting<Item, Result> = {
 }
 
 /**
- * Passes all items added in one turn of the event loop to one call of `run` (at most `max` items), which returns results in order.
- * The results are released together. `serial`: one batch runs at a time, and new items join the next. `failed`: the error of a
- * single item, if any.
+ * Passes all items added in one turn of the event loop to one call of `run` (at most `max` items),
+ * which returns results in order. The results are released together. `serial`: one batch runs at a
+ * time, and new items join the next. `failed`: the error of a single item, if any.
  */
 export function createBatcher<Item, Result>(options: {
   max: number
@@ -20,7 +20,7 @@ export function createBatcher<Item, Result>(options: {
   const waiting: Waiting<Item, Result>[] = []
   let pending = 0
   let isRunning = false
-  /** Resolve the promises of `idle`. */
+  /** Functions that resolve the promises of `idle`. */
   let onIdle: (() => void)[] = []
 
   const flush = async () => {

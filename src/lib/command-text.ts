@@ -2,8 +2,8 @@
 const PLAIN = /^[\w@%+=:,./-]+$/
 
 /**
- * A command in backticks, as one can paste it into a shell: `trivium route resume 'late orders'`. `words`: the
- * command. `values`: names and ids, which are quoted if they need it.
+ * A command in backticks, as one can paste it into a shell: `trivium route resume 'late orders'`.
+ * `words`: the command. `values`: names and ids, which are quoted if they need it.
  */
 export function commandText(words: string, ...values: unknown[]): string {
   return `\`${['trivium', words, ...values.map(quoted)].join(' ')}\``

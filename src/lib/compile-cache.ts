@@ -3,26 +3,30 @@ import { getCompileCacheDir } from 'node:module'
 import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** The folder of Node's compile cache, in that for temporary files. Must be the same in bin/trivium.js. */
+/**
+ * The folder of Node's compile cache, in the folder for temporary files. bin/trivium.js has the
+ * same name.
+ */
 export const COMPILE_CACHE = 'trivium-compile-cache'
 /** Trivium itself needs less than half of this number of entries, each about 6 KB. */
 const MAX_ENTRIES = 5_000
-/** The share of them that stays, so that not every start looks at all of them. */
+/** The share of these that a trim keeps, so that the next starts need not trim again. */
 const SHARE_AFTER_TRIM = 0.8
 /** The folder of another version of Node is removed if nothing was added for this long (ms). */
 const MAX_AGE = 30 * 24 * 60 * 60 * 1_000
-/** Files looked at before other work gets a turn. */
+/** Number of files that are checked before other work gets a turn. */
 const BATCH = 500
 
 /**
- * Removes the entries of Node's compile cache that were not used for longest. Node never removes any, and each reloaded file adds one,
- * as its address is new. `cache` is the folder above `module.getCompileCacheDir()`; one that Trivium did not choose is left alone.
- * Several processes may do this at the same time.
+ * Removes the least recently used entries of Node's compile cache. Node never removes any, and each
+ * reloaded file adds one, as its address is new. `cache` is the folder above
+ * `module.getCompileCacheDir()`. A folder that Trivium did not choose stays unchanged. Several
+ * processes may do this at the same time.
  */
 export async function trimCompileCache(cache: string, maxEntries = MAX_ENTRIES): Promise<void> {
   if (basename(cache) !== COMPILE_CACHE) return
   const used = getCompileCacheDir()
-  // One for each version of Node and set of its flags.
+  // There is a folder for each version of Node and set of its flags.
   for (const name of await namesIn(cache)) {
     const dir = join(cache, name)
     if (dir !== used && (await lastUse(dir)) < Date.now() - MAX_AGE)

@@ -1,4 +1,7 @@
-/** A table as CSV (RFC 4180). Texts that a spreadsheet would run as a formula begin with an apostrophe. */
+/**
+ * A table as CSV (RFC 4180). Texts that a spreadsheet would run as a formula begin with an
+ * apostrophe.
+ */
 export function toCsv(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   return [columns, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 }

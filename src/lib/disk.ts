@@ -6,7 +6,9 @@ import { promisify } from 'node:util'
 const OWN_MODE = 0o600
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants
-/** As the flags of `node:fs`, but writes never follow a symbolic link, which could redirect them. */
+/**
+ * As the flags of `node:fs`, but writes never follow a symbolic link, which could redirect them.
+ */
 const FLAGS = {
   r: O_RDONLY,
   w: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
@@ -14,7 +16,10 @@ const FLAGS = {
   'a+': O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW,
 }
 
-/** All calls that change files, as a dependency, so that tests can make each step fail. They throw like `node:fs`. */
+/**
+ * All calls that change files, as a dependency, so that tests can make each step fail. They throw
+ * like `node:fs`.
+ */
 export const disk = {
   open: (path: string, flags: keyof typeof FLAGS) => fs.openSync(path, FLAGS[flags], OWN_MODE),
   write(fd: number, bytes: Uint8Array): void {
@@ -44,8 +49,9 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 }
 
 /**
- * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: its permissions, if not the default.
- * `onlyIf` is called before the rename; false (then also the result) or an error keeps the old file.
+ * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: its
+ * permissions, if not the default. `onlyIf` is called before the rename; false (then also the
+ * result) or an error keeps the old file.
  */
 export async function writeAtomically(
   path: string,

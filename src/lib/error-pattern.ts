@@ -5,8 +5,8 @@ const LONGEST = 200
 export const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
 
 /**
- * The first 200 characters of an error, with `#` for its ids and numbers. Dead letters with the same
- * pattern have the same cause.
+ * The first 200 characters of an error, with `#` for its ids and numbers. Dead letters with the
+ * same pattern have the same cause.
  */
 export function patternOf(error: string): string {
   return error.split(VARYING).map(orHash).join('').slice(0, LONGEST)
@@ -17,7 +17,10 @@ function orHash(part: string, index: number): string {
   return index % 2 === 1 ? '#' : part
 }
 
-/** The parts of two errors with the same pattern. A number that both have, such as a status, stays. */
+/**
+ * The parts of an error (`known`), compared with the parts of another one with the same pattern.
+ * Ids and numbers that differ become `…`; those that both have, such as a status, stay.
+ */
 export function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
   return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))
 }

@@ -1,7 +1,7 @@
 /**
- * Escapes control characters except tabs and line ends as `\u001b`, as JSON does, so that text from strangers cannot control a
- * terminal. Also escapes bidirectional controls: a file `a\u202etxt.exe` would look like `aexe.txt`
- * (Unicode Technical Report 36, 3.4; https://trojansource.codes).
+ * Escapes control characters except tabs and line ends as `\u001b`, as JSON does, so that text from
+ * strangers cannot control a terminal. Also escapes bidirectional controls: a file `a\u202etxt.exe`
+ * would look like `aexe.txt` (Unicode Technical Report 36, 3.4; https://trojansource.codes).
  */
 export function escapeControls(text: string): string {
   return escapeUnicode(text, /(?!\r?\n|\t)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu)

@@ -11,21 +11,27 @@ export function parseExact(text: string): unknown {
   return hasLongNumber(text) ? JSON.parse(quoteLongNumbers(text)) : parsed
 }
 
-/** Quotes the numbers that `parseExact` reads as strings, for parsers that lose digits. Returns other text unchanged. */
+/**
+ * Quotes the numbers that `parseExact` reads as strings, for parsers that lose digits. Returns
+ * other text unchanged.
+ */
 export function quoteExact(text: string): string {
   return hasLongNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
 
 /**
- * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes in steps of this length, so it
- * suffices to look at those.
+ * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes
+ * in steps of this length, so it suffices to look at those.
  */
 const LONG = 16
 
 /** V8 looks up a method of a text anew for each character if it has seen texts of many kinds. */
 const { charCodeAt } = String.prototype
 
-/** Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false positives. */
+/**
+ * Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false
+ * positives.
+ */
 export function hasLongNumber(text: string): boolean {
   const { length } = text
   for (let at = LONG - 1; at < length; at += LONG) {
@@ -51,7 +57,7 @@ function isDigitOrPoint(code: number): boolean {
   return (code >= ZERO && code <= NINE) || code === POINT
 }
 
-/** Excludes runs directly after a quote, which most are: ids in strings. */
+/** Excludes runs directly after a quote: most of these are ids in strings. */
 function mayPrecedeNumber(text: string, start: number): boolean {
   const before = text.charAt(text[start - 1] === '-' ? start - 2 : start - 1)
   return before === '' || ':,[ \n\r\t'.includes(before)

@@ -6,7 +6,10 @@ import { createTurns } from './turns.ts'
 
 export type FileLock = ReturnType<typeof createFileLock>
 
-/** Makes the error of a lock that another process held for too long, or whose file cannot be created. */
+/**
+ * Makes the error of a lock that another process held for too long, or whose file cannot be
+ * created.
+ */
 type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) => Error
 
 const SQLITE_BUSY = 5
@@ -16,8 +19,9 @@ export const LOCK_TIMEOUT = 10_000
 const MAX_PAUSE = 3
 
 /**
- * An operating-system lock on a file, between processes and between callers, released when its holder dies. Node has no API for it, so
- * SQLite takes it on an empty database (`BEGIN EXCLUSIVE`). Not for network file systems without POSIX locks.
+ * An operating-system lock on a file, between processes and between callers, released when its
+ * holder dies. Node has no API for it, so SQLite takes it on an empty database (`BEGIN EXCLUSIVE`).
+ * Not for network file systems without POSIX locks.
  */
 export function createFileLock(path: string, failure: LockFailure) {
   let opened: DatabaseSync | undefined
@@ -51,7 +55,9 @@ export function createFileLock(path: string, failure: LockFailure) {
   return {
     /** Runs `work` while holding the lock. Waits up to 10 s for other processes. */
     during: <T>(work: () => Promise<T>): Promise<T> => inTurn(() => locked(work)),
-    /** Takes the lock until `close`; false if it is taken. Do not mix with `during` in one process. */
+    /**
+     * Takes the lock until `close`; false if it is taken. Do not mix with `during` in one process.
+     */
     tryAcquire,
     close(): void {
       if (opened?.isOpen) opened.close()
@@ -62,7 +68,7 @@ export function createFileLock(path: string, failure: LockFailure) {
 
 function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
-  // SQLite would make it readable by others, and follow a link.
+  // If SQLite made the file, others could read it, and SQLite would follow a symbolic link.
   disk.close(disk.open(path, 'a'))
   return new DatabaseSync(path, { timeout: 0 })
 }

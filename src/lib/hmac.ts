@@ -10,8 +10,8 @@ const OUTER_PAD = 0x5c
 const MOST_BYTES = 3
 
 /**
- * Makes an HMAC function (RFC 2104) from two digests over reused buffers: allocating crypto objects per message costs more than
- * the digests. The next call overwrites the result.
+ * Makes an HMAC function (RFC 2104) from two digests over reused buffers: allocating crypto objects
+ * per message costs more than the digests. The next call overwrites the result.
  */
 export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length
@@ -19,7 +19,7 @@ export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' 
   const block = Buffer.alloc(/^sha(384|512)$/.test(algorithm) ? 128 : 64)
   block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
   const inner = block.map((byte) => byte ^ INNER_PAD)
-  // Followed by the inner digest.
+  // With room for the inner digest.
   const outer = Buffer.concat([block.map((byte) => byte ^ OUTER_PAD), Buffer.alloc(size)])
   const result = Buffer.alloc(size)
   return (signed: readonly (Uint8Array | string)[]): Buffer => {

@@ -20,7 +20,10 @@ export function peerOf({ socket }: IncomingMessage): string {
 /** Maximum characters of a path in the log. */
 const MAX_LOGGED_PATH = 200
 
-/** Wraps a listener to log each request when it is answered or aborted, without the query, which may hold a secret. */
+/**
+ * Wraps a listener to log each request when it is answered or aborted, without the query, which may
+ * hold a secret.
+ */
 export function logRequests(
   log: { debug(fields: object, message: string): void },
   listener: RequestListener,
@@ -53,7 +56,10 @@ export function isLoopback(address: string): boolean {
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 
-/** Whether a `Host` is safe from DNS rebinding: an address, localhost, a name without a dot, or none. */
+/**
+ * Whether a `Host` is safe from DNS rebinding: an address, localhost, a name without a dot, or
+ * none.
+ */
 export function isLocalName(host: string | undefined): boolean {
   // `[::1]:8080` and `host:8080`
   const withoutPort = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1')

@@ -13,7 +13,10 @@ export function createInFlight() {
     },
     /** Whether `stop` was called, after which no more work may enter. */
     isStopping: () => stopping,
-    /** Resolves when nothing is in flight. May be called several times: a reload may stop in the middle of a drain. */
+    /**
+     * Resolves when nothing is in flight. May be called several times: a reload may stop in the
+     * middle of a drain.
+     */
     stop(): Promise<void> {
       stopping = true
       if (count === 0) emptied.resolve()

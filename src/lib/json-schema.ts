@@ -7,7 +7,9 @@ export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
 const require = createRequire(import.meta.url)
 
-/** Maximum size of a compiled pattern (instructions of RE2), which is too slow per character for larger ones. */
+/**
+ * Maximum size of a compiled pattern (instructions of RE2). Larger ones are too slow per character.
+ */
 const MAX_PROGRAM = 5_000
 /** Maximum length of a pattern in characters. */
 const MAX_PATTERN = 10_000
@@ -15,8 +17,8 @@ const MAX_PATTERN = 10_000
 type Pattern = { test(text: string): boolean }
 
 /**
- * Compiles a trusted JSON Schema (2020-12), such as that of a document. Patterns run in RE2 if it supports their syntax. Throws for
- * an invalid schema. Loads Ajv on first use.
+ * Compiles a trusted JSON Schema (2020-12), such as that of a document. Patterns run in RE2 if it
+ * supports their syntax. Throws for an invalid schema. Loads Ajv on first use.
  */
 export function compileJsonSchema<T>(schema: object, options: Options): ValidateFunction<T> {
   return compile<T>(schema, {
@@ -37,8 +39,9 @@ const MAX_FAILURES = 3
 const MAX_SCHEMA = 256 * 1024
 
 /**
- * Makes a check by an untrusted JSON Schema, such as that of a remote tool. No pattern runs in the native engine, and time is
- * limited: a schema that cannot be compiled, or takes too long, checks nothing. Never throws.
+ * Makes a check by an untrusted JSON Schema, such as that of a remote tool. No pattern runs in the
+ * native engine, and time is limited: a schema that cannot be compiled, or takes too long, checks
+ * nothing. Never throws.
  */
 export function createForeignCheck(schema: object): ForeignCheck {
   /** `undefined` before the first check. */
@@ -66,7 +69,7 @@ export function createForeignCheck(schema: object): ForeignCheck {
 function compileForeign(schema: object): ValidateFunction | undefined {
   const text = attempt(() => JSON.stringify(schema)) ?? ''
   if (text === '' || text.length > MAX_SCHEMA) return undefined
-  // Loads RE2 and Ajv first, so that loading does not count against the schema.
+  // Loads RE2 and Ajv first, so that loading does not count against the time limit.
   compileRe2('')
   attempt(() => compile({}, FOREIGN))
   const compileInTime = (given: object) => withTimeLimit(COMPILE_LIMIT, () => compile(given, FOREIGN))
@@ -75,7 +78,7 @@ function compileForeign(schema: object): ValidateFunction | undefined {
   } catch (error) {
     const isTimeout = error instanceof Error && 'code' in error
     if (isTimeout) return undefined
-    // The author of the schema still checks patterns that are omitted here.
+    // Without its unsupported patterns. The author of the schema still checks these.
     return attempt(() => compileInTime(JSON.parse(text, withoutUnsupportedPattern)))
   }
 }
@@ -95,7 +98,10 @@ function compile<T>(schema: object, options: Options): ValidateFunction<T> {
   return ajv.compile<T>(schema)
 }
 
-/** The pattern engine for Ajv. `fallback`: for syntax that RE2 does not support, such as look-around. */
+/**
+ * The pattern engine for Ajv. `fallback`: for syntax that RE2 does not support, such as
+ * look-around.
+ */
 function patternEngine(fallback: (source: string, flags: string) => Pattern) {
   const regExp = (source: string, flags: string) => {
     const pattern = compileRe2(source) ?? fallback(source, flags)
@@ -105,7 +111,10 @@ function patternEngine(fallback: (source: string, flags: string) => Pattern) {
   return Object.assign(regExp, { code: 'require("re2js")' })
 }
 
-/** A JavaScript pattern compiled by RE2, which takes linear time; undefined if it is too large, or if RE2 does not support its syntax. */
+/**
+ * A JavaScript pattern compiled by RE2, which takes linear time; undefined if it is too large, or
+ * if RE2 does not support its syntax.
+ */
 function compileRe2(source: string): Pattern | undefined {
   if (source.length > MAX_PATTERN) return undefined
   const { RE2JS }: typeof import('re2js') = require('re2js')

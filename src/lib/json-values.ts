@@ -1,4 +1,7 @@
-/** Maximum number of values in untrusted JSON: parsing and checking that many takes less than a second. */
+/**
+ * Maximum number of values in untrusted JSON: parsing and checking that many takes less than a
+ * second.
+ */
 export const MAX_VALUES = 2 ** 20
 
 /** Character codes. */
@@ -7,7 +10,10 @@ const COMMA = 44
 const BRACKET = 91
 const BRACE = 123
 
-/** Whether JSON text has more than `limit` values. Takes a few milliseconds per megabyte, and no memory. */
+/**
+ * Whether JSON text has more than `limit` values. Takes a few milliseconds per megabyte, and no
+ * memory.
+ */
 export function hasManyValues(text: string, limit = MAX_VALUES): boolean {
   // A value takes two characters with its comma or brackets.
   if (text.length <= 2 * limit) return false

@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { type Disk, disk, orNothing, syncDir } from './disk.ts'
 
 /**
- * Appends lines after removing a last line that a crash or a full disk truncated. Durable unless `flush` is false: then a power
- * failure may lose them. For one writer at a time.
+ * Appends lines after removing a last line that a crash or a full disk truncated. Durable unless
+ * `flush` is false: then a power failure may lose them. For one writer at a time.
  */
 export async function appendLines(
   path: string,
@@ -40,8 +40,8 @@ export async function rotate(path: string, target: Disk = disk): Promise<void> {
 }
 
 /**
- * The end of the name of a rotated file, such as `20261128T101530123Z.jsonl`, in the parts between which ISO 8601
- * has `-`, `:` and `.`.
+ * The end of the name of a rotated file, such as `20261128T101530123Z.jsonl`, in the parts between
+ * which ISO 8601 has `-`, `:` and `.`.
  */
 const STAMP = /(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)(\d{3}Z)\.jsonl$/
 
@@ -68,8 +68,8 @@ const CHUNK = 4096
 const NEWLINE = 10
 
 /**
- * Reads the complete lines after an offset (in bytes), all at once, since files are rotated before they grow large. `end`: the offset after
- * them.
+ * Reads the complete lines after an offset (in bytes), all at once, since files are rotated before
+ * they grow large. `end`: the offset after them.
  */
 export async function linesAfter(
   handle: FileHandle,
@@ -91,7 +91,10 @@ export async function lastLine(path: string): Promise<string | undefined> {
   return lines[0]
 }
 
-/** The end (in bytes) of the last complete line in the first `size` bytes of a file. The rest is a line that a crash truncated. */
+/**
+ * The end (in bytes) of the last complete line in the first `size` bytes of a file. The rest is a
+ * line that a crash truncated.
+ */
 function endOfLines(fd: number, size: number): number {
   const chunk = Buffer.alloc(Math.min(size, CHUNK))
   for (let end = size; end > 0; ) {

@@ -6,17 +6,21 @@ import { cell, GAP, grid, table } from './text-table.ts'
 /** A column of a list. */
 export type Column = {
   title: string
-  /** In a narrow terminal, its texts are cut to this many characters at least. */
+  /** In a narrow terminal, texts are cut, but not below this width. Absent: they are never cut. */
   least?: number
   /** Keeps the end of a cut text: ids differ there. */
   keepsEnd?: true
-  /** Left out if it is empty, and in a terminal that is still too narrow, highest first. */
+  /**
+   * The column is left out if it is empty, or if the terminal is too narrow for cut texts. Columns
+   * with a higher number go first.
+   */
   leftOut?: number
 }
 
 /**
- * A table with one line for each row. In a narrow terminal, texts are cut (the widest first), and then columns are
- * left out; `--json` and a pipe have everything. If that is not enough, texts stand below their rows.
+ * A table with one line for each row. In a narrow terminal, texts are cut, and then columns are
+ * left out; `--json` and a pipe have everything. If that is not enough, the rows have several
+ * lines, see `table`.
  */
 export function lineTable(
   columns: readonly Column[],
@@ -68,7 +72,10 @@ function leastWidth(columns: readonly InUse[]): number {
   return columns.reduce((sum, column) => sum + leastOf(column) + GAP, -GAP)
 }
 
-/** The widths of the columns. Ids are cut first, then the columns that may be left out, then the others; the widest first. */
+/**
+ * The widths of the columns. Cuts columns that keep their end (ids) first, then columns that may be
+ * left out, then the others; among these, always the widest.
+ */
 function widthsIn(columns: readonly InUse[], width: number): number[] {
   const widths = columns.map(fullWidth)
   const least = columns.map(leastOf)

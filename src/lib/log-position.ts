@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
 /**
- * A place in a log file, after a complete line. The file is recognised by its inode and its first line: once a file is removed, the
- * next one often gets its inode.
+ * A place in a log file, after a complete line. The file is recognised by its inode and its first
+ * line: once a file is removed, the next one often gets its inode.
  */
 export type LogPosition = {
   inode: number
@@ -13,7 +13,7 @@ export type LogPosition = {
   offset: number
 }
 
-/** Bytes of the first line that count. */
+/** Only this many bytes of the first line are hashed. */
 const MAX_START = 4096
 
 export async function positionIn(handle: FileHandle, offset: number): Promise<LogPosition> {
@@ -24,7 +24,7 @@ export async function positionIn(handle: FileHandle, offset: number): Promise<Lo
 export async function isIn(handle: FileHandle, position: LogPosition): Promise<boolean> {
   const { ino, size } = await handle.stat()
   if (ino !== position.inode || size < position.offset) return false
-  // Before any line was complete, the start was another one.
+  // At offset 0 no line was complete, so the hash can be that of a part of the first line.
   return position.offset === 0 || (await startOf(handle)) === position.start
 }
 

@@ -1,8 +1,9 @@
 import { LONGEST_TIMER } from './longest-timer.ts'
 
 /**
- * Repeats a step until `stop`. The result of a step decides when the next one runs: immediately (`again`), after that many ms, or at the
- * next `wake`, which also shortens a pause. After an error, the next step runs in `pause` ms (default: 1,000).
+ * Repeats a step until `stop`. The result of a step decides when the next one runs: immediately
+ * (`again`), after that many ms, or at the next `wake`, which also shortens a pause. After an
+ * error, the next step runs in `pause` ms (default: 1,000).
  */
 export function createLoop(options: {
   step(): Promise<'again' | number | undefined>
@@ -38,7 +39,10 @@ export function createLoop(options: {
   }
 }
 
-/** Repeats a task `every` ms after it ended, or after the ms it returned. A failed task runs again at its next time. */
+/**
+ * Repeats a task `every` ms after it ended, or after the ms it returned. A failed task runs again
+ * at its next time.
+ */
 export function repeat(
   task: () => Promise<unknown>,
   every: number,
@@ -55,7 +59,10 @@ export function repeat(
   })
 }
 
-/** Wakes a sleeping loop. A signal while it is awake is remembered, so that no event between work and sleep is missed. */
+/**
+ * Wakes a sleeping loop. A signal while it is awake is remembered, so that no event between work
+ * and sleep is missed.
+ */
 export function createWakeSignal() {
   let isSignalled = false
   let endSleep = () => {}

@@ -1,13 +1,13 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** Longer names are compared with nothing, as that would take long. */
+/** Longer names are not compared: that would take too long. */
 const LONGEST_COMPARED = 100
 /** Longer lists of known names are not shown. */
 const LONGEST_LIST = 12
 /** Longer names are cut in error texts. */
 const LONGEST_QUOTE = 60
 
-/** The most similar known name; undefined if none is similar: at most a third of the letters may differ. */
+/** The most similar known name. Undefined if more than a third of the letters differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0 || name.length > LONGEST_COMPARED) return undefined
   // Swapped letters are the most common typo, and would count as two edits.

@@ -24,7 +24,10 @@ export function packageVersion(name: string): string | undefined {
   return file && attempt(() => String(JSON.parse(readFileSync(file, 'utf8')).version))
 }
 
-/** The start of the install command, by the lock file that identifies the package manager. Default: npm. */
+/**
+ * The start of the install command, by the lock file that identifies the package manager. Default:
+ * npm.
+ */
 const INSTALL_COMMANDS: Readonly<Record<string, string[]>> = {
   'pnpm-lock.yaml': ['pnpm', 'add'],
   'yarn.lock': ['yarn', 'add'],
@@ -43,16 +46,19 @@ export function installPlace(own = ownFolder()): { folder: string; command: stri
   return { folder, command: addCommand(folder) }
 }
 
-/** The start of the command that adds packages to the project in a folder, of the package manager that it uses. */
+/**
+ * The start of the command with which the project in a folder adds packages: that of its package
+ * manager.
+ */
 export function addCommand(folder: string): string[] {
   const lock = Object.keys(INSTALL_COMMANDS).find((name) => existsSync(join(folder, name)))
   return (lock && INSTALL_COMMANDS[lock]) || ['npm', 'install']
 }
 
 /**
- * The version specifier with which a project's package.json gets the same Trivium: a range of the registry or, if it was not
- * installed from there, a tarball, folder or repository. Paths are absolute. npm records the specifier beside node_modules, but
- * not for global installations.
+ * The version specifier with which a project's package.json gets the same Trivium: a range of the
+ * registry or, if it was not installed from there, a tarball, folder or repository. Paths are
+ * absolute. npm records the specifier beside node_modules, but not for global installations.
  */
 export function ownSpec(own = ownFolder()): string {
   const { version } = readManifest(own)

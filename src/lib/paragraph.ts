@@ -1,6 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** A paragraph in the width of the terminal. `first` begins it, and the other lines are indented as far. Not wrapped in a pipe. */
+/**
+ * Wraps a paragraph to the width of the terminal; in a pipe, it stays one line. It begins with
+ * `first`, and the other lines are indented by the length of `first`.
+ */
 export function paragraph(first: string, text: string): string {
   const width = (process.stdout.columns || Number.POSITIVE_INFINITY) - first.length
   return first + wrapped(text, width).join(`\n${' '.repeat(first.length)}`)
@@ -17,7 +20,10 @@ export function sentencesInWidth(text: string): string {
 /** A space outside of backticks: commands in them are copied. */
 const BREAK = / (?=(?:[^`]*`[^`]*`)*[^`]*$)/
 
-/** A command to run, in backticks: a terminal breaks it so that it can still be copied. */
+/**
+ * A command to run, in backticks. It stays whole: if the terminal breaks it, it can still be
+ * copied.
+ */
 const COMMAND = /`(npx )?trivium /
 
 /** Breaks a text between words. Longer words and commands stay whole, because they are copied. */
@@ -34,12 +40,15 @@ export function wrapped(text: string, width: number): string[] {
   return lines
 }
 
-/** The length of the longest text; 0 without texts. There may be more of them than a call can have arguments. */
+/**
+ * The length of the longest text; 0 without texts. `Math.max` cannot take as many arguments as
+ * there may be texts.
+ */
 export function longestOf(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, lengthOf(text)), 0)
 }
 
-/** The number of characters that are seen. */
+/** The number of visible characters. */
 export function lengthOf(text: string): number {
   return stripVTControlCharacters(text).length
 }

@@ -6,7 +6,10 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await timer(ms, undefined, signal && { signal }).catch(() => undefined)
 }
 
-/** Settles like the promise, or resolves undefined once `late` aborts. The work behind the promise continues. */
+/**
+ * Settles like the promise, or resolves undefined once `late` aborts. The work behind the promise
+ * continues.
+ */
 export async function inTime<T>(value: Promise<T>, late: AbortSignal): Promise<T | undefined> {
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>()
   const onAbort = () => resolve(undefined)

@@ -1,6 +1,6 @@
 /**
- * Collects the items of one turn of the event loop, and passes them on in one call: after pending callbacks and promises, before the
- * next I/O.
+ * Collects the items of one turn of the event loop, and passes them on in one call: after pending
+ * callbacks and promises, before the next I/O.
  */
 export function perTurn<Item>(pass: (items: Item[]) => void): (item: Item) => void {
   let items: Item[] = []

@@ -1,9 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { disk } from './disk.ts'
 
-/** Opens an SQLite file that only its owner can read. `timeout`: the maximum wait (ms) for the lock of another process. */
+/**
+ * Opens an SQLite file that only its owner can read. `timeout`: the maximum wait (ms) for the lock
+ * of another process.
+ */
 export function openPrivateDatabase(path: string, timeout: number, schema: string): DatabaseSync {
-  // SQLite would make it readable by others, and follow a link. Its other files get the mode of this one.
+  // If SQLite made the file, others could read it, and SQLite would follow a symbolic link. The
+  // other files of the database get the mode of this one.
   disk.close(disk.open(path, 'a'))
   const db = new DatabaseSync(path, { timeout })
   try {

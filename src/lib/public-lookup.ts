@@ -3,8 +3,9 @@ import type { LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
 /**
- * A DNS lookup that returns public addresses only, for connections to untrusted URLs. Checking the name earlier is not enough, as it
- * may resolve to another address later. Node does not call it for literal addresses.
+ * A DNS lookup that returns public addresses only, for connections to untrusted URLs. Checking the
+ * name earlier is not enough, as it may resolve to another address later. Node does not call it for
+ * literal addresses.
  */
 export const publicLookup: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {

@@ -1,6 +1,6 @@
 /**
- * Whether the date at the start of a text exists. `Date.parse` takes 31 February for 3 March. True for texts that do not
- * begin with a date.
+ * Whether the date at the start of a text exists. `Date.parse` takes 31 February for 3 March. True
+ * for texts that do not begin with a date.
  */
 export function hasRealDate(text: string): boolean {
   const [, year, month, day] = /^\s*(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)/.exec(text) ?? []

@@ -7,8 +7,8 @@ export function ownEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Puts variables into `process.env`, where the code of skills looks for them, in place of those of the last call. The own variables of
- * the process take precedence.
+ * Puts variables into `process.env`, where the code of skills looks for them, in place of those of
+ * the last call. Variables that the process already has take precedence.
  */
 export function shareEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
   for (const name of shared) delete process.env[name]

@@ -10,7 +10,10 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** The end of an id, for lists at a terminal; the whole id in a pipe. Commands take both (see `fullId`). */
+/**
+ * The end of an id, for lists at a terminal; the whole id in a pipe. Commands take both (see
+ * `fullId`).
+ */
 export function shortId(id: unknown): string {
   const text = String(id)
   return process.stdout.isTTY && UUID.test(text) ? text.slice(-SHORT_ID) : text

@@ -6,13 +6,18 @@ export type Algorithm = Parameters<typeof createHmac>[1]
 /** Stands for the secret in a signed text. Each key is inserted there in turn. */
 export const SECRET_PLACE = Buffer.from('{secret}')
 
-/** Whether one of the signatures, of which strangers may send thousands, is the key's signature. */
+/**
+ * Whether one of the signatures was made with the key. Strangers may send thousands of signatures.
+ */
 export type HasSignature = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
 
-/** Senders have fewer keys than this, and each check costs up to 0.2 ms. */
+/**
+ * Maximum number of signatures to check: each check costs up to 0.2 ms, and senders have fewer
+ * keys.
+ */
 const MAX_PUBLIC_KEY_CHECKS = 10
 
-/** A signature with the private key. */
+/** Checks signatures that were made with the private key. */
 export function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): HasSignature {
   // Ed25519 has its hash built in.
   const digest = key.asymmetricKeyType === 'ed25519' ? null : algorithm
@@ -24,7 +29,7 @@ export function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferE
   }
 }
 
-/** An HMAC with the key. */
+/** Checks HMACs with the key. */
 export function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): HasSignature {
   const hmac = createHmac(key, algorithm)
   const decoded = Buffer.alloc(hmac([]).length)
@@ -34,7 +39,7 @@ export function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncodi
   }
 }
 
-/** A plain hash of the text, which contains the key at `SECRET_PLACE`. */
+/** Checks plain hashes of the text, which contains the key at `SECRET_PLACE`. */
 export function byHash(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): HasSignature {
   return (signatures, signed) => {
     const expected = hash(algorithm, Buffer.concat(withSecret(signed, key)), 'buffer')
@@ -43,7 +48,10 @@ export function byHash(key: Buffer, algorithm: Algorithm, encoding: BufferEncodi
   }
 }
 
-/** Whether an encoded signature is the expected one, in constant time. `decoded`: a buffer of its size. */
+/**
+ * Whether an encoded signature is the expected one, in constant time. `decoded`: a buffer of the
+ * same size.
+ */
 function isSame(signature: string, encoding: BufferEncoding, expected: Buffer, decoded: Buffer): boolean {
   const hasSize =
     Buffer.byteLength(signature, encoding) === decoded.length &&

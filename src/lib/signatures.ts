@@ -10,8 +10,9 @@ import { type Algorithm, byHash, byHmac, byPublicKey, SECRET_PLACE } from './sig
  * first that leads to a string or number counts.
  */
 export type Scheme = {
-  /** The header with the signatures, or fields with one signature each. */
+  /** The header with the signatures. */
   header?: string | undefined
+  /** Without `header`: the fields, with one signature each. */
   field?: string | undefined
   /**
    * Prefix of each signature in the header. Signatures end at a space, comma, semicolon or quote.
@@ -192,7 +193,7 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
 
 /**
  * Whoever knows the hash of a text that begins with a secret can compute the hash of a longer text
- * (length extension). What has to be inserted in between is not valid UTF-8.
+ * (length extension). The bytes that must be inserted in between are not valid UTF-8.
  */
 function faultOfHashed({ raw }: Signed): string | undefined {
   return isUtf8(raw) ? undefined : 'its body is not UTF-8, which a plain hash cannot protect'
@@ -227,7 +228,7 @@ function isEncoded(text: string, encoding: BufferEncoding): boolean {
   return encoding === 'hex' ? /^[\da-f]+$/i.test(text) : /^[\w+/-]+=*$/.test(text)
 }
 
-/** Finds signatures in a header: at its start, or after spaces, commas or semicolons. */
+/** Matches each signature in a header: at its start, or after spaces, commas or semicolons. */
 function listPattern(prefix: string): RegExp {
   return new RegExp(`(?<![^\\s,;])${RegExp.escape(prefix)}([^\\s,;"]+)`, 'g')
 }

@@ -10,8 +10,8 @@ const ACCEPT_AFTER = 30_000
  * The time (Unix ms) for schedules, retries, leases and approvals. Runs on the monotonic clock and
  * follows the wall clock. A jump of the wall clock counts only after it has lasted for half a
  * minute, so a clock that is a day ahead for a few seconds ends no lease or approval and skips no
- * schedule. Callers must still expect steps back: of less than 2 s at any time, and larger ones when
- * a jump is accepted.
+ * schedule. Callers must still expect steps back: of less than 2 s at any time, and larger ones
+ * when a jump is accepted.
  */
 export function createSteadyClock(
   wall: () => number = () => Date.now(),

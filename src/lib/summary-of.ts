@@ -2,9 +2,11 @@
 const MAX_VALUES = 300
 /** Maximum depth of values to inspect. */
 const MAX_DEPTH = 4
-/** Maximum elements per list, parts per summary, and characters per part. */
+/** Maximum number of elements of a list to inspect. */
 const MAX_ELEMENTS = 3
+/** Maximum number of values in a summary. */
 const MAX_PARTS = 4
+/** Maximum number of characters of a value in a summary. */
 const MAX_CHARACTERS = 120
 /** Larger numbers are ids or times. */
 const MAX_NUMBER = 1e9
@@ -38,8 +40,8 @@ function valuesIn(body: object): Found[] {
     const below: (readonly [string, unknown])[] = []
     for (const [key, value] of level) {
       if (++seen > MAX_VALUES) return found
-      const parts = partsOf(key, value)
-      if (parts) below.push(...parts.slice(0, MAX_VALUES - below.length))
+      const children = childrenOf(key, value)
+      if (children) below.push(...children.slice(0, MAX_VALUES - below.length))
       else if (isForPeople(key, value)) found.push({ key, value: inLine(value), rank: rankOf(key) + depth })
     }
     level = below
@@ -47,7 +49,10 @@ function valuesIn(body: object): Found[] {
   return found
 }
 
-function partsOf(key: string, value: unknown): (readonly [string, unknown])[] | undefined {
+/**
+ * The values in a list or an object, with their keys; elements of a list have the key of the list.
+ */
+function childrenOf(key: string, value: unknown): (readonly [string, unknown])[] | undefined {
   if (Array.isArray(value)) return value.slice(0, MAX_ELEMENTS).map((each) => [key, each])
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
 }

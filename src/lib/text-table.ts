@@ -9,8 +9,8 @@ const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
 /**
- * A table without borders, for copying and grep. In a narrow terminal, the widest columns are wrapped. If
- * that is not enough, their texts stand on lines of their own below each row.
+ * A table without borders, for copying and grep. In a narrow terminal, the widest columns are
+ * wrapped. If that is not enough, their texts are on separate lines below each row.
  */
 export function table(
   head: string[],
@@ -24,7 +24,10 @@ export function table(
   )
 }
 
-/** Like `table`, but the text in the last column is cut to the rest of its line, if there is room for some of it. */
+/**
+ * Like `table`, but texts in the last column are cut to one line, if there is room for at least
+ * `MIN_VISIBLE` characters.
+ */
 export function listTable(
   head: string[],
   rows: readonly (readonly unknown[])[],
@@ -76,15 +79,16 @@ export function grid(head: readonly string[], cells: readonly string[][], widths
   })
   for (const row of cells) output.push(row)
   const text = output.toString().replaceAll(/ +$/gm, '')
-  // A painted text that was broken has its colours in each line. All escape sequences are ours: `cell` escaped the others.
+  // A painted text that was broken has its colours in each line. All escape sequences in `text`
+  // come from `paint`: `cell` escaped the others.
   keepPainted(text)
   return text
 }
 
-/** With fewer columns, a table is not recognized as one, so each row becomes several lines. */
+/** With fewer columns, rows would not look like a table, so each row becomes several lines. */
 const MIN_COLUMNS = 3
 
-/** Columns with what other commands take: they leave the row last. */
+/** Columns with values that people pass to other commands: the last ones to leave the row. */
 const NAMING = new Set(['id', 'name', 'key', 'gateway', 'group', 'route', 'conversation'])
 
 /** A table of the narrow columns, with the texts of the others on lines below each row. */
@@ -112,7 +116,10 @@ function withTextsBelow(head: string[], cells: string[][], width: number): strin
   return [titles, ...lines.flatMap((line, at) => [line, ...(below[at] ?? [])])].join('\n')
 }
 
-/** Each row as several lines: its first cell, and the others with their column titles, as many in a line as fit. */
+/**
+ * Each row as several lines: its first cell, and the others with their column titles, as many in a
+ * line as fit.
+ */
 function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const lines = rows.flatMap((row) => {
     const [first = ''] = row
@@ -124,7 +131,10 @@ function stacked(head: readonly string[], rows: readonly (readonly string[])[], 
   return lines.join('\n')
 }
 
-/** The texts of a row with the titles of their columns, without empty ones and those of the columns in `except`. */
+/**
+ * The texts of a row with the titles of their columns, without empty ones and those of the columns
+ * in `except`.
+ */
 function titledTexts(head: readonly string[], row: readonly string[], except: readonly number[]): string[] {
   return row.flatMap((text, column) => {
     const title = head[column] ?? ''
@@ -149,8 +159,8 @@ function packed(parts: readonly string[], width: number): string[] {
 const MIN_TEXT_COLUMN = 24
 
 /**
- * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without breaking words. First narrows the
- * columns that can lose most.
+ * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without
+ * breaking words. First narrows the columns that can become narrower by the most characters.
  */
 function columnWidths(
   cells: readonly (readonly string[])[],

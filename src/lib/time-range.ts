@@ -7,8 +7,8 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR, d: 24 * HO
 const TIME = /^(\d{1,2})(?::(\d\d))?(?::(\d\d))?$/
 
 /**
- * A range of time. `until` is missing up to now, and both if all time is meant. `endsAt`: whether the words give the end (`10-11`),
- * or only the day.
+ * A range of time. Without `until`, it ends now. Without both, it is all time. `endsAt`: whether
+ * the words give the time of the end (`10-11`), or only its day.
  */
 export type TimeRange = { since?: number; until?: number; endsAt?: 'day' | 'time' }
 
@@ -39,8 +39,8 @@ const UTC: Calendar = {
 }
 
 /**
- * Reads a range of time in words: `1h`, `last 15 min`, `today`, `yesterday 10-11`, `monday 9:30 to 10`, `2026-11-27 8:00-9:30`,
- * `all`. Undefined for other words.
+ * Reads a range of time in words: `1h`, `last 15 min`, `today`, `yesterday 10-11`,
+ * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. Undefined for other words.
  */
 export function timeRangeIn(
   text: string,
@@ -61,7 +61,7 @@ export function timeRangeIn(
   return hoursOf(rest, midnight, calendar)
 }
 
-/** The begin of a day, by its name or its date. */
+/** The beginning of a day, by its name or its date. */
 function dayOf(name: string, now: number, calendar: Calendar): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(name) ?? []
   if (year !== undefined) {

@@ -1,7 +1,10 @@
 /** Tolerance for rounding errors, in tokens. */
 const TOLERANCE = 1e-6
 
-/** A token bucket of `rate.count`, refilled evenly over `rate.per` ms. A call takes a token and returns 0, or the ms until there is one. */
+/**
+ * A token bucket of `rate.count`, refilled evenly over `rate.per` ms. A call takes a token and
+ * returns 0, or the ms until there is one.
+ */
 export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
   const perToken = rate.per / rate.count

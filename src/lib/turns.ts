@@ -1,4 +1,7 @@
-/** Makes a function that runs pieces of work one after another, in order, regardless of earlier failures. */
+/**
+ * Makes a function that runs pieces of work one after another, in order, regardless of earlier
+ * failures.
+ */
 export function createTurns() {
   let last: Promise<unknown> = Promise.resolve()
   return <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,4 +1,7 @@
-/** A time of day with its zone, such as `12:05 UTC`. The console shows it in the zone of the browser. */
+/**
+ * A time of day with its zone, such as `12:05 UTC`. The console shows it in the zone of the
+ * browser.
+ */
 export function timeOfDay(at: number): string {
   return `${new Date(at).toISOString().slice(11, 16)} UTC`
 }

@@ -2,12 +2,15 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { attempt } from './attempt.ts'
 
 const CIPHER = 'aes-256-gcm'
-/** Lengths in bytes of the initialisation vector, the authentication tag and the key. */
+/** Lengths in bytes. IV: initialisation vector; tag: authentication tag. */
 const IV_LENGTH = 12
 const TAG_LENGTH = 16
 const KEY_LENGTH = 32
 
-/** Encrypts values for the store (AES-256-GCM). The key is derived from a secret of routes.yaml and the `purpose`. */
+/**
+ * Encrypts values for the store (AES-256-GCM). The key is derived from a secret of routes.yaml and
+ * the `purpose`.
+ */
 export function createVault(secret: string, purpose: string) {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', purpose, KEY_LENGTH))
   return {
@@ -18,7 +21,10 @@ export function createVault(secret: string, purpose: string) {
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
     },
-    /** The inverse. Undefined for values that were encrypted with another secret or purpose, or were changed. */
+    /**
+     * The inverse. Undefined for values that were encrypted with another secret or purpose, or were
+     * changed.
+     */
     decrypt(stored: string): string | undefined {
       const bytes = Buffer.from(stored, 'base64')
       return attempt(() => {

@@ -1,9 +1,10 @@
 import { createWakeSignal } from './loop.ts'
 
 /**
- * Calls `attempt` immediately, after each wake-up and after `retryIn` (ms), until it returns a value. Resolves undefined at the
- * timeout, or when `signal` aborts. `watch` subscribes before the first attempt, so that no event is missed, and returns a function
- * that unsubscribes. Pauses and timeout use the monotonic clock, so that a jump of the wall clock has no effect.
+ * Calls `attempt` immediately, after each wake-up and after `retryIn` (ms), until it returns a
+ * value. Resolves undefined at the timeout, or when `signal` aborts. `watch` subscribes before the
+ * first attempt, so that no event is missed, and returns a function that unsubscribes. Pauses and
+ * timeout use the monotonic clock, so that a jump of the wall clock has no effect.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryIn?: number | undefined }>
@@ -18,7 +19,7 @@ export async function waitFor<T>(options: {
   const unsubscribe = options.watch(wakeSignal.wake)
   signal?.addEventListener('abort', wakeSignal.wake)
   try {
-    // No attempt for a caller that has disconnected: what it takes would be lost.
+    // No attempt for a caller that has disconnected: what the attempt takes would be lost.
     while (!signal?.aborted) {
       wakeSignal.clear()
       const outcome = await options.attempt()
