@@ -5,9 +5,11 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, mock, test } from 'node:test'
 import { parse } from 'yaml'
 import { parseJson } from '../../../src/core/json.ts'
+import { PAYPAL } from '../../../transports/deliveries/paypal.ts'
 import { valueAt } from '../../../transports/deliveries/pointers.ts'
 import type { Preset } from '../../../transports/deliveries/preset.ts'
 import { PRESETS } from '../../../transports/deliveries/presets.ts'
+import { SNS } from '../../../transports/deliveries/sns.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
@@ -28,6 +30,8 @@ const SAMPLES: Record<string, Sample> = {
   PayPal: PAYPAL_SAMPLE,
   Plaid: PLAID_SAMPLE,
 }
+
+const presetsByName: Record<string, Preset> = { ...PRESETS, paypal: PAYPAL, sns: SNS }
 
 /** `key`: the place of the id in a delivery, `none` or `hash of …`. */
 type Row = Omit<ProviderRow, 'verify'> & { verify: Record<string, unknown>; key: string }
@@ -144,22 +148,36 @@ async function start(
   return { ...hook, at, type, post }
 }
 
+/** The event of the first message of a sample. */
+async function eventOf(row: Row): Promise<unknown> {
+  const sample = SAMPLES[row.provider]
+  assert.ok(sample, row.provider)
+  const { post, store, at } = await start(row, sample)
+  const body = typeof sample.body === 'string' ? sample.body : JSON.stringify(sample.body)
+  await post(body, await sample.sign(body, at))
+  return store.messages[0]?.data.event
+}
+
+/** A row of the table of events: the preset, an example of its event, the paths of event and sender. */
+const events = tableBelow('Event and sender')
+  .filter(([preset]) => preset !== 'preset')
+  .map(([preset = '', example = '', ...paths]) => ({ preset: plainText(preset), example, paths }))
+
+function plainText(cell: string): string {
+  return cell.replaceAll(/[`,]/g, '')
+}
+
 test('the table of events and senders agrees with the presets', () => {
-  const pathsOf = (cell: string) => cell.replaceAll(/[`,]/g, '')
-  const written = tableBelow('Event and sender').filter(([name]) => name !== 'preset')
-  const presetsOf: Record<string, Preset> = PRESETS
-  const own = Object.entries(presetsOf).filter(
-    ([, { event, from }]) => event !== undefined || from !== undefined,
-  )
+  const schemes = presets.map(({ verify }) => String(verify.scheme))
   assert.deepEqual(
-    written.map(([name = '']) => pathsOf(name)),
-    own.map(([name]) => name).sort(),
+    events.map(({ preset }) => preset),
+    [...new Set(schemes)].sort(),
   )
-  for (const [name = '', ...cells] of written) {
-    const { event, from } = presetsOf[pathsOf(name)] ?? {}
+  for (const { preset, paths } of events) {
+    const [, { event, from } = {}] = Object.entries(presetsByName).find(([name]) => name === preset) ?? []
     // Some are functions, which the table describes.
     for (const [at, pointers = 'found'] of [event, from].entries())
-      if (typeof pointers === 'string') assert.equal(pathsOf(cells[at] ?? ''), pointers, name)
+      if (typeof pointers === 'string') assert.equal(plainText(paths[at] ?? ''), pointers, preset)
   }
 })
 
@@ -186,8 +204,9 @@ const has = ({ notes }: Row, mark: RegExp) => notes.some((note) => mark.test(not
 const challengeOf = ({ options }: Row) =>
   'challenge' in options ? `answers ${JSON.stringify(options.challenge)}` : undefined
 
-test('the index at the top lists each provider, in order, with a link to its row', () => {
-  const [head = ''] = guide.split('\n## ')
+test('the index lists each provider, in order, with a link to its row', () => {
+  const [, index = ''] = guide.split('\n## Index\n')
+  const [head = ''] = index.split('\n## ')
   const entries = Array.from(
     head.matchAll(/\[([^\]]+)\]\(#(row-[^)]+)\)/g),
     ([, name = '', anchor = '']) => ({
@@ -207,6 +226,21 @@ test('the index at the top lists each provider, in order, with a link to its row
       entries.some((entry) => entry.anchor === anchor),
       `${provider} is not in the index`,
     )
+})
+
+test('a row links to the documentation of its own provider, or has a dash', () => {
+  const all = ['Presets', 'Recipes', 'More providers'].flatMap(rowsBelow)
+  const links = all.flatMap(({ documentation }) => documentation)
+  assert.equal(new Set(links).size, links.length, 'two rows have the same link')
+  for (const link of links) assert.match(link, /^https:\/\/[\w.-]+\.\w+\//)
+  const named = all.filter(({ documentation }) => documentation.length > 0)
+  assert.ok(named.length > 0.9 * all.length, `${named.length} of ${all.length} rows have a link`)
+})
+
+test('the page says how many rows have ✓', () => {
+  const all = ['Presets', 'Recipes', 'More providers'].flatMap(rowsBelow)
+  const compared = all.filter(({ isCompared }) => isCompared)
+  assert.match(guide, new RegExp(`^${compared.length} rows have ✓`, 'm'))
 })
 
 test('what the reader has to replace in a row is in capitals', () => {
@@ -256,7 +290,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       }
       for (const name of Object.keys(headers)) {
         if (
-          /delivery-id|event-id|webhook-id|identifier|uuid|delivery$|event$|idempotency|message-type/.test(
+          /delivery-id|event-id|webhook-id|identifier|uuid|delivery$|event$|idempotency|message-type|event-key$|topic$|resource$/.test(
             name,
           )
         )
@@ -296,6 +330,16 @@ describe('a provider in docs/webhook-providers.md', () => {
     } else
       test(`${row.provider}: sends no check before its first delivery`, () =>
         assert.equal(sample.handshake, undefined))
+  }
+
+  for (const { preset, example } of events) {
+    test(`${preset}: its deliveries have the event ${example}`, async () => {
+      const seen = await Promise.all(
+        presets.filter(({ verify }) => verify.scheme === preset).map((row) => eventOf(row)),
+      )
+      const wanted = example === '–' ? undefined : plainText(example)
+      assert.ok(seen.includes(wanted), `${wanted} is not in ${seen.join(', ')}`)
+    })
   }
 
   test('Amazon SNS: the gateway fetches the URL that confirms the subscription', () => {

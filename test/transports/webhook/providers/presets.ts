@@ -74,7 +74,11 @@ const MESSENGER = {
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },
-    sign: (text) => ({ 'x-request-uuid': 'u-1', 'x-hub-signature': `sha256=${hmac(text)}` }),
+    sign: (text) => ({
+      'x-event-key': 'repo:push',
+      'x-request-uuid': 'u-1',
+      'x-hub-signature': `sha256=${hmac(text)}`,
+    }),
   },
   Calendly: {
     body: { event: 'invitee.created', payload: { email: 'a@example.com' } },
@@ -113,7 +117,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   'GitHub, Gitea, Forgejo': github({ ref: 'main' }),
   GitLab: {
     body: { object_kind: 'push' },
-    sign: () => ({ 'x-gitlab-token': SECRET, 'idempotency-key': 'i-1' }),
+    sign: () => ({ 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': SECRET, 'idempotency-key': 'i-1' }),
   },
   // Made by the Signature of @hubspot/api-client 14.0.1.
   HubSpot: {
@@ -207,11 +211,18 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       ).toString('base64'),
     }),
   },
-  Sentry: plain('sentry-hook-signature', { action: 'created' }),
+  Sentry: {
+    body: { action: 'created' },
+    sign: (text) => ({ 'sentry-hook-resource': 'issue', 'sentry-hook-signature': hmac(text) }),
+  },
   Shopify: {
     comparedWith: 'webhooks.validate of @shopify/shopify-api 15.0.0',
     body: { id: 1 },
-    sign: (text) => ({ 'x-shopify-webhook-id': 's-1', 'x-shopify-hmac-sha256': hmac(text, 'base64') }),
+    sign: (text) => ({
+      'x-shopify-topic': 'orders/create',
+      'x-shopify-webhook-id': 's-1',
+      'x-shopify-hmac-sha256': hmac(text, 'base64'),
+    }),
   },
   Slack: {
     comparedWith: '@slack/bolt',

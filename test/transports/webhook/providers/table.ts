@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 /** The page with the tables of providers. */
 export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 
-/** A row of a table of providers. Its last column is a list of options of the gateway, and of notes. */
+/** A row of a table of providers. Its fourth column is a list of options of the gateway, and of notes. */
 export type ProviderRow = {
   provider: string
   /** The anchor of the row, which the index at the top of the page links to. */
@@ -15,11 +15,13 @@ export type ProviderRow = {
   hasSecret: boolean
   options: Record<string, unknown>
   notes: string[]
+  /** Links to the provider's own pages. */
+  documentation: string[]
 }
 
 /** The rows of the last table in a section. */
 export function rowsBelow(heading: string): ProviderRow[] {
-  return tableBelow(heading).map(([name = '', verify = '', secret = '', cell = '']) => {
+  return tableBelow(heading).map(([name = '', verify = '', secret = '', cell = '', docs = '']) => {
     const [, anchor, rest = name] = /^<a id="([^"]+)"><\/a>(.*)$/.exec(name) ?? []
     const items = cell.split('; ')
     const options = items.flatMap((item) => /^`(\w+: .*)`$/.exec(item)?.[1] ?? [])
@@ -32,6 +34,7 @@ export function rowsBelow(heading: string): ProviderRow[] {
       // Variables have their name as value.
       options: parse(options.join('\n').replaceAll(/\$\{(\w+)\}/g, '$1')) ?? {},
       notes: items.filter((item) => !/^`\w+: /.test(item)),
+      documentation: Array.from(docs.matchAll(/\]\(([^)]+)\)/g), ([, link = '']) => link),
     }
   })
 }
