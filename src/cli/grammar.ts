@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { ORDERED_HELP } from './main-help.ts'
 
@@ -108,8 +109,8 @@ const OF_ONE_WORD: readonly Spoken[] = [
   },
 ]
 
-/** Nouns that are a command alone, and the verb that they stand for. */
-const VERB_OF_NOUN: Readonly<Record<string, string>> = { trouble: 'list', cost: 'show' }
+/** Nouns that are a command alone without a list. */
+const VERB_OF_NOUN: Readonly<Record<string, string>> = { cost: 'show' }
 
 /** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
@@ -193,12 +194,21 @@ export function skillIn(
   return undefined
 }
 
+/** The verb that a noun alone stands for: its list, if that needs no arguments. */
+export function listOf(noun: string): string | undefined {
+  if (Object.hasOwn(VERB_OF_NOUN, noun)) return VERB_OF_NOUN[noun]
+  const list = SPOKEN.find((one) => one.noun === noun && one.verb === 'list')
+  const skill = builtInSkills.find((one) => one.name === list?.name)
+  const needsArguments = skill !== undefined && skillJsonSchema(skill).required !== undefined
+  return list && !needsArguments ? 'list' : undefined
+}
+
 /** The words of a command line with the verb that a noun alone stands for. */
 export function withVerb(words: readonly string[]): readonly string[] {
   const [noun = '', second] = words
-  const verb = Object.hasOwn(VERB_OF_NOUN, noun) ? VERB_OF_NOUN[noun] : undefined
-  const isAlone = second === undefined || second.startsWith('-')
-  return verb !== undefined && isAlone ? [noun, verb, ...words.slice(1)] : words
+  const isAlone = second === undefined || (second.startsWith('-') && second !== '-h' && second !== '--help')
+  const verb = isAlone ? listOf(noun) : undefined
+  return verb === undefined ? words : [noun, verb, ...words.slice(1)]
 }
 
 /** A command that lists the verbs of a noun in its help; undefined for other words. */

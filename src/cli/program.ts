@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
-import { didYouMean } from '../lib/nearest.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
@@ -97,6 +96,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     },
   }
 
+  const held = holdBack(terminal)
   program
     .description(
       'A messaging daemon: email, Slack, WebSocket and webhooks in; dispatch, receive and events out.',
@@ -104,7 +104,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     .version(version)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput(usageOutput(terminal))
+    .configureOutput({ ...usageOutput(terminal), writeErr: held.write })
     .configureHelp(ORDERED_HELP)
     .addHelpText(
       'after',
@@ -130,38 +130,44 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       const addCommand = await load()
       addCommand(program, context)
     }
+    if (isAlone(program, rest)) rest.push((await import('./grammar.ts')).listOf(rest[0] ?? '') ?? '--help')
     // A verb that a command group lacks may be a skill: `skill pause NAME`, `state get KEY`.
     if (only && isUnknownVerb(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
       const { invokeSpoken } = await import('./skill-command.ts')
       await invokeSpoken(rest, at, context)
       return code
     }
-    if (isAlone(program, rest)) rest.push('--help')
     if (isHelp(rest, name)) await listSkills(program)
     listGlobals(program)
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
-    if (!terminal.json && error instanceof CommanderError && error.code === 'commander.excessArguments')
-      terminal.err(verbHint(program, rest))
-    return report(error, terminal)
+    const better = isUnknownVerb(program, rest) ? await mistyped(program, rest, error, context) : undefined
+    if (!better) held.release()
+    return report(better ?? error, terminal)
   }
+}
+
+/** Keeps usage errors, as `mistypedVerb` may have a better one. */
+function holdBack({ json, err }: Terminal) {
+  const texts: string[] = []
+  return {
+    write: (text: string) => void texts.push(text),
+    release() {
+      if (!json) err(texts.join(''))
+    },
+  }
+}
+
+async function mistyped(program: Command, rest: readonly string[], error: unknown, context: CommandContext) {
+  const { mistypedVerb } = await import('./mistyped-verb.ts')
+  return mistypedVerb(program, rest, error, context.environs())
 }
 
 /** Whether the only word is a command group that needs arguments. */
 function isAlone(program: Command, rest: readonly string[]): boolean {
   const [noun] = rest
   return rest.length === 1 && program.commands.some((group) => group.name() === noun && needsArguments(group))
-}
-
-/** For a mistyped verb, which the default command of a group took for an argument. */
-function verbHint(program: Command, [noun = '', verb = '']: readonly string[]): string {
-  const verbs = program.commands.find((command) => command.name() === noun)?.commands ?? []
-  const hint = didYouMean(
-    verb,
-    verbs.map((command) => command.name()),
-  )
-  return hint === '' ? '' : `${noun} has no ${verb}.${hint}\n`
 }
 
 /** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */

@@ -35,6 +35,7 @@ export async function fullId(
   const [, part] = PART.exec(given) ?? []
   const text = (part ?? given).toLowerCase()
   if (part === undefined && (kind !== 'conversation' || text.length < LEAST)) return given
+  if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
   const found = new Map<string, string>()
   for await (const candidates of CANDIDATES[kind](daemon, text, args)) {
     if (candidates.some(({ id }) => id === given)) return given
@@ -49,6 +50,16 @@ export async function fullId(
     .map(([id, words]) => `  ${id}  ${shorten(words, width)}`.trimEnd())
   const more = found.size > MAX_NAMED ? [`  … and ${found.size - MAX_NAMED} more`] : []
   throw usage([`${found.size} ids begin or end with ${text}; give more of it:`, ...named, ...more].join('\n'))
+}
+
+/** Whether a conversation has this id, however old it is. */
+async function isConversation(
+  daemon: Source,
+  conversation: string,
+  { gateway }: JsonObject,
+): Promise<boolean> {
+  const query = { conversation, limit: 1, ...(typeof gateway === 'string' && { gateway }) }
+  return objectsIn(await daemon.invoke('message-list', query)).length > 0
 }
 
 /** Pages of what may be meant, for each kind of id. */

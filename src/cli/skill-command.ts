@@ -13,6 +13,7 @@ import { type Connection, connect, connectOrRead, isNotRunning } from './connect
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
+import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
@@ -38,10 +39,8 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   const group = spoken ? undefined : groupOf(name)
   const isHelp = second === undefined || second === '--help' || second === '-h'
   if (group && isHelp) return group.configureOutput(usageOutput(context.terminal())).outputHelp()
-  if (group && second !== undefined && !(await isSkill(name, context)))
-    throw usage(
-      `${name} has no ${second}.${didYouMean(second, verbsOf(name))} \`trivium ${name} --help\` lists what it has.`,
-    )
+  if (group && second !== undefined && !(await isSkillOfProject(name, context)))
+    throw unknownVerb(name, second, verbsOf(name))
   if (!spoken && spokenName(name) !== name)
     hintAt(context.terminal(), `trivium ${name}`, `trivium ${spokenName(name)}`)
   const args = rest.toSpliced(at, spoken?.count ?? 1)
@@ -50,8 +49,10 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   await invokeByName(name, args, context, spoken?.first)
 }
 
-async function isSkill(name: string, context: CommandContext): Promise<boolean> {
-  return objectsIn(await listSkills(context.environs())).some((skill) => skill.name === name)
+async function isSkillOfProject(name: string, context: CommandContext): Promise<boolean> {
+  return objectsIn(await listSkills(context.environs())).some(
+    (skill) => skill.name === name && skill.kind !== BUILT_IN,
+  )
 }
 
 /**

@@ -70,7 +70,7 @@ export const catalogue = {
     500,
     'The command `{command}` in {folder} ended with {code}. Run it by hand to see why.',
   ),
-  skill_not_found: misuse(404, 'There is no skill {name}.{hint}'),
+  skill_not_found: permanent(404, 'There is no skill {name}.{hint}'),
   skill_args_invalid: misuse(422, 'Invalid arguments for skill {name}: {details}'),
   skill_broken: permanent(500, 'Skill {name} cannot be loaded from {path}: {reason}'),
   skill_failed: temporary(500, 'Skill {name} failed: {reason}'),
@@ -206,7 +206,7 @@ export const catalogue = {
     409,
     '{name} was edited by a person {seconds} s ago; agents wait {grace} s. Read it again, then try again.',
   ),
-  document_not_found: misuse(404, 'There is no document {name}.{hint}'),
+  document_not_found: permanent(404, 'There is no document {name}.{hint}'),
   limit_reached: permanent(422, '{what}: the limit is {limit}. {todo}'),
   call_unknown: permanent(
     409,

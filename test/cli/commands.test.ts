@@ -15,6 +15,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
 routes:
   - name: bad
     match: { text: "bad" }
@@ -269,18 +270,71 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['route'])).out, /^route +answers[\s\S]*rest +skill echo/)
     assert.match((await site.run(['trouble', '--json'])).out, /^\{"at":/)
     assert.match((await site.run(['cost'])).out, /^No model was used/)
+    assert.match((await site.run(['gateway'])).out, /^gateway +transport +state\ndemo +webhook/)
+    assert.match((await site.run(['approval', '--status', 'pending'])).out, /^No approvals/)
+    assert.match((await site.run(['message'])).out, /^id +age +gateway/)
+    assert.match((await site.run(['group'])).out, /consumer groups|^topic/)
+    assert.match((await site.run(['error'])).out, /^code +HTTP +exit +meaning\n[\s\S]*\nusage +400 +2 /)
   })
 
   test('verbs of a noun are its commands and skills; the error about another one suggests the nearest', async () => {
     await site.run(['state', 'set', 'grammar', '{"a":1}'])
     assert.deepEqual(JSON.parse((await site.run(['state', 'get', 'grammar', '--json'])).out), { a: 1 })
-    const group = await site.run(['gateway'])
+    const group = await site.run(['gateway', '--help'])
     assert.match(group.out, /Usage: trivium gateway <verb>[\s\S]*receive +takes the oldest/)
     const unknown = await site.run(['gateway', 'receiv'])
     assert.equal(unknown.code, 2)
     assert.match(unknown.err, /gateway has no receiv/)
-    const mistyped = await site.run(['dead-letter', 'retri', 'x'])
-    assert.match(mistyped.err, /dead-letter has no retri\. Did you mean retry\?/)
+  })
+
+  for (const [noun, mistyped, verb, ...others] of [
+    ['message', 'lst', 'list'],
+    ['message', 'lst', 'list', '--limit', '3'],
+    ['message', 'shwo', 'show', 'x'],
+    ['dead-letter', 'retri', 'retry', 'x'],
+    ['state', 'shw', 'show'],
+    ['group', 'lst', 'list'],
+    ['cost', 'shw', 'show'],
+    ['error', 'shw', 'show', 'usage'],
+    ['workbench', 'ad', 'add', 'title'],
+  ] as const)
+    test(`${[noun, mistyped, ...others].join(' ')} suggests ${noun} ${verb}, and nothing else`, async () => {
+      const { code, out, err } = await site.run([noun, mistyped, ...others])
+      assert.equal(code, 2)
+      assert.equal(
+        out + err,
+        `trivium: ${noun} has no ${mistyped}. Did you mean \`trivium ${noun} ${verb}\`? \`trivium ${noun} --help\` lists what it has.\n`,
+      )
+    })
+
+  test('a gateway whose name resembles a verb gets the message', async () => {
+    assert.match((await site.run(['message', 'cli'])).err, /missing required argument 'text'/)
+    assert.match((await site.run(['message', 'shop'])).err, /missing required argument 'text'/)
+    assert.match((await site.run(['message', 'shop', 'hello'])).out, /You said: hello/)
+  })
+
+  test('an unknown name exits with 1, whatever it names', async () => {
+    for (const line of [
+      'gateway show nobody',
+      'skill show nobody',
+      'route pause nobody',
+      'group show nobody',
+      'schedule show nobody',
+      'subscription show nobody',
+      'message show 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
+      'dead-letter show 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
+      'message list --gateway nobody',
+      'state show nobody',
+      'route explain nobody',
+      'route explain no-such-file.json',
+      'mcp login nobody',
+      'parts install nobody',
+      'error show nobody',
+      'error nobody',
+    ]) {
+      const { code, err } = await site.run(line.split(' '))
+      assert.deepEqual([code, /^trivium: There is no /.test(err)], [1, true], `${line}: ${err}`)
+    }
   })
 
   test('an invalid command line exits with 2 and the reason', async () => {
@@ -310,7 +364,6 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['message', 'cli'], /missing required argument/],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait must be a whole number/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
-      [['route', 'explain', 'no-such-file.json'], /There is no message and no file no-such-file/],
     ] as const
     await Promise.all(
       wrong.map(async ([args, why]) => {

@@ -41,7 +41,7 @@ describe('trivium error show', () => {
 
   test('suggests a code that is spelled like it', async () => {
     const { exit, err } = await errorShow('call_unkown')
-    assert.equal(exit, 2)
+    assert.equal(exit, 1)
     assert.match(err, /no error "?call_unkown"?.*call_unknown/)
   })
 })

@@ -41,7 +41,7 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
   test('of a noun begins with its list, and has no two verbs with the same text', async () => {
     const help = await run('approval', '--help')
     assert.match(help, /Commands:\n {2}list +lists .*\n {2}show +shows one request/)
-    assert.match(await run('gateway'), /Commands:\n {2}list .*\n {2}show /)
+    assert.match(await run('gateway', '--help'), /Commands:\n {2}list .*\n {2}show /)
   })
 
   test('shows the arguments that need no flag', async () => {
@@ -49,8 +49,8 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
     assert.match(await run('gateway', 'list', '--help'), /Usage: trivium gateway list \[options\]\n/)
   })
 
-  test('group alone is its help, and group show tells all about one group', async () => {
-    assert.match(await run('group'), /Usage: trivium group[\s\S]*\n {2}show [\s\S]*\n {2}seek /)
+  test('group has commands of its own and skills, and group show tells all about one group', async () => {
+    assert.match(await run('group', '--help'), /Usage: trivium group[\s\S]*\n {2}show [\s\S]*\n {2}seek /)
     for (const type of ['paid', 'sent']) await daemon.invoke('event-emit', { topic: 'orders', type })
     const shown = await run('group', 'show', 'audit')
     assert.match(shown, /^audit {2}consumer group of the topic orders: stalled\n/)

@@ -51,6 +51,20 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.match(unknown.err, /abcd1234/)
   })
 
+  test('is not taken for the beginning of another id if a conversation has exactly this id', async () => {
+    for (const conversation of ['mail-1', 'mail-12'])
+      await site.run(['message', 'cli', 'hello', '--conversation', conversation, '--wait', '0'])
+    // As if the first one were older than the conversations that are searched.
+    const newest = {
+      invoke: async (name: string, args: unknown) =>
+        name === 'conversation-list'
+          ? { conversations: [{ conversation: 'mail-12', at: Date.now() }] }
+          : source.invoke(name, args),
+    }
+    assert.equal(await fullId(newest, 'mail-1', 'conversation', { gateway: 'cli' }), 'mail-1')
+    assert.equal(await fullId(newest, 'ail-12', 'conversation', { gateway: 'cli' }), 'mail-12')
+  })
+
   test('is used as it is if no id has it, and refused if several do', async () => {
     assert.equal(await fullId(source, '00000000'), '00000000')
     const { code, err } = await site.run(['message', 'show', '00000000'])

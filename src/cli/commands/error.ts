@@ -1,20 +1,38 @@
 import { readFileSync } from 'node:fs'
 import { catalogue, TriviumError } from '../../core/errors.ts'
-import { noSuch } from '../../lib/nearest.ts'
+import { lineTable } from '../../lib/line-table.ts'
+import { didYouMean, quote } from '../../lib/nearest.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { type AddCommand, ownFile, usage } from '../command.ts'
+import { type AddCommand, ownFile } from '../command.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium error show CODE`: what an error means and what to do, from docs/errors.md, which is part of the package. */
+/** `trivium error [CODE]`: what an error means and what to do, from docs/errors.md, which is part of the package. */
 export const addError: AddCommand = (program, context) => {
-  program
-    .command('error')
-    .description('explain error codes')
-    .command('show <code>')
+  const command = program.command('error').description('explain error codes')
+  const list = () => {
+    const errors = Object.entries(catalogue).map(([code, { status, exit, retryable }]) => ({
+      ...{ code, status, exit, retryable },
+      meaning: explanationOf(code).meaning,
+    }))
+    show(context.terminal(), errors, () =>
+      lineTable(
+        [{ title: 'code' }, { title: 'HTTP' }, { title: 'exit' }, { title: 'meaning', least: 20 }],
+        errors.map(({ code, status, exit, meaning }) => [code, status, exit, firstSentence(meaning)]),
+      ),
+    )
+  }
+  command.command('list').description('all error codes').action(list)
+  command
+    .command('show [code]', { isDefault: true })
     .description('what an error code means, and what to do')
-    .action((code: string) => {
+    .action((code: string | undefined) => {
+      if (code === undefined) return list()
       const found = Object.entries(catalogue).find(([name]) => name === code)
-      if (!found) throw usage(`${noSuch('error', code, Object.keys(catalogue))}.`)
+      if (!found)
+        throw new TriviumError('not_found', {
+          path: `error ${quote(code)}`,
+          hint: didYouMean(code, Object.keys(catalogue)) || ' `trivium error list` lists them.',
+        })
       const [, { status, exit, retryable, message }] = found
       const { meaning, todo } = explanationOf(code)
       show(context.terminal(), { code, status, exit, retryable, message, meaning, todo }, () =>
@@ -27,6 +45,10 @@ export const addError: AddCommand = (program, context) => {
           .join('\n\n'),
       )
     })
+}
+
+function firstSentence(text: string): string {
+  return /^.*?\.(?=\s|$)/s.exec(text)?.[0].replaceAll(/\s+/g, ' ') ?? text
 }
 
 /** The text of the section of a code, without its links. */

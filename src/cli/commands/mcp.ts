@@ -6,7 +6,7 @@ import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { describeFault, type McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
 import { MINUTE } from '../../core/units.ts'
-import { noSuch } from '../../lib/nearest.ts'
+import { didYouMean, quote } from '../../lib/nearest.ts'
 import { table } from '../../lib/text-table.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
@@ -58,7 +58,10 @@ async function logIn(name: string, port: number, context: CommandContext): Promi
   const server = mcp.servers.find((one) => one.name === name)
   if (!server) {
     const known = mcp.servers.map((one) => one.name)
-    throw usage(`routes.yaml: ${noSuch('MCP server', name, known)}.`)
+    throw new TriviumError('not_found', {
+      path: `MCP server ${quote(name)} in routes.yaml`,
+      hint: didYouMean(name, known),
+    })
   }
   if (server.url === undefined) throw usage(`The MCP server ${name} is a command, which has no login.`)
   const terminal = context.terminal()

@@ -7,7 +7,6 @@ import { humanMessages } from '../../engine/print/messages.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
-import { nearest } from '../../lib/nearest.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
@@ -78,14 +77,7 @@ export const addMessage: AddCommand = (program, context) => {
         if (isLate) return withPause(daemon, shown, submission)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, shown) : shown
       }
-      await retryAfterRestart(() => ask(context, send, replyText, connectOrOpenToSend)).catch(
-        (error: unknown) => {
-          const near = nearest(gateway, ['show', 'list'])
-          const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
-          if (!isUnknown || near === undefined) throw error
-          throw usage(`${error.message} Did you mean the command \`trivium message ${near}\`?`, error)
-        },
-      )
+      await retryAfterRestart(() => ask(context, send, replyText, connectOrOpenToSend))
     })
 
   showDefault(message, sending)

@@ -1,7 +1,8 @@
+import { TriviumError } from '../../core/errors.ts'
 import { missingPackages, outdatedPackages, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
-import { noSuch } from '../../lib/nearest.ts'
+import { didYouMean, quote } from '../../lib/nearest.ts'
 import { table } from '../../lib/text-table.ts'
-import { type AddCommand, usage } from '../command.ts'
+import type { AddCommand } from '../command.ts'
 import { installParts } from '../install-parts.ts'
 import { needsFor } from '../needs.ts'
 import { show } from '../terminal.ts'
@@ -52,6 +53,7 @@ function stateOf(part: Part, neededBy: readonly string[]): string {
 
 function partOf(name: string): Part {
   const found = PART_NAMES.find((one) => one === name)
-  if (!found) throw usage(`${noSuch('part', name, PART_NAMES)}.`)
+  if (!found)
+    throw new TriviumError('not_found', { path: `part ${quote(name)}`, hint: didYouMean(name, PART_NAMES) })
   return found
 }

@@ -160,7 +160,8 @@ async function tryApps({ routes }: Pick<Config, 'routes'>) {
 async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
   const text = await readFile(resolve(environs.cwd, file), 'utf8').catch((cause: unknown) => {
-    if (isMissing(cause)) throw usage(`There is no message and no file ${file}.`, cause)
+    if (isMissing(cause))
+      throw new TriviumError('not_found', { path: `message and no file ${file}`, hint: '' }, { cause })
     throw usage(`${file} cannot be read: ${reasonOf(cause)}`, cause)
   })
   return toJson(createRouter(config.routes).explain(readDraft(text, file, config.gateways)))
