@@ -25,10 +25,13 @@ export default {
   run: ({ args }) => 'wiped ' + args.disk,
 }`
 
-/** Runs until the test calls `endSlow`. */
+/** Runs until the test calls `endSlow`, or an operator cancels it. */
 const SLOW = `export default {
   description: 'Takes long',
-  run: () => new Promise((end) => { globalThis.endSlow = () => end('late') }),
+  run: ({ signal }) => new Promise((end, fail) => {
+    globalThis.endSlow = () => end('late')
+    signal.addEventListener('abort', () => fail(signal.reason))
+  }),
 }`
 
 describe('skills and cost in the console', { timeout: 180_000 }, async () => {
@@ -73,12 +76,20 @@ routes:
     await usage.getByText('route orders 3 runs').waitFor()
     await usage.getByText('route unused no run').waitFor()
     await usage.getByRole('img', { name: /^Runs in the last 24 hours\..*3 runs, 1 failed/ }).waitFor()
-    const failed = usage.getByRole('row').filter({ hasText: 'no such <i>order</i>' })
+    await usage.getByRole('row').filter({ hasText: 'no such <i>order</i>' }).first().waitFor()
     assert.equal(await page.locator('main i').count(), 0)
     await page.getByRole('link', { name: /flaky 3 runs 1 failed/ }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('skill')
-    await failed.getByRole('link', { name: /^open the message/ }).click()
+    const errors = usage.getByRole('region', { name: 'Errors' })
+    await errors.getByRole('row').nth(1).getByText('no such <i>order</i>').waitFor()
+    await usage.getByRole('link', { name: '1 (33 %)' }).click()
+    const last = usage.getByRole('region', { name: 'Last runs' })
+    await until(async () => (await last.getByRole('row').count()) === 2, 'only the failed run')
+    await usage.getByLabel('Outcome').selectOption('ok')
+    await until(async () => (await last.getByRole('row').count()) === 3, 'the others')
+    await usage.getByLabel('Outcome').selectOption('')
+    await last.getByRole('link', { name: 'bad' }).click()
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
   })
 
@@ -127,7 +138,7 @@ routes:
     )
     assert.deepEqual(await faultsOf(page), [])
     await shots('skill-running')
-    await running.getByRole('link', { name: /^open the message/ }).click()
+    await running.getByRole('link', { name: 'export 12' }).click()
     await page.getByRole('heading', { name: /running$/ }).waitFor()
     await page.getByText(/The timeout of the route ends it at .*, in \d+ (min|h)/).waitFor()
     await page.goBack()
@@ -135,6 +146,23 @@ routes:
     const last = page.getByRole('region', { name: 'Last runs' })
     await last.getByText('ok', { exact: true }).waitFor()
     await running.waitFor({ state: 'detached' })
+  })
+
+  test('a run is cancelled where it is listed as running, and is then not a failed one', async () => {
+    await daemon.post('/shop', 'export 13', { 'content-type': 'text/plain' })
+    await show('skills/slow')
+    const running = page.getByRole('region', { name: 'Running now' })
+    await running.getByRole('button', { name: 'Cancel the attempt' }).click()
+    await page.getByLabel('Reason').fill('wrong month')
+    await answer('Cancel the attempt')
+    await running.waitFor({ state: 'detached' })
+    const usage = page.getByRole('region', { name: 'How it does' })
+    await usage.getByRole('link', { name: '1', exact: true }).click()
+    const row = usage.getByRole('region', { name: 'Last runs' }).getByRole('row').nth(1)
+    await row.getByText('cancelled', { exact: true }).waitFor()
+    await row.getByText(/wrong month/).waitFor()
+    await usage.locator('.figure', { hasText: /^Failed\s*0$/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
   })
 
   test('a skill that needs an approval can be approved where it was started', async () => {

@@ -46,11 +46,44 @@ test('the runs of a skill are counted even if JavaScript objects have a property
   for (const count of [1, 2]) {
     runs.add('constructor', { at: clock.time, ms: 5, by: 'cli' })
     const [one, all] = [
-      await skillUsage({ name: 'constructor', since }, callFrom()),
-      await skillUsage({ since }, callFrom()),
+      await skillUsage({ name: 'constructor', since, limit: 30 }, callFrom()),
+      await skillUsage({ since, limit: 30 }, callFrom()),
     ]
     assert.equal(Object(one).runs, count)
     assert.equal(Object(all)[0].runs, count)
   }
-  assert.equal(Object(await skillUsage({ name: 'valueof', since }, callFrom())).runs, 0)
+  assert.equal(Object(await skillUsage({ name: 'valueof', since, limit: 30 }, callFrom())).runs, 0)
+})
+
+test('failed runs are found among any number of others, and cancelled ones are not failed', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  const failed = { ms: 5, by: 'route orders', code: 'skill_failed' }
+  for (let order = 5000; order < 5040; order += 1)
+    runs.add('book', {
+      at: clock.time++,
+      ...failed,
+      error: `order ${order}: no such SKU 12`,
+      messageId: `m${order}`,
+    })
+  runs.add('book', { at: clock.time++, ...failed, error: 'customs answered 502' })
+  runs.add('book', { at: clock.time++, ms: 9, by: 'cli', code: 'run_cancelled', error: 'Cancelled by Sven' })
+  for (let at = 0; at < 300; at += 1) runs.add('book', { at: clock.time++, ms: 5, by: 'route orders' })
+  const ask = async (more: object) =>
+    Object(await skillUsage({ name: 'book', limit: 30, ...more }, callFrom()))
+  const all = await ask({})
+  assert.deepEqual([all.runs, all.failed, all.cancelled, all.recent.length, all.more], [342, 41, 1, 30, true])
+  assert.deepEqual(
+    all.errors.map(({ count, error, messageId }: Record<string, unknown>) => [count, error, messageId]),
+    [
+      [40, 'order …: no such SKU 12', 'm5039'],
+      [1, 'customs answered 502', undefined],
+    ],
+  )
+  const failures = await ask({ outcome: 'failed', limit: 200 })
+  assert.deepEqual([failures.recent.length, failures.more], [41, false])
+  const cancelled = await ask({ outcome: 'cancelled' })
+  assert.deepEqual(
+    cancelled.recent.map(({ by }: { by: string }) => by),
+    ['cli'],
+  )
 })

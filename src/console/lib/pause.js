@@ -48,8 +48,8 @@ async function sayNext(id, before) {
 }
 
 /** Cancels the running attempt on a message. */
-export function CancelRun({ id, done }) {
-  return html`<button changes type="button" onClick=${() => cancelRun(id).then(done)}>Cancel the attempt …</button>`
+export function CancelRun({ id, done, isSmall = false }) {
+  return html`<button changes type="button" class=${isSmall ? 'small' : ''} onClick=${() => cancelRun(id).then(done)}>Cancel the attempt …</button>`
 }
 
 /** The effect of each kind of pause. */

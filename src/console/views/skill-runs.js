@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
+import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, fullTime, took } from '../lib/parts.js'
+import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 
 /** The time of day, with the date unless that is today. */
@@ -24,40 +25,54 @@ export function Caller({ by }) {
   return kind ? html`${kind} <a href=${link(PAGES[kind](name))}>${name}</a>` : by
 }
 
-/** Runs that have not ended, oldest first. */
-export function Running({ of }) {
+/** Runs that have not ended, oldest first. Those of routes can be cancelled here. `reload`: called after that. */
+export function Running({ of, reload }) {
   return html`<h2>Running now</h2><div class="scrolls" tabindex="0" role="region" aria-label="Running now"><table class="runs">
-    <thead><tr><th scope="col">started</th><th scope="col">outcome</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
+    <thead><tr><th scope="col">started</th><th scope="col">outcome</th><th scope="col">called by</th><th scope="col">message</th><th scope="col"></th></tr></thead>
     <tbody>${of.map(
       ({ since, by, messageId }, index) => html`<tr key=${`${since} ${index}`}>
       <td data-label="started" title=${fullTime(since)}>${clockOf(since, { second: '2-digit' })}</td>
       <td class="outcome"><${Badge} kind="busy">running<//> <span class="dim">for <${Age} at=${since} /></span></td>
-      <td class="by"><${Caller} by=${by} /></td><td><${Message} id=${messageId} at=${since} /></td></tr>`,
+      <td class="by"><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td>
+      <td class="row-actions">${messageId && by.startsWith('route ') && html`<${CancelRun} id=${messageId} done=${reload} isSmall />`}</td></tr>`,
     )}</tbody></table></div>`
 }
 
-/** Number of runs before `Show all`. */
-const SHOWN_RUNS = 8
+/** The code of a run that a person cancelled. */
+const CANCELLED = 'run_cancelled'
 
-/** Runs that have ended, newest first. */
-export function Runs({ of: recent }) {
-  const [isAll, setAll] = useState(false)
-  const shown = isAll ? recent : recent.slice(0, SHOWN_RUNS)
-  return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
+/** The outcome of an ended run. A cancelled run did not fail. */
+function End({ code, error }) {
+  if (!code) return html`<${Badge} kind="good">ok<//>`
+  if (code === CANCELLED) return html`<${Badge}>cancelled<//> <span>${error}</span>`
+  return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
+}
+
+/** Runs that have ended, newest first. `children`: what stands beside the heading; `more`: below the table. */
+export function Runs({ of: recent, children, more }) {
+  return html`<header class="bar"><h2>Last runs</h2>${children}</header>${
+    recent.length > 0 &&
+    html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">started</th><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
-    <tbody>${shown.map(
+    <tbody>${recent.map(
       ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
       <td data-label="started" title=${fullTime(at - ms)}>${clockOf(at - ms, { second: '2-digit' })}</td>
       <td class="whole-words" data-label="ended" title=${fullTime(at)}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
-      <td class="outcome">${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
-      <td class="number">${took(ms)}</td><td class="by"><${Caller} by=${by} /></td><td><${Message} id=${messageId} at=${at} /></td></tr>`,
-    )}</tbody></table></div>
-    ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
+      <td class="outcome"><${End} code=${code} error=${error} /></td>
+      <td class="number">${took(ms)}</td><td class="by"><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
+    )}</tbody></table></div>`
+  }${more}`
 }
 
-function Message({ id, at }) {
-  return (
-    id &&
-    html`<a href=${link(['messages', id])} aria-label=${`open the message of ${clockOf(at, { second: '2-digit' })}`}>open</a>`
-  )
+/** The errors of failed runs, most frequent first, each with its newest message. */
+export function RunErrors({ of, failed }) {
+  const known = of.reduce((sum, { count }) => sum + count, 0)
+  return html`<h2>Errors</h2><div class="scrolls" tabindex="0" role="region" aria-label="Errors"><table class="runs errors">
+    <thead><tr><th scope="col" class="number">runs</th><th scope="col">error</th><th scope="col">last</th><th scope="col">newest message</th></tr></thead>
+    <tbody>${of.map(
+      ({ count, code, error, lastAt, messageId }) => html`<tr key=${`${code} ${error}`}>
+      <td class="number">${count.toLocaleString('en')}</td><td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span></td>
+      <td class="whole-words" data-label="last"><${Age} at=${lastAt} /> ago</td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
+    )}</tbody></table></div>
+    ${known < failed && html`<p class="dim">Of the newest ${known.toLocaleString('en')} failed runs; older ones are only counted.</p>`}`
 }

@@ -14,10 +14,10 @@ import { barsOf, DAY } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Caller, clockOf, Running, Runs } from './skill-runs.js'
+import { Caller, clockOf, RunErrors, Running, Runs } from './skill-runs.js'
 
 /** One skill: how it does, its last runs, and a form to run it. */
-export function Skill({ name, range }) {
+export function Skill({ name, range, query, set }) {
   const loaded = useLoaded(
     (signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal),
     [name],
@@ -31,7 +31,7 @@ export function Skill({ name, range }) {
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
-      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} />`}
+      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
@@ -57,11 +57,13 @@ function rangeTitle({ since = '7d', until }) {
 }
 
 /** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
-function Usage({ name, range }) {
+function Usage({ name, range, query, set }) {
+  const { outcome = '' } = query
+  const [limit, setLimit] = useState(FEW_RUNS)
   const loaded = useLoaded(
     async (signal) => {
       const [usage, routes, { currency, budgets }] = await Promise.all([
-        invoke('skill-usage', { name, ...range }, signal),
+        invoke('skill-usage', { name, ...range, ...(outcome && { outcome }), limit }, signal),
         invoke('route-list', {}, signal),
         invoke('cost', { skill: name, since: '1d' }, signal),
       ])
@@ -72,7 +74,7 @@ function Usage({ name, range }) {
         routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
       }
     },
-    [name, JSON.stringify(range)],
+    [name, JSON.stringify(range), outcome, limit],
   )
   const { value, reload } = loaded
   useEffect(() => {
@@ -81,20 +83,21 @@ function Usage({ name, range }) {
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets: known } = value
-  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots, running = [] } = usage
+  const { runs, failed, cancelled = 0, errorRate, p50, p95, cost, callers, days, slots, running = [] } = usage
   const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
   // Failures are not counted by caller: if any run failed, each calling route has the link, even if its list is empty.
   const hasFailures = failed > 0
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
-    ${running.length > 0 && html`<${Running} of=${running} />`}
+    ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
     <h2>${rangeTitle(range)}</h2>
     ${
       runs === 0
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
         : html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
-        <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} />
+        ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
         <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
         ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
@@ -111,8 +114,24 @@ function Usage({ name, range }) {
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul>`
     }
-    ${recent.length > 0 && html`<${Runs} of=${recent} />`}
+    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} outcome=${outcome} set=${set} showMore=${() => setLimit(MOST_RUNS)} limit=${limit} />`}
   </section>`
+}
+
+/** Number of last runs that are shown at first, and at most. */
+const FEW_RUNS = 30
+const MOST_RUNS = 200
+const OUTCOMES = ['ok', 'failed', 'cancelled']
+
+/** The errors of a skill, and its last runs with a filter by outcome. */
+function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, limit, showMore }) {
+  const pick = html`<label class="pick"><span>Outcome</span>
+    <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
+      <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`
+  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'None is kept one by one.' : `None of the kept runs is ${outcome}.`}</p>`}
+    ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
+  return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
+    <${Runs} of=${recent} more=${rest}>${pick}<//>`
 }
 
 /** What a route does that has called the skill in no run that has ended. */

@@ -53,7 +53,7 @@ export function SkillsPage({ name, query }) {
       <${Others} title="Words of the assistant" of=${words} ...${others} />
       <${Others} title="Built in" of=${builtIn} ...${others} />
     </div>
-    ${name && html`<${Skill} key=${name} name=${name} range=${range} />`}
+    ${name && html`<${Skill} key=${name} name=${name} range=${range} query=${query} set=${set} />`}
   </section>`
 }
 
@@ -167,7 +167,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
   const [first, ...others] = callersOf(name, callers, routes)
   return html`<tr>
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
-    <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${Badge} kind=${lastCode ? 'bad' : 'good'}>${lastCode ? 'failed' : 'ok'}<//> <${Age} at=${lastAt} />`}</td>
+    <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
     <td class="number" data-label="failed">${failed > 0 ? html`<span class="error">${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></span>` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${took(p50)}</td>
@@ -175,6 +175,11 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
     <td class="called-by">${first && html`${first.by}${others.length > 0 && html` <span class="dim" title=${others.map(({ by }) => by).join(', ')}>and ${others.length} more</span>`}`}</td>
   </tr>`
+}
+
+function LastEnd({ code }) {
+  if (code === 'run_cancelled') return html`<${Badge}>cancelled<//>`
+  return html`<${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'ok'}<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */

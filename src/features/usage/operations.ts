@@ -23,6 +23,11 @@ export const usage = {
         'From this time, or an age; default: 7d. Exact to 5 minutes within the last day, else to days',
       ),
     until: time.exactOptional().describe('Up to this time, or an age such as 2h'),
+    outcome: z
+      .enum(['ok', 'failed', 'cancelled'])
+      .exactOptional()
+      .describe('With a name: only last runs that ended like this'),
+    limit: z.int().min(1).max(200).default(30).describe('With a name: maximum number of its last runs'),
   }).describe(
     'Shows statistics of skills, of the last seven days by default: runs, errors, p95, cost and callers.',
   ),

@@ -67,19 +67,31 @@ function humanSkillUsage(result: Json): string {
   }
   if (!isJsonObject(result)) return String(result)
   const [runs, failed, p50, p95] = figures(result)
+  const errors = objectsIn(result.errors).map(({ count, code, error, lastAt }) => [
+    formatNumber(count),
+    code,
+    shorten(String(error), 80),
+    `${age(lastAt)} ago`,
+  ])
   const callers = objectsIn(result.callers).map(({ by, runs }) => `${by} (${runs})`)
   const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [
     `${age(at)} ago`,
-    code === undefined ? paint('green', 'ok') : paint('red', String(code)),
+    endOf(code),
     formatMs(ms),
     by,
     error === undefined ? '' : shorten(String(error), 80),
   ])
   return [
-    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed, p50 ${p50}, p95 ${p95}`,
+    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${Number(result.cancelled) > 0 ? `, ${formatNumber(result.cancelled)} cancelled` : ''}, p50 ${p50}, p95 ${p95}`,
     `Called by: ${callers.join(', ') || 'nobody'}`,
+    ...(errors.length > 0 ? ['', table(['errors', '', '', 'last'], errors)] : []),
     ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
   ].join('\n')
+}
+
+function endOf(code: Json | undefined): string {
+  if (code === undefined) return paint('green', 'ok')
+  return code === 'run_cancelled' ? 'cancelled' : paint('red', String(code))
 }
 
 function figures({ runs, failed, p50, p95 }: JsonObject): string[] {

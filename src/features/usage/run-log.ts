@@ -26,9 +26,13 @@ const runSchema = z.object({
 /** One run of a skill; successful if it has no code. */
 export type Run = z.infer<typeof runSchema>
 
+/** The code of a run that a person cancelled, which is no failure. */
+export const CANCELLED = 'run_cancelled'
+
 const daySchema = z.object({
   runs: z.number(),
   failed: z.number(),
+  cancelled: z.number().default(0),
   durations: z.array(z.number()),
   callers: z.record(z.string(), z.number()),
 })
@@ -39,14 +43,21 @@ const readSlot = (value: Json | undefined) => readStoredRecord(daySchema, value)
 export type RunLog = {
   /** Newest first. */
   recent: Run[]
+  /** The newest failed and cancelled ones, newest first. */
+  failures: Run[]
   days: Record<string, RunCounts>
 }
 
+type StoredLog = Omit<RunLog, 'failures'>
+
 /** Prefixes of the documents; the skill or slot follows. */
 const SKILL_KEY = 'usage-runs:'
+const FAILURES_KEY = 'usage-failures:'
 const SLOT_KEY = 'usage-runs-slot:'
 /** Runs of a skill that are stored one by one. */
-const MOST_RECENT = 30
+const MOST_RECENT = 100
+/** Failed and cancelled runs of a skill that are stored one by one. */
+const MOST_FAILURES = 200
 /** Callers that are counted one by one. Further ones are combined. */
 const MOST_CALLERS = 20
 const OTHERS = '(others)'
@@ -54,8 +65,9 @@ const OTHERS = '(others)'
 const DAYS = 8
 
 /**
- * Runs of skills, in the store for all daemons, one document per skill. Runs are collected in
- * memory until `flush`, so a killed daemon loses those of the last seconds.
+ * Runs of skills, in the store for all daemons: a document per skill, and another one for its
+ * failures. Runs are collected in memory until `flush`, so a killed daemon loses those of the last
+ * seconds.
  */
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
@@ -75,6 +87,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
         const { known, write } = readLog(current)
         return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
       })
+      if (log.failures.length > 0) await addFailures(kv, skill, log.failures)
     }
     for (const [slot, added] of newSlots) {
       await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
@@ -89,10 +102,12 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   return {
     /** Called after each run, so it must be cheap. */
     add(skill: string, run: Run): void {
-      const log = pending.get(skill) ?? { recent: [], days: {} }
+      const log = pending.get(skill) ?? { recent: [], failures: [], days: {} }
       pending.set(skill, log)
       log.recent.unshift(run)
       if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
+      if (run.code !== undefined) log.failures.unshift(run)
+      if (log.failures.length > 2 * MOST_FAILURES) log.failures.length = MOST_FAILURES
       const day = dayOf(run.at)
       const slot = slotOf(run.at)
       log.days[day] ??= noCounts()
@@ -119,20 +134,31 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       flushing = flushing.catch(() => {}).then(write)
       return flushing
     },
-    async read(skill: string): Promise<RunLog> {
+    async read(skill: string): Promise<StoredLog> {
       return readLog((await kv.get(SKILL_KEY + skill))?.value).known
+    },
+    /** The newest failed and cancelled runs of a skill, newest first. */
+    async failures(skill: string): Promise<Run[]> {
+      return readStoredList(runSchema, (await kv.get(FAILURES_KEY + skill))?.value).entries
     },
     /** The skills that have run recently. */
     skills: async () => (await allKeys(kv, SKILL_KEY)).map((key) => key.slice(SKILL_KEY.length)),
   }
 }
 
+function addFailures(kv: KeyValues, skill: string, added: readonly Run[]) {
+  return updateKv(kv, FAILURES_KEY + skill, (current): { value: Json; ttl: number } => {
+    const { entries, write } = readStoredList(runSchema, current)
+    return { value: write(newest([...added, ...entries], MOST_FAILURES)), ttl: (DAYS + 1) * DAY }
+  })
+}
+
 function readLog(value: Json | undefined) {
   const raw = isJsonObject(value) ? value : {}
   const recent = readStoredList(runSchema, raw.recent).entries
   const days = readStoredRecord(daySchema, raw.days)
-  const known: RunLog = { recent, days: { ...days.entries } }
-  const write = (next: RunLog): JsonObject => {
+  const known: StoredLog = { recent, days: { ...days.entries } }
+  const write = (next: StoredLog): JsonObject => {
     return { ...raw, recent: toJson(next.recent), days: days.write(next.days) }
   }
   return { known, write }
@@ -144,12 +170,13 @@ export function countsOf(slot: Readonly<Record<string, RunCounts>>, skill: strin
 }
 
 function noCounts(): RunCounts {
-  return { runs: 0, failed: 0, durations: noDurations(), callers: {} }
+  return { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
 }
 
 function countRun(counts: RunCounts, { code, ms, by }: Run): void {
   counts.runs++
-  if (code !== undefined) counts.failed++
+  if (code === CANCELLED) counts.cancelled++
+  else if (code !== undefined) counts.failed++
   addDuration(counts.durations, ms)
   countCaller(counts.callers, by, 1)
 }
@@ -161,6 +188,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
   return {
     runs: before.runs + counts.runs,
     failed: before.failed + counts.failed,
+    cancelled: before.cancelled + counts.cancelled,
     durations: addBuckets(before.durations, counts.durations),
     callers,
   }
@@ -172,9 +200,13 @@ function countCaller(callers: Record<string, number>, by: string, times: number)
   callers[name] = (callers[name] ?? 0) + times
 }
 
+function newest(runs: readonly Run[], most: number): Run[] {
+  return runs.toSorted((a, b) => b.at - a.at).slice(0, most)
+}
+
 /** Two logs of a skill as one, without days that are too old. */
-function merged(known: RunLog, added: RunLog, now: number): RunLog {
-  const recent = [...added.recent, ...known.recent].sort((a, b) => b.at - a.at).slice(0, MOST_RECENT)
+function merged(known: StoredLog, added: StoredLog, now: number): StoredLog {
+  const recent = newest([...added.recent, ...known.recent], MOST_RECENT)
   const oldest = dayOf(now - (DAYS - 1) * DAY)
   const days: RunLog['days'] = {}
   for (const [day, counts] of [...Object.entries(known.days), ...Object.entries(added.days)]) {

@@ -3,20 +3,22 @@ import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
+import { outcomeOf, runErrors } from './run-errors.ts'
 import { noDurations, quantile } from './run-histogram.ts'
-import { addCounts, countsOf, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
+import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 import { type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
-/** Maximum runs in the result for one skill. */
-const MOST_RUNS = 30
 /** Maximum number of callers per skill in a list. */
 const MOST_CALLERS = 5
 
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
-  runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill' | 'slotsOf'>
+  runs: Pick<
+    ReturnType<typeof createRunLogs>,
+    'flush' | 'read' | 'failures' | 'skills' | 'bySkill' | 'slotsOf'
+  >
   running: Pick<RunningRuns, 'of' | 'skills'>
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
@@ -24,10 +26,11 @@ export function createSkillUsage(deps: {
 }): ServiceOf<typeof operations.usage>['skill-usage'] {
   const { runs, running, cost, now } = deps
 
-  const ofSkill = async (name: string, range: Range) => {
+  const ofSkill = async (name: string, range: Range, wanted: Wanted) => {
     const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
+    const failures = recentIn({ recent: withFailures(log.recent, await runs.failures(name)) }, range)
     const counts = span.isExact
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
@@ -42,7 +45,7 @@ export function createSkillUsage(deps: {
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
-      recent: recentIn(log, range).slice(0, MOST_RUNS),
+      ...endedRuns(recentIn(log, range), failures, wanted),
       running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
     }
@@ -63,11 +66,11 @@ export function createSkillUsage(deps: {
     return found
   }
 
-  return async ({ name, since = now() - WEEK, until = now() }) => {
+  return async ({ name, since = now() - WEEK, until = now(), outcome, limit }) => {
     // Includes the runs of this daemon immediately, those of others within seconds.
     await runs.flush()
     const range = { since, until }
-    if (name !== undefined) return ofSkill(name, range)
+    if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome }), limit })
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(span), cost({ by: 'skill', ...range })])
     for (const skill of running.skills()) if (!counted.has(skill)) counted.set(skill, [])
@@ -99,10 +102,28 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
   return first ? { running: count, runningSince: first.since } : {}
 }
 
+/** Which of the last runs of one skill the result has. */
+type Wanted = { outcome?: ReturnType<typeof outcomeOf>; limit: number }
+
 type Range = { since: number; until: number }
 
+/** The wanted ones of the last runs, and the errors of failed ones. All runs are newest first. */
+function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, limit }: Wanted) {
+  const all = outcome === 'failed' || outcome === 'cancelled' ? failures : recent
+  const wanted = all.filter((run) => outcome === undefined || outcomeOf(run) === outcome)
+  return { recent: wanted.slice(0, limit), more: wanted.length > limit, errors: runErrors(failures) }
+}
+
+/** The failed and cancelled runs, newest first. Earlier versions kept failures only among the last runs. */
+function withFailures(recent: readonly Run[], failures: readonly Run[]): Run[] {
+  const isKept = ({ at, by, messageId }: Run) =>
+    failures.some((each) => each.at === at && each.by === by && each.messageId === messageId)
+  const others = recent.filter((run) => run.code !== undefined && !isKept(run))
+  return [...failures, ...others].sort((a, b) => b.at - a.at)
+}
+
 /** The days that a span touches, oldest first. */
-function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
+function daysOf({ days }: Pick<RunLog, 'days'>, { from, to }: Span): [string, RunCounts][] {
   const first = from.slice(0, 10)
   const last = to.slice(0, 10)
   return Object.entries(days)
@@ -110,13 +131,13 @@ function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
     .sort(([a], [b]) => a.localeCompare(b))
 }
 
-function recentIn({ recent }: RunLog, { since, until }: Range) {
+function recentIn({ recent }: Pick<RunLog, 'recent'>, { since, until }: Range) {
   return recent.filter(({ at }) => at >= since && at <= until)
 }
 
-function summaryOf(counts: readonly RunCounts[], log: RunLog, range: Range) {
-  const nothing: RunCounts = { runs: 0, failed: 0, durations: noDurations(), callers: {} }
-  const { runs, failed, durations } = counts.reduce(addCounts, nothing)
+function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, range: Range) {
+  const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
+  const { runs, failed, cancelled, durations } = counts.reduce(addCounts, nothing)
   const recent = recentIn(log, range)
   // Few runs are all known, and need no estimate.
   const timeOf = (part: number) =>
@@ -124,6 +145,7 @@ function summaryOf(counts: readonly RunCounts[], log: RunLog, range: Range) {
   return {
     runs,
     failed,
+    cancelled,
     errorRate: runs === 0 ? 0 : Number((failed / runs).toFixed(4)),
     ...defined({ p50: timeOf(0.5), p95: timeOf(0.95), lastAt: log.recent[0]?.at }),
   }

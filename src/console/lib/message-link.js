@@ -1,0 +1,39 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { Gist } from './parts.js'
+import { link } from './router.js'
+
+/** Maximum number of messages kept, and of characters of a text. */
+const MAX_KNOWN = 2_000
+const LINE = 160
+/** Messages by id, as promises of what `Gist` shows. */
+const known = new Map()
+
+/** Loads what `Gist` shows of a message; nothing if it is no longer kept. */
+function gistOf(id) {
+  if (known.size > MAX_KNOWN) known.clear()
+  if (!known.has(id)) {
+    const loading = invoke('message-show', { id }).then(({ message, summary }) => {
+      const { subject, text, data } = message
+      const event = typeof data?.event === 'string' ? data.event : undefined
+      return { subject, summary, event, text: text.slice(0, LINE) }
+    })
+    known.set(id, loading)
+    loading.catch((error) => error.status !== 404 && known.delete(id))
+  }
+  return known.get(id).catch(() => undefined)
+}
+
+/** A link to a message by what is in it. Until that is known, and for a message that is no longer kept: by the end of its id. */
+export function MessageLink({ id }) {
+  const [found, setFound] = useState()
+  useEffect(() => {
+    let isHere = true
+    gistOf(id).then((gist) => isHere && setFound(gist))
+    return () => {
+      isHere = false
+    }
+  }, [id])
+  return html`<a class="message-link" href=${link(['messages', id])} title=${id}>${found ? html`<${Gist} of=${found} />` : `message …${id.slice(-8)}`}</a>`
+}
