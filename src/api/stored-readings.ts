@@ -11,6 +11,7 @@ import { oldestOf } from '../engine/group-history.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
+import { createLetterCauses } from './letter-causes.ts'
 
 const MOST_APPROVALS = 1_000
 
@@ -26,8 +27,10 @@ export function createStoredReadings(deps: {
   budgets(): Promise<BudgetStatus[]>
   draining(): boolean
   log: Log
+  now(): number
 }): () => Promise<StoredReadings | undefined> {
   const { store, log } = deps
+  const readCauses = createLetterCauses(store.jobs.deadLetters, deps.now)
   /**
    * By reading: why it last failed. The list is read often, so a lasting failure is logged once.
    */
@@ -66,8 +69,11 @@ export function createStoredReadings(deps: {
     ])
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
-    const timed = await readPart('groups', () => withTimes(store.topics, lasting), lasting)
-    return { stats, groups: timed, subscriptions, waiting, budgets, approvals, schedules }
+    const [timed, causes] = await Promise.all([
+      readPart('groups', () => withTimes(store.topics, lasting), lasting),
+      readPart('dead letters', () => readCauses(stats), []),
+    ])
+    return { stats, groups: timed, subscriptions, waiting, budgets, approvals, schedules, causes }
   }
 
   return () =>

@@ -43,6 +43,8 @@ const where = z
     group: z.string(),
     road: z.string(),
     reason: z.string(),
+    code: z.string(),
+    pattern: z.string(),
   })
   .partial()
 

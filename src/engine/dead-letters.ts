@@ -7,14 +7,13 @@ import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
+import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
-import { summaryOf } from '../lib/summary-of.ts'
 import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-work.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
-import { OUTBOX_QUEUE } from './outbox.ts'
 import { createRetriedLetters, createRetries } from './retried-letters.ts'
 
 type Service = ServiceOf<typeof deadLetters>
@@ -23,7 +22,7 @@ type OneOrAll = Parameters<Service['retry']>[0]
 
 /** Letters per read. */
 const PAGE = 100
-/** Maximum characters of a group's sample. */
+/** Maximum characters of a letter's summary. */
 const SHOWN = 200
 /** The history entry of a message whose dead letter was retried. */
 const RETRIED = 'retried'
@@ -146,8 +145,8 @@ function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
   }
 }
 
-function keyOf({ id, queue, message }: DeadLetter): LetterKey {
-  return { id, queue, messageId: queue === DISPATCH_QUEUE ? message?.id : undefined }
+function keyOf(letter: DeadLetter): LetterKey {
+  return { id: letter.id, queue: letter.queue, messageId: messageIdOf(letter) }
 }
 
 /** The cursor of a page, or the end of the filter if that is earlier. */
@@ -156,76 +155,6 @@ function earlierOf(cursor: Place | undefined, until: number | undefined): Place 
   return cursor && cursor.at < until ? cursor : { at: until, id: '' }
 }
 
-/** Counts dead letters by queue, route and error; the letters come newest first. */
-async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGroup[]> {
-  const groups = new Map<string, LetterGroup & { newestError: string; parts: readonly string[] }>()
-  for await (const letter of letters) {
-    const { queue, group, at } = letter
-    const { code, message: error } = lastOf(letter)
-    const pattern = patternOf(error)
-    const key = JSON.stringify([queue, group, code, pattern])
-    const known = groups.get(key)
-    if (known) {
-      const isAlike = known.alike && known.newestError === error
-      const parts = sharedParts(known.parts, error.split(VARYING))
-      const oldestArrival = Math.min(known.oldest, arrivalOf(letter))
-      Object.assign(known, {
-        count: known.count + 1,
-        first: at,
-        oldest: oldestArrival,
-        alike: isAlike,
-        parts,
-      })
-    } else {
-      const fresh = {
-        queue,
-        group,
-        code,
-        pattern,
-        error: headOf(error, SHOWN),
-        newestError: error,
-        common: '',
-        parts: error.split(VARYING),
-        alike: true,
-        count: 1,
-        first: at,
-        last: at,
-        oldest: arrivalOf(letter),
-      }
-      const { messageId } = keyOf(letter)
-      groups.set(key, { ...fresh, newest: letter.id, messageId, sample: headOf(textOf(letter), SHOWN) })
-    }
-  }
-  return [...groups.values()]
-    .map(({ parts, newestError: _, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
-    .sort((a, b) => b.count - a.count)
-}
-
-type LetterGroup = {
-  queue: string
-  group: string
-  code: string
-  /** The first 200 characters of the error, with `#` for its numbers and ids. */
-  pattern: string
-  /** The newest error, cut to 200 characters. */
-  error: string
-  /** The same, with `…` for the numbers and ids that differ between the letters. */
-  common: string
-  /** Whether all letters have exactly the same error. */
-  alike: boolean
-  count: number
-  /** When the oldest and the newest letter died. */
-  first: number
-  last: number
-  /** When the first of their messages arrived, which a retry does not change. */
-  oldest: number
-  /** The id of the newest letter. */
-  newest: string
-  /** The beginning of its text. */
-  sample: string
-  /** The id of its message, if it is a letter of dispatch. */
-  messageId: string | undefined
-}
 type Place = Pick<DeadLetter, 'at' | 'id'>
 
 /** Reads `at/id`. Throws `usage`. */
@@ -236,23 +165,6 @@ function placeOf(text: string): Place {
   return { at: Number(at), id }
 }
 
-/** When the message arrived; a letter without one: when it died. */
-function arrivalOf({ message, at }: DeadLetter): number {
-  return message?.receivedAt ?? at
-}
-
-function lastOf({ errors, reason }: DeadLetter) {
-  return errors.at(-1) ?? { code: 'internal', message: reason }
-}
-
 function rowOf(letter: DeadLetter) {
   return { ...letter, summary: headOf(textOf(letter), SHOWN) }
-}
-
-/** The unsent reply with its subject, or the text of the message. */
-function textOf({ queue, message, data }: DeadLetter): string {
-  const reply = queue === OUTBOX_QUEUE ? textAt(data, 'text') : undefined
-  if (reply) return [textAt(data, 'subject'), reply].filter(Boolean).join(' · ')
-  if (message) return message.subject ?? summaryOf(message.data.body) ?? message.text
-  return summaryOf(data) ?? String(Object(data).text ?? '')
 }

@@ -60,13 +60,13 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     const place = await chart.boundingBox()
     await daemon.invoke('subscription-pause', { name: 'crm' })
     await daemon.post('/hooks/shop', JSON.stringify({ text: 'a refund' }))
-    await page.getByRole('link', { name: '1 dead letter', exact: true }).waitFor()
+    await page.getByRole('link', { name: '1 dead letter of refunds', exact: true }).waitFor()
     await page.getByRole('link', { name: 'Push crm is paused' }).waitFor()
     const titles = page.getByRole('region', { name: 'What is wrong' }).locator('a[data-row]')
-    assert.deepEqual(await titles.allTextContents(), ['1 dead letter', 'Push crm is paused'])
+    assert.deepEqual(await titles.allTextContents(), ['1 dead letter of refunds', 'Push crm is paused'])
     assert.deepEqual(await chart.boundingBox(), place)
     await titles.first().click()
-    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+    await page.getByRole('heading', { name: 'Dead letters of refunds' }).waitFor()
   })
 
   test('a push is resumed, and the unread events of a group are skipped, after a confirmation', async () => {

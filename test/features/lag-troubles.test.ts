@@ -20,7 +20,7 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
     jobs: [],
   }
   const groups = [...subscriptions.map(({ name }) => lagging(name)), lagging('analytics')]
-  const none = { waiting: [], budgets: [], approvals: [], schedules: [] }
+  const none = { waiting: [], budgets: [], approvals: [], schedules: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const readings: Pick<TroubleReadings, 'running' | 'unrouted' | 'pauses'> = {
     running: [],
@@ -51,7 +51,7 @@ test('dead letters, groups and pushes are in trouble since a time of their data'
     { ...push('bi', 'paused'), paused: { by: 'ada', since: 13 } },
   ]
   const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, oldestAt: 3 }]
-  const none = { waiting: [], budgets: [], approvals: [], schedules: [] }
+  const none = { waiting: [], budgets: [], approvals: [], schedules: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const found = roadTroubles(stored, { running: [], unrouted: [], pauses: [] }, 0)
   assert.deepEqual(Object.fromEntries(found.map(({ code, since }) => [code, since])), {

@@ -21,6 +21,7 @@ test('a feature that fails does not hide the troubles of others, and is logged o
     subscriptions: async () => [],
     budgets: () => budgets(),
     draining: () => false,
+    now: Date.now,
   })
   const logged = () => log.lines.map(({ level, fields }) => [level, Object(fields).reading])
 

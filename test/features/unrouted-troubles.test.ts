@@ -14,7 +14,15 @@ function stored(parts: Partial<StoredReadings>): StoredReadings {
     dispatch: { unpumped: 0 },
     jobs: [],
   }
-  const none = { groups: [], subscriptions: [], waiting: [], budgets: [], approvals: [], schedules: [] }
+  const none = {
+    groups: [],
+    subscriptions: [],
+    waiting: [],
+    budgets: [],
+    approvals: [],
+    schedules: [],
+    causes: [],
+  }
   return { ...none, stats, ...parts }
 }
 

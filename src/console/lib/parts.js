@@ -28,7 +28,8 @@ export function preview(text) {
 }
 
 /** Marks a message that somebody sent with *Test message*. */
-export const TestMark = () => html`<${Badge} title="Somebody sent it with Test message">test<//>`
+export const TestMark = ({ many }) =>
+  html`<${Badge} title="Sent as a test: not counted among the problems">${many === undefined ? 'test' : `${many} test${many === 1 ? '' : 's'}`}<//>`
 
 /** A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text. */
 export function Gist({ of: { event, subject, summary, text = '', test } }) {

@@ -51,13 +51,15 @@ function waitingFor({ where, text }) {
   return { outcome: 'waiting', ...(gateway ? { gateway } : skill ? {} : { route: reason }) }
 }
 
+const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
+
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
 export function TroubleAction({ trouble }) {
   const [isBusy, once] = useOnce()
   const { code } = trouble
   const { path, query } = placeOf(trouble)
   const resume = resumeOf(trouble)
-  const label = LABELS[code] ?? (code === 'paused' && !resume ? 'See them' : undefined)
+  const label = isOneCause(trouble) || (code === 'paused' && !resume) ? 'See them' : LABELS[code]
   if (!label && !resume) return null
   const end = () =>
     act(async () => {

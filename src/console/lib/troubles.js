@@ -22,7 +22,7 @@ export function placeOf(trouble) {
     case 'group-lag':
       return { path: ['queues', where.topic, where.group] }
     case 'dead-letters':
-      return { path: 'dead-letters' }
+      return { path: 'dead-letters', query: causeIn(where) }
     case 'schedule-failed':
       return { path: 'dead-letters', query: { queue: 'schedules' } }
     case 'backlog':
@@ -50,6 +50,11 @@ export function placeOf(trouble) {
     default:
       return { path: 'configuration' }
   }
+}
+
+/** The filter of one cause of dead letters; empty if the trouble covers several. */
+function causeIn({ queue, group, code, pattern }) {
+  return pattern === undefined ? {} : { queue, group, code, pattern }
 }
 
 function pathOfPush(name) {

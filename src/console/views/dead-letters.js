@@ -149,9 +149,9 @@ const shown = (oldest, newest) => ({
 function Group({ group, within, reload }) {
   // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
-  const { queue, group: name, code, common, count: many, first, last, oldest, sample } = group
+  const { queue, group: name, code, common, count: many, tests, first, last, oldest, sample } = group
   return html`<div class="group">
-    <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
+    <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <${Again} of=${group} />

@@ -2,6 +2,7 @@ import type { Approval } from '../../core/approval.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
+import { isOfTest } from '../../engine/letter-groups.ts'
 import { keyOf } from './dead-letter-scan.ts'
 import type { OperationsEvent } from './operations-event.ts'
 import type { NotifyOn } from './schema.ts'
@@ -10,12 +11,12 @@ import type { NotifyOn } from './schema.ts'
 export type NotifyEvent = { key: string; type: NotifyOn; data: OperationsEvent }
 
 /**
- * The event for a dead letter; undefined for the run of a schedule, which the list of troubles
- * reports as `schedule-failed`.
+ * The event for a dead letter; undefined for a test, and for the run of a schedule, which the list of
+ * troubles reports as `schedule-failed`.
  */
 export function deadLetterEvent(letter: DeadLetter): NotifyEvent | undefined {
   const { id, queue, group, at, errors, message } = letter
-  if (queue === SCHEDULES) return undefined
+  if (queue === SCHEDULES || isOfTest(letter)) return undefined
   const { message: reason = 'unknown error', code = '' } = errors.at(-1) ?? {}
   const where = { queue, ...originOf(letter), ...(code && { code }), ...senderOf(message) }
   return {

@@ -3,6 +3,7 @@ import type { BudgetStatus } from '../../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
+import type { LetterGroup } from '../../engine/letter-groups.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
 
@@ -71,6 +72,8 @@ export type StoredReadings = {
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]
+  /** Of the newest dead letters. */
+  causes: readonly LetterCause[]
 }
 
 /** A schedule whose last run became a dead letter. */
@@ -82,3 +85,9 @@ export type FailingSchedule = {
   since: number
   count: number
 }
+
+/** A cause of dead letters. `recent`: the number of those from the hour before the newest dead letter of all. */
+export type LetterCause = Pick<
+  LetterGroup,
+  'queue' | 'group' | 'code' | 'pattern' | 'common' | 'count' | 'tests' | 'first' | 'last' | 'recipients'
+> & { recent: number }

@@ -4,6 +4,7 @@ import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { deadLetterTroubles } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
@@ -24,7 +25,7 @@ export function roadTroubles(
   const { stats, subscriptions, waiting, groups } = stored
   return [
     ...subscriptions.flatMap((each) => subscriptionTroubles(each, at)),
-    ...deadLetterTroubles(stats),
+    ...deadLetterTroubles(stored, at),
     ...lostTroubles(stats),
     ...waiting
       .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
@@ -33,19 +34,6 @@ export function roadTroubles(
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).flatMap((group) => lagTrouble(group, subscriptions)),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
-}
-
-function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
-  const dead = jobs.filter((queue) => queue.dead > 0)
-  const count = dead.reduce((sum, queue) => sum + queue.dead, 0)
-  if (count === 0) return []
-  const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
-  const text = `They failed on every attempt, or permanently (${queues}). They stay until they are retried or dropped.`
-  const todo = 'Fix the causes, then retry or drop the dead letters; `trivium dead-letter groups` shows them.'
-  const times = dead.map(({ deadAt }) => deadAt).filter((time) => time !== undefined)
-  const since = times.length > 0 ? Math.min(...times) : undefined
-  const title = counted(count, 'dead letter')
-  return [error('dead-letters', {}, { title, text, todo, count, ...defined({ since }) })]
 }
 
 function lostTroubles({ receive }: StoreStats): Trouble[] {

@@ -1,0 +1,54 @@
+import type { DeadLetter, Store, StoreStats } from '../core/store.ts'
+import { HOUR } from '../core/units.ts'
+import { countGroups, keyOfGroup } from '../engine/letter-groups.ts'
+import type { LetterCause } from '../features/troubles/readings.ts'
+
+/** Maximum number of dead letters of which causes are known. */
+const MOST = 1_000
+const PAGE = 100
+/** How long (ms) the causes are kept if many letters had to be read, also if others were added. */
+const LIFETIME = 5_000
+/** The time (ms) before the newest dead letter in which a cause counts as growing. */
+const GROWTH = HOUR
+
+/**
+ * Reads the causes of the newest dead letters. The list of troubles is read often, so the letters are
+ * read again only after a change.
+ */
+export function createLetterCauses(
+  deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>,
+  now: () => number,
+) {
+  let known: { signature: string; at: number; causes: LetterCause[]; isLarge: boolean } | undefined
+
+  return async ({ jobs }: Pick<StoreStats, 'jobs'>): Promise<LetterCause[]> => {
+    const counts = jobs.flatMap(({ queue, dead }) => (dead > 0 ? [[queue, dead]] : []))
+    if (counts.length === 0) return []
+    if (known?.isLarge && now() - known.at < LIFETIME) return known.causes
+    const [newest] = (await deadLetters.list({ limit: 1 })).items
+    const signature = JSON.stringify([counts, newest?.id, newest?.at])
+    if (known?.signature !== signature) {
+      const letters = await newestOf(deadLetters)
+      known = { signature, at: now(), causes: await causesOf(letters), isLarge: letters.length > PAGE }
+    }
+    return known.causes
+  }
+}
+
+async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>): Promise<DeadLetter[]> {
+  const found: DeadLetter[] = []
+  for (;;) {
+    const { items, more } = await deadLetters.list({ limit: PAGE, before: found.at(-1) })
+    found.push(...items)
+    if (!more || items.length === 0 || found.length >= MOST) return found
+  }
+}
+
+async function causesOf(letters: readonly DeadLetter[]): Promise<LetterCause[]> {
+  const growing = letters.filter(({ at }) => at > (letters[0]?.at ?? 0) - GROWTH)
+  const recent = new Map((await countGroups(growing)).map((group) => [keyOfGroup(group), group.count]))
+  return (await countGroups(letters)).map((group) => ({
+    ...group,
+    recent: recent.get(keyOfGroup(group)) ?? 0,
+  }))
+}

@@ -1,0 +1,150 @@
+import { textAt } from '../core/json.ts'
+import { isTest } from '../core/message.ts'
+import type { DeadLetter } from '../core/store.ts'
+import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
+import { headOf } from '../lib/head-of.ts'
+import { summaryOf } from '../lib/summary-of.ts'
+import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import { OUTBOX_QUEUE } from './outbox.ts'
+
+/** Maximum characters of the texts of a group. */
+const SHOWN = 200
+/** Maximum number of recipients of a group. */
+const MOST_RECIPIENTS = 20
+
+/** Dead letters with the same queue, route and error. */
+export type LetterGroup = {
+  queue: string
+  group: string
+  code: string
+  /** The first 200 characters of the error, with `#` for its numbers and ids. */
+  pattern: string
+  /** The newest error, cut to 200 characters. */
+  error: string
+  /** The same, with `…` for the numbers and ids that differ between the letters. */
+  common: string
+  /** Whether all letters have exactly the same error. */
+  alike: boolean
+  count: number
+  /** Number of those whose message is a test. */
+  tests?: number
+  /** When the oldest and the newest letter died. */
+  first: number
+  last: number
+  /** When the first of their messages arrived, which a retry does not change. */
+  oldest: number
+  /** The id of the newest letter. */
+  newest: string
+  /** The beginning of its text. */
+  sample: string
+  /** The recipients of unsent replies, newest first, up to 20. */
+  recipients?: string[]
+  /** The id of the newest message, if it is a letter of dispatch. */
+  messageId: string | undefined
+}
+
+type Open = LetterGroup & { newestError: string; parts: readonly string[] }
+
+/** Counts dead letters by queue, route and error, most frequent first. The letters come newest first. */
+export async function countGroups(
+  letters: AsyncIterable<DeadLetter> | Iterable<DeadLetter>,
+): Promise<LetterGroup[]> {
+  const groups = new Map<string, Open>()
+  for await (const letter of letters) {
+    const { code, message: error } = lastOf(letter)
+    const { queue, group } = letter
+    const key = keyOfGroup({ queue, group, code, pattern: patternOf(error) })
+    const known = groups.get(key)
+    if (known) addTo(known, letter)
+    else groups.set(key, openedBy(letter))
+  }
+  return [...groups.values()]
+    .map(({ parts, newestError: _, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
+    .sort((a, b) => b.count - a.count)
+}
+
+/** Identifies a group. */
+export function keyOfGroup({
+  queue,
+  group,
+  code,
+  pattern,
+}: Pick<LetterGroup, 'queue' | 'group' | 'code' | 'pattern'>): string {
+  return JSON.stringify([queue, group, code, pattern])
+}
+
+/** A group with its newest letter. */
+function openedBy(letter: DeadLetter): Open {
+  const { id, queue, group, at } = letter
+  const { code, message: error } = lastOf(letter)
+  const recipient = recipientOf(letter)
+  return {
+    queue,
+    group,
+    code,
+    pattern: patternOf(error),
+    error: headOf(error, SHOWN),
+    newestError: error,
+    common: '',
+    parts: error.split(VARYING),
+    alike: true,
+    count: 1,
+    ...(isOfTest(letter) && { tests: 1 }),
+    first: at,
+    last: at,
+    oldest: arrivalOf(letter),
+    newest: id,
+    sample: headOf(textOf(letter), SHOWN),
+    ...(recipient !== undefined && { recipients: [recipient] }),
+    messageId: messageIdOf(letter),
+  }
+}
+
+/** Adds an older letter. */
+function addTo(group: Open, letter: DeadLetter): void {
+  const { message: error } = lastOf(letter)
+  group.count++
+  group.first = letter.at
+  group.oldest = Math.min(group.oldest, arrivalOf(letter))
+  group.alike &&= group.newestError === error
+  group.parts = sharedParts(group.parts, error.split(VARYING))
+  if (isOfTest(letter)) group.tests = (group.tests ?? 0) + 1
+  const recipient = recipientOf(letter)
+  const known = group.recipients ?? []
+  if (recipient !== undefined && !known.includes(recipient) && known.length < MOST_RECIPIENTS)
+    group.recipients = [...known, recipient]
+}
+
+/** Whether somebody tried something out: nobody waits for the outcome. */
+export function isOfTest({ message }: DeadLetter): boolean {
+  return message !== undefined && isTest(message)
+}
+
+/** The last error of a letter. */
+export function lastOf({ errors, reason }: DeadLetter) {
+  return errors.at(-1) ?? { code: 'internal', message: reason }
+}
+
+/** The id of the message of a letter of dispatch. */
+export function messageIdOf({ queue, message }: DeadLetter): string | undefined {
+  return queue === DISPATCH_QUEUE ? message?.id : undefined
+}
+
+/** The unsent reply with its subject, or the text of the message. */
+export function textOf({ queue, message, data }: DeadLetter): string {
+  const reply = queue === OUTBOX_QUEUE ? textAt(data, 'text') : undefined
+  if (reply) return [textAt(data, 'subject'), reply].filter(Boolean).join(' · ')
+  if (message) return message.subject ?? summaryOf(message.data.body) ?? message.text
+  return summaryOf(data) ?? String(Object(data).text ?? '')
+}
+
+/** To whom an unsent reply was to go. */
+function recipientOf({ queue, message, data }: DeadLetter): string | undefined {
+  if (queue !== OUTBOX_QUEUE) return undefined
+  return textAt(data, 'to') ?? message?.from.name ?? message?.from.address ?? message?.from.id
+}
+
+/** When the message arrived; a letter without one: when it died. */
+function arrivalOf({ message, at }: DeadLetter): number {
+  return message?.receivedAt ?? at
+}

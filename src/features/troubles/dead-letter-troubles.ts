@@ -1,0 +1,110 @@
+import type { Trouble } from '../../core/trouble.ts'
+import { HOUR } from '../../core/units.ts'
+import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
+import type { LetterCause, StoredReadings } from './readings.ts'
+import { dayAndTime, error, timeOfDay } from './trouble-parts.ts'
+
+/** Maximum number of causes that are troubles of their own. */
+const MOST_CAUSES = 5
+/** Maximum number of recipients in a text. */
+const MOST_NAMED = 3
+
+/**
+ * The causes of dead letters, each as one trouble, those that grow first; and one for the rest. Runs of
+ * failing schedules are reported as such. Dead letters of tests are not counted. `at`: Unix ms.
+ */
+export function deadLetterTroubles(
+  { stats, causes, schedules }: Pick<StoredReadings, 'stats' | 'causes' | 'schedules'>,
+  at: number,
+): Trouble[] {
+  const isReported = ({ queue, group }: LetterCause) =>
+    queue === 'schedules' && schedules.some(({ skill }) => skill === group)
+  const counting = causes
+    .map((cause) => ({ ...cause, count: cause.count - (cause.tests ?? 0) }))
+    .filter((cause) => cause.count > 0 && !isReported(cause))
+    .toSorted((a, b) => b.recent - a.recent || b.last - a.last)
+  const shown = counting.slice(0, MOST_CAUSES)
+  const hidden = counting.slice(MOST_CAUSES)
+  return [...shown.map((cause) => causeTrouble(cause, at)), ...restTrouble(stats, causes, hidden)]
+}
+
+function causeTrouble(cause: LetterCause, at: number): Trouble {
+  const { queue, group, code, pattern, count, first: since } = cause
+  const where = { queue, group, code, pattern }
+  const todo = `${FIXES[queue] ?? FIX}: \`trivium dead-letter list ${selectionOf(cause)}\` lists them.`
+  return error('dead-letters', where, { title: titleOf(cause), text: textOf(cause, at), todo, count, since })
+}
+
+const FIX = 'Fix the cause, then retry or drop them'
+const FIXES: Record<string, string> = {
+  outbox: 'Tell the recipients in another way, or correct the address or account and retry them',
+}
+
+/** The options that select a cause. The texts of two causes may differ only in the error. */
+function selectionOf({ queue, group, code }: LetterCause): string {
+  const route = group === '' ? '' : ` --route ${group}`
+  return `--queue ${queue}${route} --code ${code}`
+}
+
+function titleOf({ queue, group, count }: LetterCause): string {
+  switch (queue) {
+    case 'outbox':
+      return `${counted(count, 'reply', 'replies')} of ${group} ${count === 1 ? 'was' : 'were'} not delivered`
+    case 'receive':
+      return `${counted(count, 'message')} of ${group} ${count === 1 ? 'was' : 'were'} received too often`
+    case 'schedules':
+      return `${counted(count, 'scheduled run')} of ${group} failed`
+    default:
+      if (queue.startsWith(PUSH))
+        return `${counted(count, 'event')} ${count === 1 ? 'was' : 'were'} not delivered to the push ${queue.slice(PUSH.length)}`
+      return `${counted(count, 'dead letter')} of ${group || queue}`
+  }
+}
+
+const PUSH = 'push/'
+
+function textOf({ queue, common, count, last, recipients = [] }: LetterCause, at: number): string {
+  const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
+  const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
+  const time = at - last < RECENT ? timeOfDay(last) : dayAndTime(last)
+  return `${to}${reason}.${count > 1 ? ` The last one failed at ${time}.` : ''}`
+}
+
+/** An age (ms) below which a time needs no date. */
+const RECENT = 6 * HOUR
+
+/** What the title says already. */
+const KNOWN_START = /^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /
+
+function namesOf(recipients: readonly string[]): string {
+  const others = recipients.length - MOST_NAMED
+  const named = recipients.slice(0, MOST_NAMED).join(', ')
+  return others > 0 ? `${named} and ${others} more` : named
+}
+
+/** All other dead letters: of the causes `hidden`, and those that were not read. */
+function restTrouble(
+  { jobs }: StoredReadings['stats'],
+  causes: readonly LetterCause[],
+  hidden: readonly LetterCause[],
+): Trouble[] {
+  const total = jobs.reduce((sum, { dead }) => sum + dead, 0)
+  const read = causes.reduce((sum, { count }) => sum + count, 0)
+  const unread = Math.max(0, total - read)
+  const count = unread + hidden.reduce((sum, cause) => sum + cause.count, 0)
+  if (count === 0) return []
+  const times = [
+    ...hidden.map(({ first }) => first),
+    ...(unread > 0
+      ? jobs.flatMap(({ dead, deadAt }) => (dead > 0 && deadAt !== undefined ? [deadAt] : []))
+      : []),
+  ]
+  const since = times.length > 0 ? Math.min(...times) : undefined
+  const isAll = causes.length === 0
+  const others = hidden.length > 0 ? ` of ${counted(hidden.length, 'other cause')}` : ''
+  const title = isAll ? counted(count, 'dead letter') : `${counted(count, 'more dead letter')}${others}`
+  const text = 'They failed on every attempt, or permanently. They stay until they are retried or dropped.'
+  const todo = 'Fix the causes, then retry or drop the dead letters; `trivium dead-letter groups` shows them.'
+  return [error('dead-letters', {}, { title, text, todo, count, ...defined({ since }) })]
+}

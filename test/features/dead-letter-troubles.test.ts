@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLetterCauses } from '../../src/api/letter-causes.ts'
+import type { DeadLetter, LetterFilter } from '../../src/core/store.ts'
+import { HOUR, MINUTE } from '../../src/core/units.ts'
+import { deadLetterTroubles } from '../../src/features/troubles/dead-letter-troubles.ts'
+import { messageOf } from '../runtime/support/message.ts'
+
+const NOW = Date.parse('2026-11-29T09:00:00Z')
+
+/** Dead letters of a queue and group with the same error; `ages`: ms before now. */
+function letters(
+  queue: string,
+  group: string,
+  error: string,
+  ages: readonly number[],
+  rest: Partial<DeadLetter> = {},
+): DeadLetter[] {
+  return ages.map((age, index) => {
+    const at = NOW - age
+    const errors = [{ at, code: 'skill_failed', message: error }]
+    return {
+      id: `${group}-${error}-${index}`,
+      queue,
+      group,
+      lane: '',
+      at,
+      errors,
+      reason: 'attempts',
+      ...rest,
+    }
+  })
+}
+
+/** A store with these dead letters. */
+function storeWith(all: readonly DeadLetter[]) {
+  const sorted = all.toSorted((a, b) => b.at - a.at || b.id.localeCompare(a.id))
+  const queues = Map.groupBy(sorted, ({ queue }) => queue)
+  const jobs = [...queues].map(([queue, own]) => ({
+    queue,
+    waiting: 0,
+    running: 0,
+    dead: own.length,
+    ...(own.at(-1) && { deadAt: own.at(-1)?.at ?? 0 }),
+  }))
+  let reads = 0
+  const list = async ({ before, limit }: LetterFilter) => {
+    reads++
+    const from = before ? sorted.findIndex(({ id }) => id === before.id) + 1 : 0
+    return { items: sorted.slice(from, from + limit), more: sorted.length > from + limit }
+  }
+  const stats = {
+    journal: { messages: 0 },
+    receive: { ready: 0, leased: 0, lost: {} },
+    dispatch: { unpumped: 0 },
+    jobs,
+  }
+  return { list, stats, reads: () => reads }
+}
+
+async function troublesOf(all: readonly DeadLetter[]) {
+  const { list, stats } = storeWith(all)
+  const causes = await createLetterCauses({ list }, () => NOW)(stats)
+  return deadLetterTroubles({ stats, causes, schedules: [] }, NOW)
+}
+
+test('each cause of dead letters is a trouble since its own beginning, the one that grows first', async () => {
+  const found = await troublesOf([
+    ...letters('dispatch', 'labels', 'Skill render failed: the address has no street', [
+      44 * HOUR,
+      30 * HOUR,
+      8 * HOUR,
+    ]),
+    ...letters('dispatch', 'orders', 'Skill confirm failed: SKU 4711 is not in the catalogue', [
+      80 * MINUTE,
+      40 * MINUTE,
+      5 * MINUTE,
+    ]),
+    ...letters('dispatch', 'orders', 'Skill confirm failed: customs answered 502', [10 * MINUTE]),
+  ])
+  assert.deepEqual(
+    found.map(({ title, count, since }) => [title, count, NOW - (since ?? 0)]),
+    [
+      ['3 dead letters of orders', 3, 80 * MINUTE],
+      ['1 dead letter of orders', 1, 10 * MINUTE],
+      ['3 dead letters of labels', 3, 44 * HOUR],
+    ],
+  )
+  assert.equal(found[0]?.text, 'SKU 4711 is not in the catalogue. The last one failed at 08:55 UTC.')
+  assert.partialDeepStrictEqual(found[0]?.where, { queue: 'dispatch', group: 'orders', code: 'skill_failed' })
+  assert.equal(new Set(found.map(({ key }) => key)).size, 3)
+})
+
+test('replies that were not delivered are a trouble that names their recipients', async () => {
+  const error = 'Gateway support permanently rejected the message: 550 no such mailbox'
+  const to = (address: string) => ({ data: { to: address, text: 'Hello' } })
+  const [found] = await troublesOf([
+    ...letters('outbox', 'support', error, [HOUR], to('halldis@example.com')),
+    ...letters('outbox', 'support', error, [2 * HOUR], to('omar@example.com')).map((one) => ({
+      ...one,
+      id: 'omar',
+    })),
+  ])
+  assert.equal(found?.title, '2 replies of support were not delivered')
+  assert.match(found?.text ?? '', /^To halldis@example\.com, omar@example\.com: 550 no such mailbox\./)
+})
+
+test('beyond five causes the others are one trouble, and so are letters that were not read', async () => {
+  const many = 'abcdefg'
+    .split('')
+    .flatMap((name, at) => letters('dispatch', name, 'broken', [(at + 1) * MINUTE]))
+  const found = await troublesOf(many)
+  assert.deepEqual(
+    found.map(({ title }) => title),
+    ['a', 'b', 'c', 'd', 'e']
+      .map((name) => `1 dead letter of ${name}`)
+      .concat('2 more dead letters of 2 other causes'),
+  )
+  assert.equal(found.at(-1)?.since, NOW - 7 * MINUTE)
+  const ages = Array.from({ length: 1_200 }, (_, at) => at * MINUTE)
+  const deep = await troublesOf(letters('dispatch', 'orders', 'broken', ages))
+  assert.deepEqual(
+    deep.map(({ title }) => title),
+    ['1000 dead letters of orders', '200 more dead letters'],
+  )
+})
+
+test('dead letters of tests are in no trouble', async () => {
+  const tested = { message: messageOf({ data: { replyTarget: { log: true, test: true } } }) }
+  const only = letters('dispatch', 'orders', 'broken', [MINUTE], tested)
+  assert.deepEqual(await troublesOf(only), [])
+  const [found] = await troublesOf([
+    ...only,
+    ...letters('dispatch', 'orders', 'broken', [2 * MINUTE]).map((one) => ({ ...one, id: 'real' })),
+  ])
+  assert.equal(found?.count, 1)
+})
+
+test('the causes are read again only after a change', async () => {
+  const { list, stats, reads } = storeWith(letters('dispatch', 'orders', 'broken', [MINUTE]))
+  const read = createLetterCauses({ list }, () => NOW)
+  await read(stats)
+  const first = reads()
+  await read(stats)
+  assert.equal(reads(), first + 1, 'only the newest letter')
+})
