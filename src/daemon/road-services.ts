@@ -65,7 +65,7 @@ export function createRoadServices(
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },
-    conversations: createConversations({ store, ...gateways }),
+    conversations: createConversations({ store, ...gateways, holdOf: parts.pauses.view.holdOf }),
     artifacts: files,
     deadLetters: createDeadLetters(base),
     gateways: {

@@ -6,7 +6,7 @@ import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
 import { rowOf, searchOf } from './search.ts'
-import { createWaitingState, repliesIn } from './unanswered.ts'
+import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
 
 /** Number of messages per step. */
 const PAGE = 200
@@ -22,16 +22,22 @@ type Found = FoundMessages['found'][number]
 
 /**
  * Conversations: messages and replies, from the journal and its histories. `answerable`: the gateways whose senders can be
- * answered. `isOneOff`: whether a conversation is only one delivery of a machine.
+ * answered. `isOneOff`: whether a conversation is only one delivery of a machine. `holdOf`: who has taken over a conversation.
  */
 export function createConversations(deps: {
   store: Pick<Store, 'journal'>
   answerable(): readonly string[]
   unanswerable(message: Message): string | undefined
   isOneOff(message: Message): boolean
+  holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const waitingStateOf = createWaitingState(journal, (message) => deps.unanswerable(message) === undefined)
+  /** Whose turn it is in a conversation, of which `messages` are the newest, and who has taken it over. */
+  const stateOf = async (messages: readonly Found[]) => {
+    const hold = messages[0] && deps.holdOf(messages[0].message)
+    return { ...(await waitingStateOf(messages, hold)), ...(hold && { heldBy: shownOf(hold) }) }
+  }
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
@@ -47,7 +53,7 @@ export function createConversations(deps: {
     })
     const rows = [...known.values()].map(async (messages) => {
       const [{ message, outcome }] = messages
-      return { ...rowOf(message, outcome), messages: messages.length, ...(await waitingStateOf(messages)) }
+      return { ...rowOf(message, outcome), messages: messages.length, ...(await stateOf(messages)) }
     })
     return { rows: await Promise.all(rows), next }
   }
@@ -95,10 +101,14 @@ export function createConversations(deps: {
       return {
         entries: sorted,
         ...defined({ next }),
-        ...(before === undefined && (await waitingStateOf(found))),
+        ...(before === undefined && (await stateOf(found))),
       }
     },
   }
+}
+
+function shownOf({ by, since, reason, until }: Hold) {
+  return { by, since, ...defined({ reason, until }) }
 }
 
 /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */

@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, textAt } from '../core/json.ts'
-import { isAutomatic, type Message } from '../core/message.ts'
+import { isAutomatic, isTest, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { Note, Store } from '../core/store.ts'
@@ -7,14 +7,20 @@ import { defined } from '../lib/defined.ts'
 
 type Found = { message: Message; outcome: Outcome }
 
+/** A person has taken over a conversation. `isAnswered`: by an answer of theirs, at `since`. */
+export type Hold = { by: string; since: number; isAnswered: boolean; reason?: string; until?: number }
+
 /** How many messages before the newest one are read to find since when somebody waits. */
 const MOST_BEFORE = 10
 /** Handled in another message, or by a person. */
-const SETTLED: readonly Outcome[] = ['merged', 'dropped', 'suppressed']
+const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
+/** The sender that a submission has if it names none. */
+const NO_SENDER = 'cli'
 
 /**
  * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`: its messages, newest first.
  * `waitingSince` (Unix ms): the first message after the last answer. `reply`: the last one that was sent to the newest message.
+ * Whoever writes to a person who has taken over waits for their answer.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
@@ -23,15 +29,15 @@ export function createWaitingState(
   const sentIn = async ({ message }: Found) =>
     repliesIn(message.id, await journal.history(message.id)).findLast(isSentAnswer)
 
-  return async (messages: readonly Found[]) => {
+  return async (messages: readonly Found[], hold?: Hold) => {
     const [newest, ...before] = messages.slice(0, MOST_BEFORE)
     if (!newest) return {}
     const reply = await sentIn(newest)
     if (reply) return { reply: defined({ at: reply.at, text: reply.text, by: reply.by }) }
-    if (!expectsAnswer(newest, canAnswer)) return {}
+    if (!expectsAnswer(newest, canAnswer, hold)) return {}
     let waitingSince = timeOf(newest.message.id)
     for (const one of before) {
-      if (!expectsAnswer(one, canAnswer) || (await sentIn(one))) break
+      if (!expectsAnswer(one, canAnswer, hold) || (await sentIn(one))) break
       waitingSince = timeOf(one.message.id)
     }
     return { waitingSince }
@@ -43,10 +49,29 @@ function isSentAnswer({ state, approval }: JsonObject): boolean {
   return state === 'sent' && approval === undefined
 }
 
-/** Messages of machines, and submitted ones, whose replies only the submitter gets, do not. */
-function expectsAnswer({ message, outcome }: Found, canAnswer: (message: Message) => boolean): boolean {
+/** Messages of machines, tests, and submitted ones without a sender of their own do not. */
+function expectsAnswer(
+  { message, outcome }: Found,
+  canAnswer: (message: Message) => boolean,
+  hold: Hold | undefined,
+): boolean {
   const isSubmitted = objectAt(message.data, 'replyTarget').log === true
-  return !isAutomatic(message) && !isSubmitted && !SETTLED.includes(outcome) && canAnswer(message)
+  const hasSender = !isSubmitted || message.from.id !== NO_SENDER
+  return (
+    hasSender &&
+    !isTest(message) &&
+    !isAutomatic(message) &&
+    !isSettled({ message, outcome }, hold) &&
+    canAnswer(message)
+  )
+}
+
+/** A person who has taken over has still to answer what is recorded as handled by them. */
+function isSettled({ message, outcome }: Found, hold: Hold | undefined): boolean {
+  const at = timeOf(message.id)
+  if (hold?.isAnswered && at <= hold.since) return true
+  if (outcome === 'dropped') return !hold || at < hold.since
+  return SETTLED.includes(outcome)
 }
 
 /** The last known state of each reply, sent or queued. */

@@ -33,6 +33,12 @@ for (const kind of ['embedded', 'redis'] as const) {
       const { send } = await chat
       send({ type: 'message', text })
     }
+    const submit = async (message: object) => {
+      const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+      const body = JSON.stringify(message)
+      const response = await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+      assert.equal(response.status, 200)
+    }
     const list = async (args: object = {}) =>
       Object(await daemon.invoke('conversation-list', { ...args })).conversations
     const texts = async (args: object = {}) =>
@@ -91,12 +97,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     })
 
     test('are found behind more newer conversations than a page has', async () => {
-      const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
-      for (let n = 0; n < 60; n++) {
-        const body = JSON.stringify({ gateway: 'chat', text: `filler ${n}` })
-        const response = await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
-        assert.equal(response.status, 200)
-      }
+      for (let n = 0; n < 60; n++) await submit({ gateway: 'chat', text: `filler ${n}` })
       const [newest] = await list({})
       assert.match(newest.text, /filler/)
       for (const limit of [2, 50]) assert.ok((await texts({ limit })).includes('please break'))
@@ -121,6 +122,26 @@ for (const kind of ['embedded', 'redis'] as const) {
         before = page.next
       } while (before !== undefined)
       assert.deepEqual(found, ['please break'])
+    })
+
+    test('a conversation that a person has taken over waits until they answer, and says who has it', async () => {
+      const args = { gateway: 'chat', conversation: 'petra' }
+      await submit({ ...args, from: 'petra', text: 'where is it?' })
+      await daemon.invoke('conversation-pause', { ...args, drop: true, reason: 'I call her' })
+      await submit({ ...args, from: 'petra', text: 'nobody answers?' })
+      await until(async () => {
+        const [row] = await list(args)
+        return row.text === 'nobody answers?' && row.outcome === 'dropped'
+      }, 'the message that the person handles')
+      const [row] = await list({ ...args, unanswered: true })
+      assert.equal(row.heldBy.reason, 'I call her')
+      assert.ok(row.waitingSince < row.at)
+      const shown = Object(await daemon.invoke('conversation-show', args))
+      assert.deepEqual([shown.heldBy, shown.waitingSince], [row.heldBy, row.waitingSince])
+      await daemon.invoke('gateway-send', { messageId: row.id, text: 'On its way.', wait: 10_000 })
+      const [answered] = await list(args)
+      assert.deepEqual([answered.waitingSince, answered.reply.text], [undefined, 'On its way.'])
+      await daemon.invoke('conversation-resume', args)
     })
   })
 }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type Message, messageSchema } from '../../src/core/message.ts'
 import { makeId } from '../../src/core/message-id.ts'
 import type { Outcome } from '../../src/core/message-query.ts'
-import { createWaitingState } from '../../src/engine/unanswered.ts'
+import { createWaitingState, type Hold } from '../../src/engine/unanswered.ts'
 
 describe('whether somebody waits for an answer', () => {
   const waitingStateOf = createWaitingState({ history: async () => [] }, () => true)
@@ -36,5 +36,30 @@ describe('whether somebody waits for an answer', () => {
     assert.deepEqual(await waitingStateOf([mail(2_000), mail(1_000, { auto: 'list' })]), {
       waitingSince: 2_000,
     })
+  })
+
+  test('somebody who writes to a person who has taken over does, with any outcome', async () => {
+    const hold: Hold = { by: 'control-token:ingrid', since: 1_500, isAnswered: false }
+    const dropped = { ...mail(2_000), outcome: 'dropped' as Outcome }
+    assert.deepEqual(await waitingStateOf([dropped, mail(1_000)], hold), { waitingSince: 1_000 })
+    assert.deepEqual(await waitingStateOf([dropped, mail(1_000)]), {})
+    const droppedBefore = { ...mail(1_000), outcome: 'dropped' as Outcome }
+    assert.deepEqual(await waitingStateOf([droppedBefore], hold), {})
+  })
+
+  test('an answer from the mailbox, by which a person took over, counts', async () => {
+    const hold: Hold = { by: 'support:ingrid@example.com', since: 1_500, isAnswered: true }
+    assert.deepEqual(await waitingStateOf([mail(1_000)], hold), {})
+    assert.deepEqual(await waitingStateOf([mail(2_000), mail(1_000)], hold), { waitingSince: 2_000 })
+  })
+
+  test('a submitted message counts if it names its sender and is not a test', async () => {
+    const submitted = (id: string, target: object = {}) => {
+      const { message, outcome } = mail(1_000, { replyTarget: { log: true, ...target } })
+      return [{ message: { ...message, from: { id, verified: true } }, outcome }]
+    }
+    assert.deepEqual(await waitingStateOf(submitted('petra@mail.example')), { waitingSince: 1_000 })
+    assert.deepEqual(await waitingStateOf(submitted('cli')), {})
+    assert.deepEqual(await waitingStateOf(submitted('petra@mail.example', { test: true })), {})
   })
 })

@@ -60,6 +60,11 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       const pause = find('conversation', `${gateway}/${conversation}`)
       return pause?.kind === 'conversation' && pause.drop ? pause : undefined
     },
+    /** Who has taken over a conversation. Gateways that notice an answer of a person are the author of its pause: `support:ada@example.com`. */
+    holdOf({ gateway, conversation }: { gateway: string; conversation: string }) {
+      const pause = isEmpty ? undefined : find('conversation', `${gateway}/${conversation}`)
+      return pause && { ...pause, isAnswered: pause.by.startsWith(`${gateway}:`) }
+    },
     cancelOf: (messageId: string) => state.cancels.find((one) => one.messageId === messageId),
   }
 }
