@@ -32,12 +32,7 @@ export function createConversations(deps: {
   holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
-  const waitingStateOf = createWaitingState(journal, (message) => deps.unanswerable(message) === undefined)
-  /** Whose turn it is in a conversation, of which `messages` are the newest, and who has taken it over. */
-  const stateOf = async (messages: readonly Found[]) => {
-    const hold = messages[0] && deps.holdOf(messages[0].message)
-    return { ...(await waitingStateOf(messages, hold)), ...(hold && { heldBy: shownOf(hold) }) }
-  }
+  const stateOf = createTurnState(deps)
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
@@ -107,8 +102,15 @@ export function createConversations(deps: {
   }
 }
 
-function shownOf({ by, since, reason, until }: Hold) {
-  return { by, since, ...defined({ reason, until }) }
+/** Makes a function that finds whose turn it is in a conversation, by its newest messages, and who has taken it over. */
+function createTurnState({ store, unanswerable, holdOf }: Parameters<typeof createConversations>[0]) {
+  const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
+  return async (messages: readonly Found[]) => {
+    const hold = messages[0] && holdOf(messages[0].message)
+    if (!hold) return waitingStateOf(messages)
+    const { by, since, reason, until } = hold
+    return { ...(await waitingStateOf(messages, hold)), heldBy: { by, since, ...defined({ reason, until }) } }
+  }
 }
 
 /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */

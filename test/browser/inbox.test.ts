@@ -77,6 +77,27 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByRole('button', { name: 'Unanswered 2' }).waitFor()
   })
 
+  test('show the subject of a mail and who waits for which outcome', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const mail = {
+      gateway: 'chat',
+      from: 'petra',
+      subject: 'Third mail: order 4655',
+      text: 'Nobody answers?',
+    }
+    const body = JSON.stringify({ ...mail, conversation: 'petra' })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await show('conversations?show=unanswered')
+    const row = rows.filter({ hasText: 'Third mail: order 4655' })
+    await row.getByText(/waits/).waitFor()
+    await row.getByRole('link').click()
+    await page.getByLabel('by hand').fill('We call you.')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.reply').getByText('We call you.').waitFor()
+    await show('conversations')
+    await rows.filter({ hasText: 'We call you.' }).getByText('Third mail: order 4655').waitFor()
+  })
+
   test('can be taken over from the list, have a list of their own then, and are handed back', async () => {
     await show('conversations')
     const row = rows.filter({ hasText: 'where are you?' })
@@ -93,6 +114,13 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByRole('button', { name: 'Taken over 1' }).click()
     await rows.filter({ hasText: 'where are you?' }).getByText('has it').waitFor()
     await until(async () => (await rows.count()) === 1, 'only that one')
+    // Whoever has written to a person who took over still waits for them.
+    const held = rows.filter({ hasText: 'where are you?' })
+    await held.getByText(/waits/).waitFor()
+    await page.getByRole('button', { name: 'Mine 1' }).click()
+    await held.getByText('has it').waitFor()
+    await page.getByRole('button', { name: /^Unanswered/ }).click()
+    await held.getByText('has it').waitFor()
     await show('now')
     await page.getByRole('region', { name: 'What is wrong' }).getByRole('link', { name: 'See them' }).click()
     await rows.filter({ hasText: 'where are you?' }).getByRole('link').click()

@@ -138,6 +138,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.ok(row.waitingSince < row.at)
       const shown = Object(await daemon.invoke('conversation-show', args))
       assert.deepEqual([shown.heldBy, shown.waitingSince], [row.heldBy, row.waitingSince])
+      const { out } = await site.run(['conversation', 'list', '--gateway', 'chat'])
+      assert.match(out, /petra .*waits for \d+ s, .* has it/)
       await daemon.invoke('gateway-send', { messageId: row.id, text: 'On its way.', wait: 10_000 })
       const [answered] = await list(args)
       assert.deepEqual([answered.waitingSince, answered.reply.text], [undefined, 'On its way.'])

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { invoke, openStream } from '../lib/api.js'
+import { invoke, openStream, person } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
@@ -39,6 +39,7 @@ const SHOWN = [
   ['', 'With people'],
   ['unanswered', 'Unanswered'],
   ['held', 'Taken over'],
+  ['mine', 'Mine'],
   ['all', 'All'],
 ]
 
@@ -49,7 +50,8 @@ function Conversations({ query }) {
   const waiting = useLoaded(async (signal) => ({ of, rows: await unanswered(filter, signal) }), [of, turn])
   // What is there of another filter would be wrong here.
   const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
-  const { holds, isHeld } = useHolds(filter, turn)
+  const holds = useHolds(filter, turn)
+  const mine = holds?.filter(isMine)
   // Senders of most webhooks are machines: their messages would hide the people. Of one gateway, all are shown.
   const people = show === 'all' ? {} : { answerable: true }
   const { pages, error, isEnd, more } = usePages(
@@ -58,11 +60,13 @@ function Conversations({ query }) {
     turn,
   )
   const all = distinct([...(lacking ?? []), ...pages.flatMap((page) => page.conversations)])
-  const rows = { unanswered: lacking ?? [], held: holds ?? [] }[show] ?? all
-  const isKnown = { unanswered: lacking !== undefined, held: holds !== undefined }[show] ?? isEnd
+  const rows = { unanswered: lacking ?? [], held: holds ?? [], mine: mine ?? [] }[show] ?? all
+  const areHoldsKnown = holds !== undefined
+  const isKnown =
+    { unanswered: lacking !== undefined, held: areHoldsKnown, mine: areHoldsKnown }[show] ?? isEnd
   const problem = { unanswered: waiting.error }[show] ?? error
   const set = (change) => replace('conversations', { ...query, ...change })
-  const counts = { unanswered: lacking?.length, held: holds?.length }
+  const counts = { unanswered: lacking?.length, held: holds?.length, mine: mine?.length }
   return html`<section class="page fills" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Conversations</h1>
@@ -79,7 +83,7 @@ function Conversations({ query }) {
     ${
       rows.length === 0 && isKnown
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, isHeld(one), reload)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, reload)} />`
     }
     <footer class="under">${(rows.length > 0 || isKnown) && count(rows.length, 'conversation', isKnown ? '' : '+')}</footer>
   </section>`
@@ -100,6 +104,8 @@ function Filter({ query, set }) {
 function None({ show, isFiltered }) {
   const all = html`<a href=${link('conversations', { show: 'all' })}>Show all</a>`
   if (show === 'unanswered') return html`<${Empty} title="Nobody waits for an answer.">${all}<//>`
+  if (show === 'mine')
+    return html`<${Empty} title="You have not taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
   if (show === 'held')
     return html`<${Empty} title="Nobody has taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
   return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}>${all}<//>`
@@ -129,10 +135,21 @@ async function unanswered(filter, signal) {
     before = page.next
     if (!before) break
   }
-  return distinct(found).toSorted((a, b) => a.waitingSince - b.waitingSince)
+  return longestWaitFirst(distinct(found))
 }
 
-/** The conversations that people have taken over, as rows. */
+/** Who waits longest comes first, and those who do not wait last, newest first. */
+function longestWaitFirst(rows) {
+  const placeOf = ({ waitingSince, at }) => waitingSince ?? Number.MAX_SAFE_INTEGER - at
+  return rows.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+function isMine({ heldBy }) {
+  const { id, name } = person.value ?? {}
+  return heldBy !== undefined && (heldBy.by === id || authorOf(heldBy.by) === name)
+}
+
+/** The conversations that people have taken over, as rows; undefined until they are known for this filter. */
 function useHolds(filter, turn) {
   const { value: pauses } = useLoaded(
     async (signal) => (await invoke('pause-list', {}, signal)).filter(({ kind }) => kind === 'conversation'),
@@ -154,13 +171,11 @@ function useHolds(filter, turn) {
         const args = { ...filter, gateway, conversation: name, limit: 1 }
         return (await invoke('conversation-list', args, signal)).conversations
       })
-      return { of, rows: (await Promise.all(rows)).flat() }
+      return { of, rows: longestWaitFirst((await Promise.all(rows)).flat()) }
     },
     [pauses, of],
   )
-  const isHeld = ({ gateway, conversation }) =>
-    pauses?.find((pause) => pause.gateway === gateway && pause.name === conversation)
-  return { holds: found?.of === of ? found.rows : undefined, isHeld }
+  return found?.of === of ? found.rows : undefined
 }
 
 /** Reloads after messages and outcomes, unless somebody is at work in the list: then it is offered. */
@@ -199,8 +214,11 @@ function useStale() {
   return { turn, isDue, held, reload }
 }
 
-function row(conversation, hold, reload) {
-  const { gateway, conversation: name, at, messages, from, outcome, waitingSince, reply } = conversation
+/** Outcomes that say why somebody waits. */
+const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
+
+function row(conversation, reload) {
+  const { gateway, conversation: name, at, messages, from, waitingSince, heldBy } = conversation
   const takeOver = async () => {
     if (
       await pauseWith({
@@ -214,8 +232,26 @@ function row(conversation, hold, reload) {
   }
   return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    ${reply ? html`<span class="text"><span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> ${reply.text}</span>` : html`<${Gist} of=${{ ...conversation, event: undefined }} />`}
+    <${LastSaid} of=${conversation} />
     <span class="many dim wide">${count(messages, 'message')}</span>
-    <span class="turn">${hold ? html`<${Badge} kind="busy">${authorOf(hold.by) ?? 'somebody'} has it<//>` : waitingSince === undefined ? (reply && outcome === 'unrouted' ? html`<${Badge} kind="good">answered<//>` : html`<${Outcome} outcome=${outcome} />`) : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
-  </a>${!hold && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
+    <span class="turn"><${Turn} of=${conversation} /></span>
+  </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
+}
+
+/** The subject, and what was said last. */
+function LastSaid({ of: conversation }) {
+  const { reply, subject } = conversation
+  if (!reply) return html`<${Gist} of=${{ ...conversation, event: undefined }} />`
+  return html`<span class="text">${subject && html`<b>${subject}</b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> ${reply.text}</span>`
+}
+
+/** Who has it, and since when somebody waits; or how the newest message ended. */
+function Turn({ of: { outcome, waitingSince, reply, heldBy } }) {
+  const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//>`
+  if (waitingSince !== undefined)
+    return html`${holder} ${WHY_WAITS.has(outcome) && html`<span class="why"><${Outcome} outcome=${outcome} /></span> `}<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`
+  if (holder) return holder
+  return reply && outcome === 'unrouted'
+    ? html`<${Badge} kind="good">answered<//>`
+    : html`<${Outcome} outcome=${outcome} />`
 }

@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
@@ -102,9 +103,21 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
     .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
-    ({ at, gateway, from, conversation, messages, outcome, waitingSince, subject, summary, text }) => [
+    ({
+      at,
+      gateway,
+      from,
+      conversation,
+      messages,
+      outcome,
+      waitingSince,
+      heldBy,
+      subject,
+      summary,
+      text,
+    }) => [
       ...[age(at), gateway, senderText(from)],
-      waitingSince === undefined ? outcome : paint('yellow', `waits for ${age(waitingSince)}`),
+      stateOf({ outcome, waitingSince, heldBy }),
       messages,
       shorten(String(subject ?? summary ?? text ?? ''), 50),
       conversation,
@@ -112,6 +125,14 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
   )
   const hint = unanswered || next === undefined ? [] : [WHO_WAITS]
   return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint].join('\n')
+}
+
+/** Since when somebody waits, and for whom, if a person has taken over. */
+function stateOf({ outcome, waitingSince, heldBy }: Record<string, Json | undefined>): Json | undefined {
+  const holder = heldBy && `${shownAuthor(pathGet(heldBy, 'by'))} has it`
+  if (waitingSince === undefined) return holder ?? outcome
+  const whom = holder === undefined ? '' : `, ${holder}`
+  return paint('yellow', `waits for ${age(waitingSince)}${whom}`)
 }
 
 /** `conversation-show`: the messages and replies, oldest first. */
