@@ -2,7 +2,6 @@ import type { ApprovalService } from '../core/approval.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import { timeOf } from '../core/message-id.ts'
 import type { GroupInfo, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isStoreAway } from '../engine/attempts.ts'
@@ -83,12 +82,12 @@ export function createStoredReadings(deps: {
     })
 }
 
-/** Adds to groups that are far behind when their oldest unread event was published. */
+/** Adds to groups that are far behind since when their oldest unread event waits. */
 function withTimes(topics: Store['topics'], groups: readonly GroupInfo[]): Promise<StoredReadings['groups']> {
   return Promise.all(
     groups.map(async (group) => {
-      const oldestId = group.lag < FAR_BEHIND ? undefined : await oldestOf(topics, group)
-      return oldestId === undefined ? group : { ...group, oldestAt: timeOf(oldestId) }
+      const oldest = group.lag < FAR_BEHIND ? undefined : await oldestOf(topics, group)
+      return oldest ? { ...group, oldestAt: oldest.since } : group
     }),
   )
 }

@@ -61,11 +61,19 @@ export function isId(text: string): boolean {
   return text.length === 36 && ID.test(text)
 }
 
-/** The time (Unix ms) of the first id in a text, such as a job id that contains a message id. */
+/**
+ * Since when the message or event in a job id waits (Unix ms): the time of the first id in it, or of
+ * the replay (`.ROUND` at the end).
+ */
 export function timeIn(text: string): number | undefined {
   const [id] = ID.exec(text) ?? []
-  return id === undefined ? undefined : timeOf(id)
+  if (id === undefined) return undefined
+  const [, round = 0] = ROUND.exec(text) ?? []
+  return Math.max(timeOf(id), Number(round))
 }
+
+/** The time (Unix ms) of a replay at the end of a job id. */
+const ROUND = /\.(\d{13})$/
 
 /** The journal position in an id; undefined if the text is not one of our ids. */
 export function positionOf(id: string): number | undefined {

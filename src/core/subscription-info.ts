@@ -27,7 +27,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Number of dead letters in the queue `push/NAME`. */
   dead: number
   /**
-   * When the oldest of the queued events was published (Unix ms), as far as the last attempts tell.
+   * Since when the oldest of the queued events waits (Unix ms), as far as the last attempts tell:
+   * since its publication, or its replay.
    */
   oldestAt?: number
   /**

@@ -1,3 +1,4 @@
+import { timeOf } from '../core/message-id.ts'
 import type { GroupBatch } from '../core/store.ts'
 
 /** The rounds of the events of a read, by event id. */
@@ -11,4 +12,9 @@ export function roundsOf(batch: GroupBatch | undefined): ReadonlyMap<string, num
  */
 export function deliveryId(name: string, round = 0): string {
   return round === 0 ? name : `${name}.${round}`
+}
+
+/** Since when an event waits in a group (Unix ms): its publication, or its replay, whose time is the round. */
+export function waitingSince(id: string, round = 0): number {
+  return Math.max(timeOf(id), round)
 }

@@ -1,11 +1,11 @@
-import { timeOf } from '../core/message-id.ts'
 import type { GroupInfo, Store } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
+import { waitingSince } from './event-rounds.ts'
 
 /**
- * The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread or unsent
- * event then.
+ * The backlog of a group at a time (Unix ms). `behind`: how long (ms) its oldest unread or unsent
+ * event had waited then, since its publication or replay.
  */
 export type GroupPoint = { at: number; lag: number; behind?: number }
 
@@ -21,7 +21,7 @@ type Push = {
   name: string
   /** Its unsent events. */
   waiting: number
-  /** Publication time of the oldest one that failed so far. */
+  /** Since when the oldest one waits that failed so far (Unix ms). */
   oldestAt?: number
 }
 
@@ -50,10 +50,9 @@ export function createGroupHistory(deps: {
       const at = now()
       const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))
       const kept = withBacklogs(groups, pushes).slice(0, MOST_GROUPS)
-      const oldestIds = await Promise.all(kept.map(({ group }) => oldestOf(topics, group)))
+      const oldests = await Promise.all(kept.map(({ group }) => oldestOf(topics, group)))
       for (const [index, { group, push, backlog }] of kept.entries()) {
-        const oldestId = oldestIds[index]
-        const times = [oldestId === undefined ? undefined : timeOf(oldestId), push?.oldestAt]
+        const times = [oldests[index]?.since, push?.oldestAt]
         const oldest = Math.min(...times.filter((time) => time !== undefined))
         const behind = Number.isFinite(oldest) ? Math.max(0, at - oldest) : undefined
         const key = keyOf(group.topic, group.group)
@@ -105,12 +104,13 @@ function addTo({ fine, coarse }: Series, point: GroupPoint): void {
   if (coarse.length > COARSE.most) coarse.shift()
 }
 
-/** The id of the oldest event that a group has neither read nor leased. */
+/** The oldest event that a group has neither read nor leased, and since when it waits (Unix ms). */
 export async function oldestOf(
   topics: Pick<Store['topics'], 'read'>,
   { topic, group, lag, pending }: GroupInfo,
-): Promise<string | undefined> {
+): Promise<{ id: string; since: number } | undefined> {
   if (lag + pending === 0) return undefined
-  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
-  return batch?.items[0]?.id
+  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek', withRounds: true }])
+  const id = batch?.items[0]?.id
+  return id === undefined ? undefined : { id, since: waitingSince(id, batch?.rounds?.[0]) }
 }

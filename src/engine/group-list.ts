@@ -21,7 +21,10 @@ export type GroupState =
 type ListedGroup = GroupInfo &
   ReturnType<GroupActivity['info']> & {
     state: GroupState
+    /** When the oldest unread event was published. */
     oldestAt?: number
+    /** Since when it waits: later than `oldestAt` after a replay. */
+    waitingSince?: number
     /** The oldest unread event. */
     oldestId?: string
     skill?: { name: string; since?: number }
@@ -59,7 +62,8 @@ export async function listGroups(
     .sort((a, b) => b.lag - a.lag)
   return Promise.all(
     groups.map(async (info, at) => {
-      const oldestId = at < MOST_LOOKS ? await oldestOf(topics, info) : undefined
+      const oldest = at < MOST_LOOKS ? await oldestOf(topics, info) : undefined
+      const oldestId = oldest?.id
       const oldestAt = oldestId === undefined ? undefined : timeOf(oldestId)
       const served = skills.find((one) => one.topic === info.topic && one.group === info.group)
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
@@ -73,7 +77,15 @@ export async function listGroups(
         ...(await deps.settings.of(info.topic, info.group)),
         state: stateOf(info, current, skill !== undefined),
         ...current,
-        ...defined({ oldestAt, oldestId, skill, lastRead, history: points, retention }),
+        ...defined({
+          oldestAt,
+          waitingSince: oldest?.since,
+          oldestId,
+          skill,
+          lastRead,
+          history: points,
+          retention,
+        }),
       }
     }),
   )

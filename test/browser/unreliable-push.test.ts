@@ -10,7 +10,8 @@ describe('pushes and groups that need a look, in the console', { timeout: 120_00
   const receiver = await serveHttp(async (request, response) => {
     await request.toArray()
     attempts += 1
-    response.writeHead(attempts % 2 === 1 ? 503 : 204).end()
+    if (attempts % 2 === 1) response.writeHead(503).end('disk quota exceeded')
+    else response.writeHead(204).end()
   })
   after(receiver.close)
   const site = openSite({
@@ -18,6 +19,7 @@ describe('pushes and groups that need a look, in the console', { timeout: 120_00
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
 subscriptions:
   - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes: [{ name: all, skill: echo }]
 `,
   })
@@ -41,6 +43,24 @@ routes: [{ name: all, skill: echo }]
     await page.getByRole('heading', { name: /^crm fails \d+ of \d+ for/ }).waitFor()
   })
 
+  test('failed attempts are listed alone, with the answer of the receiver', async () => {
+    const table = page.getByRole('region', { name: 'Last attempts' })
+    await page.getByLabel('Outcome').selectOption('failed')
+    await table.getByText('accepted').first().waitFor({ state: 'detached' })
+    await table.getByText('disk quota exceeded').first().waitFor()
+    assert.match(page.url(), /outcome=failed/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('push-failed')
+  })
+
+  test('attempts of a push of messages are named by what is in the message', async () => {
+    await daemon.post('/shop', 'order 4711', { 'content-type': 'text/plain' })
+    await show('queues/gateway-message/feed')
+    const table = page.getByRole('region', { name: 'Last attempts' })
+    await table.getByRole('link', { name: 'order 4711' }).first().click()
+    await page.getByRole('heading', { name: /order 4711/ }).waitFor()
+  })
+
   test('a stalled group is first, with who read last, and how far', async () => {
     await daemon.invoke('event-wait', { topic: 'orders', queue: 'current', max: 100, timeout: 0 })
     await show('queues')
@@ -56,6 +76,10 @@ routes: [{ name: all, skill: echo }]
       .getByText(/Last reader: control token, .* ago\)\. All events before .* have been read\./)
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
+    await page
+      .getByText(/removed in \d+ \w+ if nobody reads it$/)
+      .last()
+      .waitFor()
     await shots('group-stalled')
   })
 })

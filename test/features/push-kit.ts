@@ -53,7 +53,7 @@ export async function startPush(
   await push.use(subscriptions)
   push.start()
   cleanup(t, () => push.stop(0))
-  const show = async (name = 'crm') => Object(await push.service.show({ name }))
+  const show = async (name = 'crm') => Object(await push.service.show({ name, limit: 50 }))
   return {
     ...push,
     work,

@@ -66,6 +66,24 @@ for (const { kind, place, open } of storeKinds()) {
       })
     }
 
+    test('wait since the replay, not since their publication', async (t) => {
+      const store = await open(t, await place(t))
+      const { got, status, url } = await startReceiver(t)
+      const retry = { attempts: 9, delay: 60_000, 'max-delay': 60_000 }
+      const { replay, show } = await startPush(t, store, [subscription(url, { retry })])
+      await emit(store)
+      await until(() => got.length === 1, 'the first push')
+      const published = Date.now()
+      await until(() => Date.now() > published + 5, 'a later time')
+      status.now = 503
+      const replayedAt = Date.now()
+      await replay.begin({ topic: 'orders', group: 'crm', range: {} }, OPERATOR)
+      const failed = await until(async () => (await show()).oldestAt, 'the failed attempt')
+      assert.ok(failed >= replayedAt, `${failed} is before ${replayedAt}`)
+      const { jobs } = await store.stats()
+      assert.ok((jobs.find(({ queue }) => queue === 'push/crm')?.oldestAt ?? 0) >= replayedAt)
+    })
+
     test('are pushed again although the first push is acknowledged only after the replay', async (t) => {
       const store = await open(t, await place(t))
       const { got, url } = await startReceiver(t)

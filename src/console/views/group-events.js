@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
+import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, preview, took, useLoaded, Wait } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -12,29 +13,33 @@ const MESSAGES = 'gateway-message'
 
 /** A link to the message of an event, or to its page below that of a group or push. */
 export function EventLink({ topic, name, id }) {
-  const isMessage = topic === MESSAGES
-  const path = isMessage ? ['messages', id] : ['queues', topic, name, id]
-  return html`<a href=${link(path)} title=${id}>${isMessage ? 'message' : 'event'} …${id.slice(-8)}</a>`
+  if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
+  return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
 }
 
+/** Number of attempts that are shown at first, and at most. */
 const SHOWN = 20
+const MOST = 300
 
 /** The last attempts of a push, with the messages or events that they were about. */
-export function Attempts({ push: { name, topic, state, dead } }) {
+export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
+  const { outcome = '' } = query
+  const [limit, setLimit] = useState(SHOWN)
   const loaded = useLoaded(
-    (signal) => invoke('subscription-show', { name }, signal),
-    [name, state, dead, Math.floor(clock.value / AGAIN)],
+    (signal) => invoke('subscription-show', { name, limit, ...(outcome && { outcome }) }, signal),
+    [name, state, dead, outcome, limit, Math.floor(clock.value / AGAIN)],
   )
-  const [isAll, setAll] = useState(false)
   const { value, error } = loaded
   // It was deleted; the page changes with the next status.
   if (error?.code === 'subscription_not_found') return null
-  const attempts = value?.attempts ?? []
-  const shown = isAll ? attempts : attempts.slice(0, SHOWN)
-  return html`<h2>Last attempts</h2><${Wait} of=${loaded} what=${`the push ${name}`} />
-    ${value && attempts.length === 0 && html`<p class="dim">None yet.</p>`}
-    ${shown.length > 0 && html`<${AttemptTable} of=${shown} topic=${topic} name=${name} />`}
-    ${attempts.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${attempts.length}</button></p>`}`
+  const { attempts = [], more } = value ?? {}
+  const pick = (event) => replace(['queues', topic, name], { ...query, outcome: event.target.value })
+  return html`<header class="bar"><h2>Last attempts</h2><label class="pick"><span>Outcome</span>
+      <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
+    ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
+    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} />`}
+    ${more && (limit < MOST ? html`<p><button type="button" onClick=${() => setLimit(MOST)}>Show up to ${MOST}</button></p>` : html`<p class="dim">Only the newest ${MOST} are shown.</p>`)}
+    ${!more && limit === MOST && html`<p class="dim">The newest 200 attempts are kept, and 100 failed ones before them. The page of a message has all its failed attempts.</p>`}`
 }
 
 /** Attempts to push, newest first; with the event of each if they are about several. */
@@ -42,12 +47,22 @@ export function AttemptTable({ of, topic, name }) {
   const isOfSeveral = name !== undefined
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfSeveral ? 'Last attempts' : 'Attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${isOfSeveral && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
     <tbody>${of.map(
-      ({ at, status, reason, attempt, ms, event }, index) => html`<tr key=${`${at} ${index}`}>
+      ({ at, status, reason, attempt, ms, event, answer }, index) => html`<tr key=${`${at} ${index}`}>
         <td class="whole-words"><${Age} at=${at} /> ago</td>
-        <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span></td>
+        <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span>${answer && html`<${Body} of=${answer} />`}</td>
         <td class="number" data-label="attempt">${attempt}</td><td class="number" data-label="took">${took(ms)}</td>
         ${isOfSeveral && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}</tr>`,
     )}</tbody></table></div>`
+}
+
+/** Characters of a body that fit beside the status. */
+const SHORT = 90
+
+/** The begin of the receiver's answer. */
+function Body({ of }) {
+  return of.length <= SHORT && !of.includes('\n')
+    ? html`<code class="answer-body">${of}</code>`
+    : html`<details class="answer-body"><summary><code>${of.slice(0, SHORT)}…</code></summary><pre tabindex="0" aria-label="Answer of the receiver">${of}</pre></details>`
 }
 
 const PAGE = 10

@@ -39,7 +39,7 @@ import { FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues
 const AGAIN = 5_000
 
 /** One consumer group or push subscription: its backlog over time, its readers or attempts, and what can be done with it. */
-export function GroupPage({ topic, name }) {
+export function GroupPage({ topic, name, query }) {
   const loaded = useLoaded(
     (signal) => invoke('event-groups', { topic, queue: name, history: true }, signal),
     [topic, name],
@@ -58,25 +58,37 @@ export function GroupPage({ topic, name }) {
     ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or its name is another one.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
     ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
-    ${push ? html`<${Attempts} push=${push} />` : group && html`<${Readers} of=${group} />`}
+    ${push ? html`<${Attempts} push=${push} query=${query} />` : group && html`<${Readers} of=${group} />`}
     ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} />`}
   </section>`
 }
 
 function GroupHead({ topic, name, group, reload }) {
-  const { lag = 0, pending = 0, oldestAt, oldestId, perMinute, waiting, skill } = group ?? {}
+  const { lag = 0, pending = 0, waitingSince, oldestId, perMinute, waiting, skill } = group ?? {}
   const each = { topic, group: name, lag }
   return html`<header class="bar"><h1 id="title">${name} <${GroupState} lag=${lag} of=${group} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
         <button changes type="button" class="danger" disabled=${lag === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
     <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0 && !isPrompt(group)} />
-      <${Figure} name="Oldest unread" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
+      <${Figure} name="Waiting longest" value=${waitingSince === undefined ? 'none' : html`<${Age} at=${waitingSince} />`} />
       <${Figure} name="Unacknowledged" value=${pending.toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
       <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
-    ${oldestId !== undefined && html`<p>Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /></p>`}`
+    ${oldestId !== undefined && html`<p class="next-event">Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /> <span class="dim">published <${Age} at=${group.oldestAt} /> ago</span><${Deadline} of=${group} /></p>`}`
 }
+
+/** When retention removes the oldest unread event. */
+function Deadline({ of: { oldestAt, retention } }) {
+  if (!retention) return null
+  const end = oldestAt + retention.maxAge
+  const left = end - clock.value
+  if (left <= 0) return html`, <span class="error">removed soon</span>`
+  return html`, <span class=${left < SOON ? 'error' : ''} title=${fullTime(end)}>removed in ${span(left)} if nobody reads it</span>`
+}
+
+/** A shorter time (ms) to the removal is marked. */
+const SOON = 86_400_000
 
 function PushHead({ topic, name, group, push, reload }) {
   const { url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
@@ -99,7 +111,7 @@ function PushHead({ topic, name, group, push, reload }) {
     if (await deletePush(name)) go('queues')
   }
   const isStopped = state !== 'active' && state !== 'failing'
-  const oldest = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
+  const oldest = push.oldestAt ?? (unread > 0 ? group?.waitingSince : undefined)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
@@ -107,7 +119,7 @@ function PushHead({ topic, name, group, push, reload }) {
             ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
-        ${(state === 'failing' || value?.attempts?.[0]?.reason !== undefined) && !isStopped && html`<button changes type="button" class="primary" onClick=${() => tryPush(push)} aria-label=${`Try ${name} now`}>Try now</button>`}
+        ${(state === 'failing' || value?.attempts?.[0]?.reason !== undefined) && !isStopped && html`<button changes type="button" class="primary" onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>`}
         ${
           value?.source === 'api' &&
           html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
@@ -120,7 +132,7 @@ function PushHead({ topic, name, group, push, reload }) {
     ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
-      <${Figure} name="Oldest waiting" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
+      <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
       ${push.nextAt !== undefined && html`<${Figure} name="Next attempt" value=${push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />`}
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
@@ -134,7 +146,7 @@ function Figure({ name, value, isBad = false }) {
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const LINES = {
   count: [{ name: 'waiting events', color: 'accent', of: ({ lag }) => lag }],
-  time: [{ name: 'age of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
+  time: [{ name: 'wait of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
 }
 /** Intervals (ms) of the labels of ages, in whole units. */
 const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 172_800, 604_800].map(

@@ -13,11 +13,11 @@ import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
 
 /** Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or subscription, or an event of it. */
-export function QueuesPage({ path: [topic, name, event] }) {
+export function QueuesPage({ path: [topic, name, event], query }) {
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`
-    : html`<${GroupPage} key=${`${topic}/${name}`} topic=${topic} name=${name} />`
+    : html`<${GroupPage} key=${`${topic}/${name}`} topic=${topic} name=${name} query=${query} />`
 }
 
 function AllPage() {
@@ -72,7 +72,7 @@ const GROUP_COLUMNS = [
   ['group'],
   ['state'],
   ['behind', true],
-  ['oldest', true],
+  ['longest wait', true],
   ['per minute', true],
   ['readers'],
   [''],
@@ -96,7 +96,7 @@ function Groups({ groups, known }) {
       <td class="group-name"><a data-row href=${link(['queues', topic, group])}>${group}</a><span class="about">${topic}</span></td>
       <td><${GroupState} lag=${lag} of=${found} /></td>
       <td class="number" data-label="behind">${lag.toLocaleString('en')}${pending > 0 && html` <span class="dim" title="handed out, or to be read again">+ ${pending.toLocaleString('en')}</span>`}</td>
-      <td class="number" data-label="oldest">${found?.oldestAt !== undefined && html`<${Age} at=${found.oldestAt} />`}</td>
+      <td class="number" data-label="longest wait">${found?.waitingSince !== undefined && html`<${Age} at=${found.waitingSince} />`}</td>
       <td class="number" data-label="per minute">${found ? found.perMinute.toLocaleString('en') : '…'}</td>
       <td><${ReadersInShort} of=${found} /></td>
       <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${group}`}>Replay …</button>
@@ -105,12 +105,12 @@ function Groups({ groups, known }) {
   })}<//>`
 }
 
-/** Unread events that are younger (ms) are normal while a group reads. */
+/** Unread events that have waited less (ms) are normal while a group reads. */
 const PROMPT = 60_000
 
 /** Whether a group reads events soon after they arrive. */
-export function isPrompt({ state, oldestAt } = {}) {
-  return state === 'reading' && (oldestAt === undefined || clock.value - oldestAt < PROMPT)
+export function isPrompt({ state, waitingSince } = {}) {
+  return state === 'reading' && (waitingSince === undefined || clock.value - waitingSince < PROMPT)
 }
 
 /** The state of a group: up to date, keeping up, behind, or without a reader. */
@@ -142,7 +142,7 @@ const PUSH_COLUMNS = [
   ['state'],
   ['queued', true],
   ['unread', true],
-  ['oldest', true],
+  ['longest wait', true],
   ['dead', true],
   ['last attempt'],
   [''],
@@ -172,14 +172,14 @@ function Push({ push, group }) {
   )
   const attempts = value?.attempts ?? []
   const [last] = attempts
-  const oldestAt = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
+  const oldestAt = push.oldestAt ?? (unread > 0 ? group?.waitingSince : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}${isOfRule(topic) && html`<span class="about">notifications of a rule of <code>notify:</code></span>`}</td>
     <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
-    <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
+    <td class="number" data-label="longest wait">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
     <td class="number" data-label="dead">${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'}</td>
     <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span><${FailedShare} of=${attempts} />` : html`<span class="dim">${value ? 'none yet' : '…'}</span>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayPush(push)} aria-label=${`Replay ${name}`}>Replay …</button>

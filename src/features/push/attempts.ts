@@ -1,18 +1,25 @@
 import type { Event } from '../../core/event.ts'
+import { timeOf } from '../../core/message-id.ts'
+import { waitingSince } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCircuit } from './circuit.ts'
 import { errorsSince } from './error-share.ts'
 import type { Answer } from './post.ts'
-import type { Records } from './records.ts'
+import type { Records, Report } from './records.ts'
 
-/** Attempts in the report. */
-const REPORTED = 50
+/** Attempts in the report, and earlier failed ones beside them. */
+const REPORTED = 200
+const REPORTED_FAILURES = 100
 /** Attempts in memory before the oldest are dropped. */
-const MOST_IN_MEMORY = 200
+const MOST_IN_MEMORY = 400
 /** Minimum interval (ms) between two reports. */
 const REPORT_INTERVAL = 500
 
-type Attempt = { at: number; event: string; attempt: number; ms: number; answer: Answer }
+/** `since`: when the event was replayed (Unix ms), if it was. */
+type Attempt = { at: number; event: string; attempt: number; ms: number; since?: number; answer: Answer }
+
+/** Which delivery of an event an attempt is about: the round, and the number of the attempt. */
+export type AttemptOf = { attempt: number; round: number | undefined }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
@@ -33,11 +40,13 @@ export async function createAttempts(deps: {
 }) {
   const { records, circuit, now } = deps
   /** Newest first, from the last run. */
-  const { attempts: earlier, failingSince: begun, errorsSince: errorsBegun } = await records.report()
+  const { attempts: stored, failingSince: begun, errorsSince: errorsBegun } = await records.report()
   /** When the first of the consecutive failures began (Unix ms). */
   let failingSince = begun
   /** Since when a share of the attempts fails (Unix ms). */
   let unreliableSince = errorsBegun
+  /** Newest first, before `attempts`. */
+  let earlier = stored
   /** Newest last. */
   const attempts: Attempt[] = []
   let reportTimer: NodeJS.Timeout | undefined
@@ -45,7 +54,7 @@ export async function createAttempts(deps: {
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
-    const newest = [...attempts.slice(-REPORTED).reverse().map(shownAttempt), ...earlier].slice(0, REPORTED)
+    const newest = kept([...attempts.toReversed().map(shownAttempt), ...earlier])
     unreliableSince = errorsSince(newest, unreliableSince)
     await records.setReport({
       attempts: newest,
@@ -64,7 +73,7 @@ export async function createAttempts(deps: {
      * about the event, which keeps its place. `isGone`: the receiver wants no more events (HTTP
      * 410, Standard Webhooks).
      */
-    record(event: Event, attempt: number, at: number, answer: Answer, isStopping: boolean) {
+    record(event: Event, { attempt, round = 0 }: AttemptOf, at: number, answer: Answer, isStopping: boolean) {
       const { reason, status, retryAt = 0 } = answer
       const isGone = status === 410
       const ms = now() - at
@@ -80,15 +89,24 @@ export async function createAttempts(deps: {
         circuit.failed(retryAt)
         failingSince ??= at
       }
-      const made = { at, event: event.id, attempt, ms, answer }
+      const since = waitingSince(event.id, round)
+      const replayed = since > timeOf(event.id) ? { since } : {}
+      const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.push(made)
       // The report has only the newest attempts of all events.
       if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
-      if (attempts.length > MOST_IN_MEMORY) attempts.splice(0, attempts.length - REPORTED)
+      if (attempts.length > MOST_IN_MEMORY)
+        earlier = kept([...attempts.splice(0).toReversed().map(shownAttempt), ...earlier])
       reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+/** The attempts of a report. `all`: newest first. */
+function kept(all: Report['attempts']): Report['attempts'] {
+  const failed = all.slice(REPORTED).filter(({ reason }) => reason !== undefined)
+  return [...all.slice(0, REPORTED), ...failed.slice(0, REPORTED_FAILURES)]
 }
 
 function shownAttempt({ answer: { retryAt: _, ...outcome }, ...attempt }: Attempt) {

@@ -7,9 +7,13 @@ const BEGINS = 0.2
 /** Share of failed attempts below which it no longer does. */
 const ENDS = 0.1
 
+/** Number of newest attempts that make the share. */
+const EXAMINED = 50
+
 /** How many of the newest attempts failed. */
 export function errorShareOf(attempts: readonly { reason?: unknown }[]): { failed: number; of: number } {
-  return { failed: attempts.filter(({ reason }) => reason !== undefined).length, of: attempts.length }
+  const newest = attempts.slice(0, EXAMINED)
+  return { failed: newest.filter(({ reason }) => reason !== undefined).length, of: newest.length }
 }
 
 /**
@@ -20,6 +24,6 @@ export function errorsSince(attempts: Report['attempts'], before: number | undef
   const { failed, of } = errorShareOf(attempts)
   if (of < FEWEST) return before
   if (failed / of < (before === undefined ? BEGINS : ENDS)) return undefined
-  const firstFailure = attempts.findLast(({ reason }) => reason !== undefined)
+  const firstFailure = attempts.slice(0, EXAMINED).findLast(({ reason }) => reason !== undefined)
   return before ?? Number(firstFailure?.at)
 }

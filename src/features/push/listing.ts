@@ -52,14 +52,14 @@ function lastReasonOf(attempts: Report['attempts']): string {
   return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
 }
 
-/** When the oldest event of failed attempts was published that has not been accepted since. `attempts`: newest first. */
+/** Since when the oldest event of failed attempts waits that has not been accepted since. `attempts`: newest first. */
 function oldestFailed(attempts: Report['attempts']): number | undefined {
   const accepted = new Set<string>()
   let oldest: number | undefined
-  for (const { event, reason } of attempts) {
+  for (const { event, reason, since } of attempts) {
     const id = String(event)
     if (reason === undefined) accepted.add(id)
-    else if (!accepted.has(id)) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, timeOf(id))
+    else if (!accepted.has(id)) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, since ?? timeOf(id))
   }
   return oldest
 }

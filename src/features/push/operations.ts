@@ -71,7 +71,11 @@ const changes = {
  */
 export const subscriptions = {
   list: closed({}).describe('Lists push subscriptions with their health and backlog.'),
-  show: closed(subscription).describe('Shows a push subscription and its last attempts, newest first.'),
+  show: closed({
+    ...subscription,
+    outcome: z.enum(['ok', 'failed']).exactOptional().describe('Only attempts with this outcome'),
+    limit: z.int().min(1).max(300).default(50).describe('Maximum number of attempts'),
+  }).describe('Shows a push subscription and its last attempts, newest first.'),
   /** Throws `subscription_exists`. */
   create: closed({
     ...subscription,

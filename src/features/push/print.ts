@@ -54,7 +54,7 @@ function severityOf({ ok, state, errors }: JsonObject): number {
 
 /** `subscription-show`: the state of a subscription, then its last attempts, newest first. */
 function humanSubscription(result: Json): string {
-  const { attempts, ...subscription }: JsonObject = Object(result)
+  const { attempts, more: _, ...subscription }: JsonObject = Object(result)
   const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason }) => [
     timeOf(at),
     event,

@@ -56,8 +56,9 @@ export function createPush(deps: PushDeps) {
       records: (name) => createRecords(store.kv, name),
     }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
-    async show({ name }) {
-      const [info] = await list([find(name).subscription])
+    async show({ name, outcome, limit }) {
+      const [found] = await list([find(name).subscription])
+      const info = found && { ...found, ...shownAttempts(found.attempts, outcome, limit) }
       const record = serving.isInFile(name) ? undefined : (await stored.all())[name]
       if (!record) return info ?? null
       const { given, at: createdAt, by: createdBy, updatedAt } = record
@@ -105,4 +106,16 @@ export function createPush(deps: PushDeps) {
     start: serving.start,
     stop: serving.stop,
   }
+}
+
+/** The newest attempts with an outcome. `more`: there are others. */
+function shownAttempts(
+  all: readonly object[] | undefined,
+  outcome: 'ok' | 'failed' | undefined,
+  limit: number,
+) {
+  const wanted = (all ?? []).filter(
+    (each) => outcome === undefined || 'reason' in each === (outcome === 'failed'),
+  )
+  return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
 }

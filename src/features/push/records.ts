@@ -14,7 +14,9 @@ const controlSchema = z.object({
 })
 const reportSchema = z.object({
   /** Newest first. */
-  attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
+  attempts: z
+    .array(z.looseObject({ reason: z.string().exactOptional(), since: z.number().exactOptional() }))
+    .default([]),
   /** Consecutive failures. */
   failures: z.number().default(0),
   /** When the first of them began (Unix ms). */

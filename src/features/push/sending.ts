@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
+import { timeIn } from '../../core/message-id.ts'
 import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, failedAttempt, type RunOutcome } from '../../engine/attempts.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
 import { createWorker } from '../../engine/worker.ts'
 import { createLoop, createWakeSignal } from '../../lib/loop.ts'
-import { createAttempts } from './attempts.ts'
+import { type AttemptOf, createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
 import { createLanes, type Delivery } from './lanes.ts'
 import { keepWith } from './listing.ts'
@@ -162,8 +163,8 @@ async function makeParts(start: Start, deps: SendingDeps) {
       if (deps.traced) void deps.traced(`push ${name}`, event, work).then(done)
       else parts.poster.post(event, done)
     },
-    record(event: Event, attempt: number, at: number, answer: Answer) {
-      const result = parts.attempts.record(event, attempt, at, answer, state.isStopping)
+    record(event: Event, of: AttemptOf, at: number, answer: Answer) {
+      const result = parts.attempts.record(event, of, at, answer, state.isStopping)
       state.isGone ||= result.isGone
       return result
     },
@@ -203,11 +204,11 @@ function sendMore(parts: Parts): void {
 /** Makes the first attempt at an event. */
 function send(parts: Parts, lane: string, delivery: Delivery): void {
   const { state, lanes, reading } = parts
-  const { event } = delivery
+  const { event, round } = delivery
   const at = parts.deps.now()
   state.inFlight++
   parts.post(event, (answer) => {
-    const result = parts.record(event, 1, at, answer)
+    const result = parts.record(event, { attempt: 1, round }, at, answer)
     state.inFlight--
     if (result.reason === undefined) reading.done(delivery)
     lanes.ended(lane, result)
@@ -298,7 +299,12 @@ function createJobWorker(parts: Parts) {
       const at = now()
       state.inFlight++
       const answer = await new Promise<Answer>((resolve) => parts.post(event, resolve))
-      const { reason, stays } = parts.record(event, attemptOf(job), at, answer)
+      const { reason, stays } = parts.record(
+        event,
+        { attempt: attemptOf(job), round: timeIn(job.id) },
+        at,
+        answer,
+      )
       state.inFlight--
       sendMore(parts)
       if (reason === undefined) return { outcome: 'done' }

@@ -64,7 +64,7 @@ export type PauseReading = {
 
 export type StoredReadings = {
   stats: StoreStats
-  /** `oldestAt`: when the oldest unread event of a group that is far behind was published. */
+  /** `oldestAt`: since when the oldest unread event of a group waits that is far behind. */
   groups: readonly (GroupInfo & { oldestAt?: number })[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly Waiting[]
