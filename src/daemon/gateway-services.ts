@@ -1,7 +1,7 @@
 import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import type { Jobs, Journal } from '../core/store.ts'
+import type { Jobs, Journal, KeyValues } from '../core/store.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type {
   gateways as gatewayOperations,
@@ -11,9 +11,12 @@ import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
 import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
+import { storedSince } from '../features/troubles/first-seen.ts'
 import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
+import { troubleKey } from '../features/troubles/trouble-parts.ts'
+import { createLastGood } from '../features/troubles/troubles.ts'
 import { NO_GATEWAY } from '../http/unknown-paths.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -29,6 +32,7 @@ export function createGatewayService(deps: {
   refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
   journal: Pick<Journal, 'search'>
   jobs: Pick<Jobs, 'held'>
+  kv: Pick<KeyValues, 'get'>
   pauses: PauseView
   /** The gateways of routes.yaml. */
   known(): readonly string[]
@@ -47,12 +51,19 @@ export function createGatewayService(deps: {
     const shown = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts(), Date.now()))
     return withPauses(shown, pauseTroubles(pauses.list()))
   }
-  const groupsOf = (visible: readonly string[]) =>
-    refusals
-      .counts()
-      .filter(({ gateway }) => visible.includes(gateway))
-      .map(verdictOf)
-      .sort((a, b) => b.last - a.last)
+  const withLastGood = createLastGood(journal)
+  const groupsOf = async (visible: readonly string[]) => {
+    const counts = refusals.counts().filter(({ gateway }) => visible.includes(gateway))
+    const complete = await Promise.all(counts.map(withLastGood))
+    return complete.map(verdictOf).sort((a, b) => b.last - a.last)
+  }
+  /** The list of troubles remembers a failure that began before this daemon. */
+  const failingSince = async (name: string, since: number | undefined) =>
+    Math.min(
+      ...[since, await storedSince(deps.kv, troubleKey('gateway-down', { gateway: name }))].filter(
+        (each) => each !== undefined,
+      ),
+    )
   const trafficOf = createTrafficOf(refusals, journal)
 
   return {
@@ -62,12 +73,13 @@ export function createGatewayService(deps: {
       const found = listed(call).find((gateway) => gateway.name === name)
       if (!found) throw noGateway(name, deps.known())
       const { minutes: _, ...traffic } = await trafficOf(name)
+      const since = found.since ?? gateways.since(name)
       const details = {
-        since: found.since ?? gateways.since(name),
+        since: found.ok ? since : await failingSince(name, since),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
       }
-      return { ...found, daemon, ...defined(details), traffic, refusals: groupsOf([name]) }
+      return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
@@ -76,7 +88,7 @@ export function createGatewayService(deps: {
     async refused({ gateway: name }, call) {
       if (name !== undefined) requireKnownGateway(name, call)
       const visible = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
-      return { daemon, groups: groupsOf(visible), refusals: refusals.list(visible) }
+      return { daemon, groups: await groupsOf(visible), refusals: refusals.list(visible) }
     },
     async 'refused-try'({ gateway, id, secret }, call) {
       requireKnownGateway(gateway, call)

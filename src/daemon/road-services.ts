@@ -94,6 +94,7 @@ export function createRoadServices(
         refusals,
         journal: store.journal,
         jobs: store.jobs,
+        kv: store.kv,
         pauses: parts.pauses.view,
         known: gatewayNames,
         owner,

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
+  mail:
+    transport: email
+    address: a@example.com
+    open: true
+    imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
+    smtp: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "the-secret-of-the-hub" } }
   open: { transport: webhook, path: /open, verify: { scheme: none } }
 tokens:
@@ -41,8 +48,8 @@ describe('gateway show', { timeout: 120_000 }, async () => {
         'x-github-event': 'ping',
       })
     const out = await run('gateway', 'show', 'hub')
-    assert.match(out, /^ok since .*: \/hub$/m)
-    assert.match(out, /^hub: 60 of 60 refused in \d+ s \(signature_invalid\)$/m)
+    assert.match(out, /^refuses every delivery since .* UTC \(\d+ s\): \/hub$/m)
+    assert.match(out, /^hub: 60 of 60 deliveries refused since .* UTC \(\d+ s\) \(signature_invalid\)$/m)
     assert.match(out, /`trivium refusal try --gateway hub`/)
     assert.match(await run('refusal', 'list'), /the newest 50 of 60 of hub; the others are only counted/)
   })
@@ -69,5 +76,20 @@ describe('gateway show', { timeout: 120_000 }, async () => {
       body: JSON.stringify({ gateway: 'hub' }),
     })
     assert.equal(response.status, 403)
+  })
+
+  test('says since when it fails as the list of troubles does, also after a restart', async () => {
+    const troubleOf = async () => {
+      const { troubles } = JSON.parse((await site.run(['trouble', 'list', '--json'])).out)
+      return troubles.find(({ code }: { code: string }) => code === 'gateway-down')
+    }
+    const shown = async () => JSON.parse(await run('gateway', 'show', 'mail', '--json'))
+    await until(async () => (await shown()).ok === false, 'the failure')
+    const { since } = await troubleOf()
+    await daemon.end()
+    await site.start()
+    await until(async () => (await shown()).ok === false, 'the failure after the restart')
+    assert.equal((await shown()).since, since)
+    assert.equal((await troubleOf()).since, since)
   })
 })

@@ -39,7 +39,10 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
 
   test('is shown with the cause before the single refusals', async () => {
     const out = await run('refused')
-    assert.match(out, /^hub: 12 of 12 refused in .* \(signature_invalid\)\n {2}No delivery was ever accepted/)
+    assert.match(
+      out,
+      /^hub: 12 of 12 deliveries refused since .* \(signature_invalid\)\n {2}No delivery was ever accepted/,
+    )
     assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
     assert.match(out, /\n12 +\d+ s +hub .*\{"n":\d+\}/)
     const each = await run('refusal', 'list', '--each')

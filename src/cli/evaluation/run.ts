@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../config/load-config.ts'
 import { allKeys } from '../../core/all-keys.ts'
-import { TriviumError, toTriviumError } from '../../core/errors.ts'
+import { toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { messageSchema } from '../../core/message.ts'
 import { compilePattern } from '../../core/pattern.ts'
@@ -85,8 +85,7 @@ export async function evaluate(
   const names = all.map((one) => one.name)
   const isSelected = only === undefined ? () => true : compilePattern(only).test
   const cases = all.filter((one) => isSelected(one.name))
-  if (cases.length === 0)
-    throw new TriviumError('not_found', { path: `case ${only}`, hint: ` Cases: ${names.join(', ')}.` })
+  if (cases.length === 0) throw usage(`There is no case ${only}. Cases: ${names.join(', ')}.`)
   record = readRecord(path)
   if (mode === 'recorded' && record) await daemon.reread()
   const results: CaseResult[] = []

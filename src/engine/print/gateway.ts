@@ -28,12 +28,20 @@ export function humanGateway(result: Json): string {
   ].join('\n')
 }
 
-/** Whether it works: refusals and pauses, which began at another time, follow. */
-function connectionOf({ ok, since, detail, warning }: JsonObject): string {
-  const sinceText = since === undefined ? '' : ` since ${timeOf(since)} (${age(since)})`
+/** Whether it works and accepts, with the start of its present state. A pause, which began at another time, follows. */
+function connectionOf(gateway: JsonObject): string {
+  const { ok, since, detail, warning, refuses } = gateway
   const detailText = detail === undefined ? '' : `: ${detail}`
-  const state = `${stateText(ok, 'ok', undefined)}${sinceText}${detailText}`
+  if (refuses !== undefined) {
+    const first = objectsIn(gateway.refusals).map((one) => Number(one.since))
+    return `${paint('yellow', 'refuses')} ${refuses}${sinceText(Math.min(...first))}${detailText}`
+  }
+  const state = `${stateText(ok, 'ok', undefined)}${sinceText(since)}${detailText}`
   return warning === undefined ? state : `${state}, ${paint('yellow', 'warning')}: ${warning}`
+}
+
+function sinceText(since: Json | undefined): string {
+  return Number.isFinite(since) ? ` since ${timeOf(since)} (${age(since)})` : ''
 }
 
 /** The state of a gateway in a few words. */

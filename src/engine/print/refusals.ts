@@ -1,4 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
@@ -61,8 +63,8 @@ function columnsOf(isEach: boolean): Column[] {
 function keptText(all: readonly JsonObject[], groups: readonly JsonObject[]): string {
   const keyOf = ({ gateway, reason }: JsonObject) => JSON.stringify([gateway, reason])
   const kept = Map.groupBy(all, keyOf)
-  const counted = groups.map((group) => ({ group, shown: kept.get(keyOf(group))?.length ?? 0 }))
-  const cut = counted.filter(({ group, shown }) => shown < Number(group.count))
+  const pairs = groups.map((group) => ({ group, shown: kept.get(keyOf(group))?.length ?? 0 }))
+  const cut = pairs.filter(({ group, shown }) => shown < Number(group.count))
   const parts = cut.map(({ group, shown }) => `${shown} of ${group.count} of ${group.gateway}`)
   return parts.length === 0 ? '' : `the newest ${parts.join(', ')}; the others are only counted; `
 }
@@ -82,7 +84,8 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
 export function causeText({ gateway, reason, count, total, since, likely, todo }: JsonObject): string {
   const { refused, accepted } = Object(total)
   const recent = Number(count) < Number(refused) ? `, ${count} in the last hour` : ''
-  const head = `${gateway}: ${refused} of ${refused + accepted} refused in ${age(since)}${recent} (${reason})`
+  const many = `${refused} of ${counted(refused + accepted, 'delivery', 'deliveries')} refused`
+  const head = `${gateway}: ${many} since ${timeOf(since)} (${age(since)})${recent} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
   return [

@@ -10,6 +10,7 @@ import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, cursorKey } from './about.ts'
 import type { Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
+import { pastRuns, type ScheduleRun } from './past-runs.ts'
 import type { createRunReports } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
@@ -38,23 +39,22 @@ export function createScheduleControl(deps: {
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
-  /** The last run from before runs of schedules were recorded. Its planned time is not known. */
-  const earlierRun = async ({ id, skill }: Schedule) => {
-    const run = (await deps.runsOf(skill)).find(({ by }) => by === `schedule ${id}`)
-    return run && { startedAt: run.at - run.ms, endedAt: run.at, outcome: run.code ? 'failed' : 'done' }
-  }
-  const shown = async (schedule: Schedule, paused: PausedSchedules) => ({
+  const runsOf = async (schedule: Schedule) =>
+    pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.read(schedule))
+  const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => ({
     ...schedule,
-    ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id) }),
-    ...defined({ lastRun: (await deps.reports.read(schedule)) ?? (await earlierRun(schedule)) }),
+    ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id), lastRun }),
   })
   return {
     async list(_, call) {
       const paused = await pauses.read()
-      return Promise.all((await deps.visible(call)).map((schedule) => shown(schedule, paused)))
+      const visible = await deps.visible(call)
+      return Promise.all(visible.map(async (schedule) => shown(schedule, paused, await runsOf(schedule))))
     },
     async show({ id }, call) {
-      return shown(await require(id, call), await pauses.read())
+      const schedule = await require(id, call)
+      const runs = await runsOf(schedule)
+      return { ...shown(schedule, await pauses.read(), runs), runs }
     },
     async run({ id, key: runKey = randomUUID() }, call) {
       const schedule = await require(id, call)

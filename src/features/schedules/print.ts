@@ -5,10 +5,12 @@ import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
+  'schedule-show': humanDetails,
   'schedule-create': humanSchedule,
   'schedule-run': humanRun,
   'schedule-pause': humanSchedulePause,
@@ -55,15 +57,81 @@ function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs of earlier versions have no `planned` time. */
+/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs by hand have no `planned` time. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
-  const { planned, startedAt, endedAt, outcome } = schedule.lastRun
+  const { startedAt, endedAt, outcome } = schedule.lastRun
   const when = endedAt === undefined ? `for ${age(startedAt)}` : `${age(endedAt)} ago`
   const text = `${outcome} ${when}`
+  return `${hasFailed(schedule) ? paint('red', text) : text}${lateText(schedule.lastRun)}`
+}
+
+function lateText({ planned, startedAt }: JsonObject): string {
   const delay = planned === undefined ? 0 : Number(startedAt) - Number(planned)
-  const late = delay < LATE ? '' : `, began ${ageText(delay)} late`
-  return `${hasFailed(schedule) ? paint('red', text) : text}${late}`
+  return delay < LATE ? '' : `, began ${ageText(delay)} late`
+}
+
+/** `schedule-show`. */
+function humanDetails(result: Json): string {
+  const schedule: JsonObject = Object(result)
+  const facts = factsOf(schedule).filter(([, text]) => text !== '')
+  const longest = Math.max(...facts.map(([title]) => title.length))
+  const runs = objectsIn(schedule.runs).map((run) => [
+    timeOf(run.planned),
+    timeOf(run.startedAt),
+    lateText(run).replace(/^, began /, ''),
+    run.endedAt === undefined ? `for ${age(run.startedAt)}` : tookText(run),
+    run.outcome === 'failed' ? paint('red', 'failed') : run.outcome,
+  ])
+  return [
+    `${paint('bold', String(schedule.id))}  runs the skill ${schedule.skill}`,
+    '',
+    ...facts.map(([title, text]) => paragraph(`${title.padEnd(longest)}  `, text)),
+    '',
+    runs.length === 0 ? 'No run is known.' : lineTable(RUN_COLUMNS, runs),
+  ].join('\n')
+}
+
+const RUN_COLUMNS: readonly Column[] = [
+  { title: 'planned' },
+  { title: 'began', leftOut: 1 },
+  { title: 'late' },
+  { title: 'took' },
+  { title: 'outcome' },
+]
+
+function factsOf(schedule: JsonObject): [title: string, text: string][] {
+  const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
+  const end = paused ? `paused; ${commandText('schedule resume', id)} continues it` : nextOf(schedule)
+  return [
+    ['name', name === id ? '' : String(name)],
+    ['when', whenOf(schedule)],
+    ['next', end],
+    ['arguments', isEmpty(args) ? '' : JSON.stringify(args)],
+    ['set in', String(source ?? channel)],
+    ['created', `${timeOf(Date.parse(String(created)))}${isJsonObject(by) ? ` by ${by.name ?? by.id}` : ''}`],
+    ['overlap', OVERLAP[String(overlap)] ?? ''],
+    ['missed', missedText(misfire)],
+  ]
+}
+
+/** What happens to runs that were due while no daemon ran. */
+function missedText(misfire: Json | undefined): string {
+  const missed = 'runs that were due while no daemon ran'
+  if (misfire === 'skip') return `${missed} are left out`
+  const within = pathGet(misfire, 'within')
+  const limit = within === undefined ? '' : `, if the newest is not older than ${ageText(Number(within))}`
+  return `${missed} are made up for by one run${limit}`
+}
+
+/** What happens to a run that is due while another one is going on. */
+const OVERLAP: Readonly<Record<string, string>> = {
+  queue: 'a run that is due while another one goes on waits for its end',
+  skip: 'a run that is due while another one goes on is left out',
+  allow: 'a run that is due while another one goes on runs beside it',
+}
+function tookText({ startedAt, endedAt }: JsonObject): string {
+  return ageText(Number(endedAt) - Number(startedAt))
 }
 
 /** `schedule-create`. */

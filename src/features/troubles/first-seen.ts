@@ -27,13 +27,10 @@ const REMEMBERED = new Set<Trouble['code']>([
 export function createFirstSeen(kv: Pick<KeyValues, 'get' | 'set'>, now: () => number) {
   const seen = new Map<string, { since: number; storedAt?: number }>()
 
-  const storedSince = async (key: string) =>
-    z.number().safeParse((await kv.get(PREFIX + key).catch(() => undefined))?.value).data
-
   const remember = async ({ key, since = now() }: Trouble): Promise<void> => {
     const known = seen.get(key)
     if (known?.storedAt !== undefined && now() - known.storedAt < RENEW_INTERVAL) return
-    const stored = known?.storedAt === undefined ? await storedSince(key) : undefined
+    const stored = known?.storedAt === undefined ? await storedSince(kv, key) : undefined
     const first = Math.min(since, known?.since ?? since, stored ?? since)
     const isStored = await kv.set(PREFIX + key, first, { ttl: RETENTION_MS }).then(
       () => true,
@@ -54,4 +51,9 @@ export function createFirstSeen(kv: Pick<KeyValues, 'get' | 'set'>, now: () => n
       return { ...trouble, since: isRemembered ? first : (trouble.since ?? first) }
     })
   }
+}
+
+/** When a trouble with this key began (Unix ms), if the store has it. */
+export async function storedSince(kv: Pick<KeyValues, 'get'>, key: string): Promise<number | undefined> {
+  return z.number().safeParse((await kv.get(PREFIX + key).catch(() => undefined))?.value).data
 }

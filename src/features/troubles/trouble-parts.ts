@@ -28,8 +28,13 @@ function trouble(
   where: Where,
   text: TroubleText,
 ): Trouble {
-  const key = [code, ...Object.values(where)].join(' ')
+  const key = troubleKey(code, where)
   return { key, code, severity, where, count: 1, ...text }
+}
+
+/** Identifies a problem at a place. */
+export function troubleKey(code: Trouble['code'], where: Where): string {
+  return [code, ...Object.values(where)].join(' ')
 }
 
 export function firstLine(text = ''): string {

@@ -35,7 +35,7 @@ export function createTroubles(deps: {
  * Adds `lastGoodAt` to refusals without it, from the last accepted message in the journal. Refusals
  * only know deliveries since the start of the daemon.
  */
-function createLastGood(journal: Pick<Journal, 'search'>) {
+export function createLastGood(journal: Pick<Journal, 'search'>) {
   /** By gateway; undefined: it had no message. */
   const lastGood = new Map<string, number | undefined>()
   return async (refusal: RefusalCount): Promise<RefusalCount> => {
