@@ -22,7 +22,7 @@ export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
     'run cancel',
     'job cancel',
   ],
-  'back up, restore, make room': ['backup', 'restore', 'compact', 'store grow'],
+  'back up, restore, make room': ['backup', 'restore', 'daemon resume', 'compact', 'store grow'],
   'send a message': ['gateway send', 'send list', 'send cancel', 'message send'],
   'read messages in a program': ['gateway receive', 'gateway ack', 'gateway nack', 'gateway extend'],
   'read events': [

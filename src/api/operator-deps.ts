@@ -50,6 +50,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   previous(): Previous | undefined
   routeTally: NameTally
   unrouted: { list(): UnroutedCount[] }
+  storePause: { since(): number | undefined }
   /** Whether both listeners listen. */
   listening(): boolean
   /** Whether the daemon is stopping. */

@@ -32,6 +32,7 @@ export function createTroubleReadings(deps: {
   manager: Pick<SkillManager, 'errors'>
   refusals: { counts(): RefusalCount[] }
   pauses: { view: PauseView }
+  storePause: { since(): number | undefined }
   unrouted: { list(): UnroutedCount[] }
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
@@ -66,6 +67,7 @@ export function createTroubleReadings(deps: {
       running: oldestRunning(deps.running()),
       refusals: deps.refusals.counts(),
       pauses,
+      storePausedSince: deps.storePause.since(),
       unrouted: deps.unrouted.list(),
       stored,
     }

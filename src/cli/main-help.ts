@@ -21,7 +21,7 @@ export const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'Work shared with people:': ['task', 'delegation', 'workbench', 'state'],
   'Installation:': [
     ...['init', 'demo', 'start', 'reload', 'config', 'parts', 'token', 'person'],
-    ...['backup', 'restore', 'compact', 'store', 'completion'],
+    ...['backup', 'restore', 'daemon', 'compact', 'store', 'completion'],
   ],
 }
 

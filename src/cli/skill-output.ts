@@ -14,6 +14,7 @@ import { printers as people } from '../features/person/print.ts'
 import { printers as subscriptions } from '../features/push/print.ts'
 import { printers as schedules } from '../features/schedules/print.ts'
 import { printers as sends } from '../features/send-later/print.ts'
+import { printers as storePause } from '../features/store-pause/print.ts'
 import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
 import { paint } from '../lib/paint.ts'
@@ -75,6 +76,7 @@ const PRINTERS: Printers = {
   ...people,
   ...schedules,
   ...sends,
+  ...storePause,
   ...subscriptions,
   ...troubles,
   ...usage,

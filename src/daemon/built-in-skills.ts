@@ -14,6 +14,7 @@ import { people } from '../features/person/operations.ts'
 import { subscriptions } from '../features/push/operations.ts'
 import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
+import { storePause } from '../features/store-pause/operations.ts'
 import { usage } from '../features/usage/operations.ts'
 import { tasks, workbench } from '../features/workbench/operations.ts'
 import { withAnnotations } from '../runtime/annotations.ts'
@@ -37,6 +38,7 @@ const GROUPS = {
   refusals: { prefix: '', operations: refusals },
   sends: { prefix: 'send-', operations: sends },
   pauses: { prefix: '', operations: pauses },
+  storePause: { prefix: 'daemon-', operations: storePause },
   messages: { prefix: 'message-', operations: messages },
   conversations: { prefix: 'conversation-', operations: conversations },
   sessions: { prefix: 'session-', operations: sessions },

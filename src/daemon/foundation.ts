@@ -4,9 +4,10 @@ import { hostname } from 'node:os'
 import { transports } from '../../transports/registry.ts'
 import { createMetrics } from '../api/metrics/metrics.ts'
 import type { Config } from '../config/load-config.ts'
+import type { Log } from '../core/log.ts'
 import { isForGateway, partsOfMatch } from '../core/match.ts'
 import { compilePattern } from '../core/pattern.ts'
-import type { Note } from '../core/store.ts'
+import type { Note, Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
 import { createGateways } from '../engine/gateways.ts'
 import { createLongWork } from '../engine/long-work.ts'
@@ -19,6 +20,7 @@ import { createUnroutedTally } from '../engine/unrouted-tally.ts'
 import { createArtifactService } from '../features/artifacts/artifact-service.ts'
 import { createArtifacts } from '../features/artifacts/artifacts.ts'
 import { createAuditLog } from '../features/audit/audit-log.ts'
+import { createStorePause } from '../features/store-pause/store-pause.ts'
 import { startTracing } from '../features/tracing/tracing.ts'
 import { createLogs } from '../features/transcript/logs.ts'
 import { shareLogs } from '../features/transcript/shared-logs.ts'
@@ -84,6 +86,7 @@ export async function makeFoundation(options: DaemonOptions) {
     clean: (text: string) => withoutSecrets(text, [...current.secrets, ...hidden]),
     logs: sharedLogs ?? localLogs,
     longWork,
+    storePause: createStorePause({ store, log }),
     /** Redelivers consumed events to groups. */
     replay: createReplayEvents({ store, work: longWork, now }),
     audit: createAuditLog({ topics: store.topics, now, log }),
@@ -104,13 +107,15 @@ export async function makeFoundation(options: DaemonOptions) {
       now,
     }),
     /** Adds to a message's history. Does not wait; failures are logged. */
-    note(messageId: string, what: Omit<Note, 'at'>) {
-      store.journal
-        .note(messageId, [{ at: now(), ...what }])
-        .catch((err) =>
-          log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'),
-        )
-    },
+    note: createNotes({ store, log, now }),
+  }
+}
+
+function createNotes({ store, log, now }: { store: Store; log: Log; now(): number }) {
+  return (messageId: string, what: Omit<Note, 'at'>) => {
+    store.journal
+      .note(messageId, [{ at: now(), ...what }])
+      .catch((err) => log.warn({ messageId, ...what, err }, 'a note is missing in the history of a message'))
   }
 }
 

@@ -44,12 +44,18 @@ export function createLife(base: Foundation, parts: Parts) {
       // Gateways first, because replies and skills need them.
       await parts.reloading.first()
       await durable.prepare()
-      await workers.start()
+      await workers.prepare()
       parts.housekeeping.start()
       parts.skills.usage.start()
-      if (mode === 'local') return undefined
-      durable.start()
-      push.start()
+      const isServing = mode === 'serve'
+      const begin = () => {
+        workers.start()
+        if (!isServing) return
+        durable.start()
+        push.start()
+      }
+      await base.storePause.start(begin, { isWaiting: isServing })
+      if (!isServing) return undefined
       base.longWork.start()
       parts.people.start()
       parts.notifier.start()
@@ -75,6 +81,7 @@ export function createLife(base: Foundation, parts: Parts) {
         () => control.drain(Math.min(timeLeft(), LEAST_TIME)),
         // Before the gateways, whose end would cause notifications.
         parts.notifier.stop,
+        base.storePause.stop,
         () => gateways.stop(),
         () => Promise.all([workers.drain(timeLeft), durable.drain(grace), push.stop(timeLeft())]),
         // Closing the gateways ends their pending requests and connections.

@@ -52,22 +52,20 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   const dispatch = createDispatchWorker(base, parts, transcript)
   const subscriptions = createSubscriptionWorker(base, parts)
   const { accept, deliveries, groups, later, pauses } = parts.roads
-  const otherWorkers = [
-    dispatch,
-    subscriptions,
-    deliveries,
-    groups.deliveries,
-    groups.declared,
-    later,
-    pauses,
-  ]
+  const records = [deliveries, groups.deliveries, groups.declared, pauses]
+  const work = [dispatch, subscriptions, later]
   pauses.onCancel(({ messageId }, error) => dispatch.cancel(messageId, error))
 
   return {
-    async start() {
+    /** Starts what keeps the records of groups and pauses. */
+    async prepare() {
       // Before the workers, so that paused work does not start.
       await pauses.prepare()
-      for (const each of [replies, ...otherWorkers]) each.start()
+      for (const each of records) each.start()
+    },
+    /** Starts what runs skills and sends. */
+    start() {
+      for (const each of [replies, ...work]) each.start()
     },
     /** Creates the consumer groups of `topics:`. */
     useGroups: groups.declared.use,
@@ -86,7 +84,7 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     async drain(timeLeft: () => number) {
       await accept.idle()
       const grace = timeLeft()
-      await Promise.all(otherWorkers.map((each) => each.stop(grace)))
+      await Promise.all([...work, ...records].map((each) => each.stop(grace)))
       // Last, as the other workers add replies.
       await replies.stop(timeLeft())
       await transcript.flush()

@@ -53,6 +53,7 @@ export function skillServices(
     },
     subscriptions: push.service,
     longJobs: base.longWork.service,
+    storePause: base.storePause.service,
     people: people.service,
     tasks: durable.services.workbench,
   }

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { z } from 'zod'
 import { TriviumError, unwritable } from '../../core/errors.ts'
 import { silent } from '../../core/log.ts'
+import { pauseStore } from '../../features/store-pause/record.ts'
 import { counted } from '../../lib/counted.ts'
 import { disk, syncDir } from '../../lib/disk.ts'
 import { openDatabase } from '../../stores/embedded/database.ts'
@@ -27,6 +28,7 @@ export const addRestore: AddCommand = (program, context) => {
       '--empty-redis',
       'delete the keys of Trivium in Redis first, once the archive was read; stop all daemons before',
     )
+    .option('--paused', 'daemons only accept messages until `trivium daemon resume`')
     .option('--check', 'only read the archive and count its messages; a daemon may be running')
     .action(async (given: string, options: Options) => {
       const file = archivePath(given, context.environs().cwd)
@@ -37,11 +39,16 @@ export const addRestore: AddCommand = (program, context) => {
       const result = await restore(file, daemon, options, context)
       const { files, at, aside } = result
       const previous = aside ? `; the previous content is in ${aside}` : ''
-      show(context.terminal(), result, () => `${dir}: ${counted(files, 'file')}, as of ${at}${previous}`)
+      const paused = options.paused ? '; everything is paused until `trivium daemon resume`' : ''
+      show(
+        context.terminal(),
+        result,
+        () => `${dir}: ${counted(files, 'file')}, as of ${at}${previous}${paused}`,
+      )
     })
 }
 
-type Options = { force?: true; emptyRedis?: true; check?: true }
+type Options = { force?: true; emptyRedis?: true; paused?: true; check?: true }
 
 async function restore(file: string, daemon: Daemon, options: Options, context: CommandContext) {
   const { dataDir: dir } = daemon
@@ -56,6 +63,7 @@ async function restore(file: string, daemon: Daemon, options: Options, context: 
     fs.rmSync(folder, { recursive: true, force: true })
     const { data, files, at, redis } = await readArchive(file, folder, progress.add)
     await restoreStore(daemon, data, redis, { progress, empty: options.emptyRedis === true })
+    if (options.paused) await pauseRestored(redis ? daemon : { ...daemon, dataDir: data })
     const stamp = new Date().toISOString().replaceAll(/[-:.]/g, '')
     const aside = old.length > 0 ? join(dir, `before-restore-${stamp}`) : undefined
     if (aside) {
@@ -70,6 +78,18 @@ async function restore(file: string, daemon: Daemon, options: Options, context: 
   } finally {
     // Retries, because after a failure some files may still be written.
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+/** Pauses the restored store, which no daemon uses. */
+async function pauseRestored(daemon: Daemon): Promise<void> {
+  const { openStore } = await import('../../daemon/open-store.ts')
+  // The data directory of the daemon is locked; the unpacked one is only ours.
+  const store = await openStore(daemon, { log: silent, lock: new DisposableStack() })
+  try {
+    await pauseStore(store.kv, Date.now())
+  } finally {
+    await store.close()
   }
 }
 

@@ -11,6 +11,7 @@ import type { TroubleReadings } from './readings.ts'
 import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
 import { scheduleTrouble } from './schedule-trouble.ts'
+import { storePauseTroubles } from './store-pause-trouble.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 
 /** Order of the list. */
@@ -26,6 +27,7 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
     ...refusalTroubles(readings.refusals, at),
+    ...storePauseTroubles(readings.storePausedSince),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...approvalTroubles(stored?.approvals ?? []),

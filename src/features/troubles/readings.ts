@@ -27,6 +27,8 @@ export type TroubleReadings = {
   running: readonly RunningReading[]
   refusals: readonly RefusalCount[]
   pauses: readonly PauseReading[]
+  /** Start of the pause after a restore (Unix ms). */
+  storePausedSince?: number | undefined
   /** Messages without a route, by gateway. */
   unrouted: readonly UnroutedCount[]
   /** Undefined while the store cannot be read. */

@@ -1,0 +1,9 @@
+import { closed } from '../../core/arguments.ts'
+
+/** `daemon-resume`. */
+export const storePause = {
+  /** Throws `forbidden`. */
+  resume: closed({}).describe(
+    'Resumes all daemons of the store after `trivium restore --paused`: messages, replies, pushes and schedules continue.',
+  ),
+}

@@ -1,0 +1,19 @@
+import type { Trouble } from '../../core/trouble.ts'
+import { warning } from './trouble-parts.ts'
+
+/** The entry for a store that a restore has paused. */
+export function storePauseTroubles(since: number | undefined): Trouble[] {
+  if (since === undefined) return []
+  return [
+    warning(
+      'paused',
+      { reason: 'restore' },
+      {
+        title: 'Everything is paused after a restore',
+        text: 'Messages are accepted. No skill, schedule, reply, planned send or push runs.',
+        todo: 'Cancel or pause what must not run again; then `trivium daemon resume` begins the work.',
+        since,
+      },
+    ),
+  ]
+}
