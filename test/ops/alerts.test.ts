@@ -174,6 +174,22 @@ subscriptions:
       () => suite.daemon.end('SIGKILL'),
       async () => (await sampleOf('up{')) === 0,
     )
+    /** The daemon as healthy, in a cluster with a CronJob that was created and last worked so many hours ago. */
+    const inCluster = (created: number, worked?: number) => {
+      const labels = '{namespace="default",cronjob="trivium-backup"}'
+      const state = new Map(healthy).set(`kube_cronjob_created${labels}`, -created * 3600)
+      // promtool evaluates at 1970-01-01T01:00.
+      return worked === undefined
+        ? state
+        : state.set(`kube_cronjob_status_last_successful_time${labels}`, -worked * 3600)
+    }
+    for (const [name, alerts, state] of [
+      ['a backup of last night', [], inCluster(900, 9)],
+      ['the first night has not come', [], inCluster(9)],
+      ['no backup last night', ['TriviumBackupMissing'], inCluster(900, 27)],
+      ['a backup that never worked', ['TriviumBackupMissing'], inCluster(27)],
+    ] as const)
+      states.push({ name, alerts: [...alerts], before: state, state })
     states.push({ name: 'no daemon', alerts: ['TriviumDown'], before: new Map(), state: new Map() })
   })
 
