@@ -65,6 +65,15 @@ test('in a pipe each dead letter has its error, conversation and sender in one l
   )
 })
 
+test('a dead letter names its route only if it is one of dispatch', () => {
+  const head = (queue: string, group: string) => {
+    const [line] = show('dead-letter-show', { ...letter(1, 'no'), queue, group }).split('\n')
+    return line
+  }
+  assert.match(head('dispatch', 'orders') ?? '', /letter-1 +dispatch, route orders, dead since/)
+  assert.match(head('outbox', 'support') ?? '', /letter-1 +outbox, support, dead since/)
+})
+
 test('conversations in which somebody waits come first, with names instead of ids', () => {
   const conversation = { gateway: 'team', messages: 1, text: 'hello', conversation: 'c1', at: now }
   const text = show('conversation-list', {

@@ -98,7 +98,7 @@ function talliesOf(outcomes: Json | undefined): string {
     .join(', ')
 }
 
-/** The last error, without the skill, as the route is beside it; and why it is dead, unless its attempts are used up. */
+/** The last error, and why the letter is dead, unless its attempts are used up. */
 function whyOf(one: JsonObject): string {
   const error = shortError(lastError(one))
   return one.reason === 'attempts' ? error : `${one.reason}: ${error}`
@@ -129,7 +129,7 @@ export function humanLetter(result: Json): string {
   return [
     paragraph(
       '',
-      `${paint('bold', String(id))}  ${queue}, route ${group}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
     ),
     `lane ${lane}`,
     '',
@@ -142,6 +142,11 @@ export function humanLetter(result: Json): string {
     paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
     paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
   ].join('\n')
+}
+
+/** The group of a dead letter. In other queues it is a gateway, a skill or a consumer group. */
+function groupName(queue: unknown, group: unknown): string {
+  return queue === 'dispatch' ? `route ${group}` : String(group)
 }
 
 /** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */
