@@ -93,8 +93,8 @@ function createReports(options: Pick<Parameters<typeof createAccept>[0], 'accept
   return {
     reportRefusal,
     /**
-     * Counts neighbours of one gateway together: counting each message would cost as much as
-     * matching it.
+     * Counts consecutive messages of one gateway together: counting each message would cost as much
+     * as matching it.
      */
     report(messages: readonly NewMessage[], answers: readonly Accepted[]): void {
       let gateway = messages[0]?.gateway ?? ''

@@ -6,8 +6,8 @@ import type { ClaimedJob, NewJob } from '../core/store.ts'
 import { jobFor } from './pump.ts'
 
 /**
- * The job of a message that is on no road: only the listeners of a route get it, in order with the messages of its
- * conversation. The job contains the message.
+ * The job of a message that is on no road: only the listeners of a route get it, in order with the
+ * messages of its conversation. The job contains the message.
  */
 export function asideJob(route: Route, message: NewMessage & { key: string }, receivedAt: number): NewJob {
   const { gateway, key } = message
@@ -17,7 +17,7 @@ export function asideJob(route: Route, message: NewMessage & { key: string }, re
   return { ...job, data: toJson(whole) }
 }
 
-/** The message in such a job. */
+/** The message in a job of `asideJob`; undefined for other jobs. */
 export function asideIn({ messageId, data }: ClaimedJob): Message | undefined {
   return messageId === undefined ? messageSchema.safeParse(data).data : undefined
 }

@@ -4,8 +4,8 @@ import type { AttemptError, ClaimedJob, Settled } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
 
 /**
- * Outcome of a run. An error after the abort releases the job without counting an attempt; any other error is a failed attempt.
- * `ran`: the target ran to its end.
+ * Outcome of a run. A run that throws after its signal aborted releases the job, and does not count
+ * as an attempt; any other error is a failed attempt. `ran`: the target ran to its end.
  */
 export type RunOutcome = WithoutClaim<Settled> & { ran?: true }
 
@@ -14,7 +14,10 @@ type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : ne
 /** How often a failed job is tried, and with which pauses. */
 export type Retry = Backoff & { attempts: number }
 
-/** Whether work failed because the store, or a part of it, was unreachable. That does not count as an attempt. */
+/**
+ * Whether work failed because the store, or a part of it, was unreachable. That does not count as
+ * an attempt.
+ */
 export function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
@@ -23,14 +26,20 @@ export function isStoreAway(thrown: unknown): boolean {
 const SHORTEST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
 
-/** How long (ms) to wait after a budget refusal, which does not count as an attempt. Undefined for any other error. */
+/**
+ * How long (ms) to wait after a budget refusal, which does not count as an attempt. Undefined for
+ * any other error.
+ */
 export function pauseOf(thrown: unknown, now: number): number | undefined {
   if (!(thrown instanceof TriviumError) || thrown.code !== 'budget_exhausted') return undefined
   const until = Number(pathGet(thrown.cause, 'until'))
   return Math.max(SHORTEST_PAUSE, Math.min(until - now, LONGEST_PAUSE))
 }
 
-/** Outcome of a failed attempt: a retry after a pause, or a dead letter (at once if a retry cannot help). */
+/**
+ * Outcome of a failed attempt: a retry after a pause, or a dead letter (at once if a retry cannot
+ * help).
+ */
 export function failedAttempt(
   job: Pick<ClaimedJob, 'failures' | 'lost'>,
   thrown: unknown,

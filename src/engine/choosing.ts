@@ -8,17 +8,18 @@ export type Wish = { key: string; filter: ReceiveFilter; fits(message: Message):
 
 /** What is known about a filter in one part of the store. */
 type Known = {
-  /** Up to this position, none of the messages that nobody has taken yet matches. */
+  /** Up to this position, no message that was never taken matches. */
   after: number
-  /** Positions of messages that were taken and given back, and do not match. */
+  /** Positions of messages that were given back, and do not match. */
   mismatched: Set<number>
 }
 type Candidate = { position: number; message: Message }
 
 /** Number of remembered filters; others start at the oldest waiting message. */
 const MAX_WISHES = 1_000
-/** Messages in the first read, and in the largest: each read without a match doubles the next. */
+/** Messages in the first read. After each read without a match, the next one is twice as large. */
 const FIRST_READ = 4
+/** Messages in the largest read. */
 const LARGEST_READ = 128
 
 /**
@@ -73,15 +74,15 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   ): Promise<Candidate | undefined> {
     const there = new Set(back)
     for (const position of mismatched) if (!there.has(position)) mismatched.delete(position)
-    let open = back.filter((position) => !mismatched.has(position))
-    while (open.length > 0) {
-      const { items, more } = await receive.lookAt(part, open.slice(0, LARGEST_READ))
+    let unseen = back.filter((position) => !mismatched.has(position))
+    while (unseen.length > 0) {
+      const { items, more } = await receive.lookAt(part, unseen.slice(0, LARGEST_READ))
       const found = await firstThatFits(items, wish)
       for (const { position } of items) if (!found || position < found.position) mismatched.add(position)
       if (found) return found
-      // The answer is cut if its messages are large. Then the rest of the slice is asked for again.
+      // The answer is cut if its messages are large. The next read then gets the rest of the slice.
       const last = more ? items.at(-1)?.position : undefined
-      open = last === undefined ? open.slice(LARGEST_READ) : open.filter((position) => position > last)
+      unseen = last === undefined ? unseen.slice(LARGEST_READ) : unseen.filter((position) => position > last)
     }
     return undefined
   }

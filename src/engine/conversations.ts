@@ -10,9 +10,10 @@ import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
 
 /** Number of messages per step. */
 const PAGE = 200
-/** Approximate duration (ms) of reading a page, and of a search for conversations in which somebody waits. */
-const LONGEST = 250
-const LONGEST_UNANSWERED = 2_000
+/** Approximate duration (ms) of reading a page. */
+const PAGE_TIME = 250
+/** Approximate duration (ms) of a search for conversations in which somebody waits. */
+const UNANSWERED_TIME = 2_000
 /** Minimum number of conversations per step of that search. */
 const STEP = 50
 /** Maximum characters of a text in a conversation view. */
@@ -21,8 +22,9 @@ const SHOWN = 16_000
 type Found = FoundMessages['found'][number]
 
 /**
- * Conversations: messages and replies, from the journal and its histories. `answerable`: the gateways whose senders can be
- * answered. `isOneOff`: whether a conversation is only one delivery of a machine. `holdOf`: who has taken over a conversation.
+ * Conversations: messages and replies, from the journal and its histories. `answerable`: the
+ * gateways whose senders can be answered. `isOneOff`: whether a conversation is only one delivery
+ * of a machine. `holdOf`: who has taken over a conversation.
  */
 export function createConversations(deps: {
   store: Pick<Store, 'journal'>
@@ -53,9 +55,12 @@ export function createConversations(deps: {
     return { rows: await Promise.all(rows), next }
   }
 
-  /** Up to `limit` conversations in which somebody waits. Most are left out, so it reads on for `LONGEST_UNANSWERED`. */
+  /**
+   * Up to `limit` conversations in which somebody waits. Reads several pages: nobody waits in most
+   * conversations.
+   */
   async function readUnanswered(search: MessageSearch, limit: number) {
-    const deadline = performance.now() + LONGEST_UNANSWERED
+    const deadline = performance.now() + UNANSWERED_TIME
     const found: Awaited<ReturnType<typeof read>>['rows'] = []
     let { before } = search
     do {
@@ -102,7 +107,10 @@ export function createConversations(deps: {
   }
 }
 
-/** Makes a function that finds whose turn it is in a conversation, by its newest messages, and who has taken it over. */
+/**
+ * Makes a function that finds whose turn it is in a conversation, by its newest messages, and who
+ * has taken it over.
+ */
 function createTurnState({ store, unanswerable, holdOf }: Parameters<typeof createConversations>[0]) {
   const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
   return async (messages: readonly Found[]) => {
@@ -113,13 +121,16 @@ function createTurnState({ store, unanswerable, holdOf }: Parameters<typeof crea
   }
 }
 
-/** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
+/**
+ * Passes the matches of a search to `take`, newest first, until it returns false. Returns where to
+ * continue; undefined at the end.
+ */
 async function collect(
   journal: Pick<Store['journal'], 'search'>,
   search: MessageSearch,
   take: (one: Found) => boolean,
 ) {
-  const deadline = performance.now() + LONGEST
+  const deadline = performance.now() + PAGE_TIME
   let { before } = search
   do {
     const { found, next } = await journal.search({ ...search, before })
@@ -132,7 +143,10 @@ async function collect(
   return before
 }
 
-/** Whether no newer message of its conversation exists, which an earlier page has had. */
+/**
+ * Whether a message is the newest of its conversation. If not, an earlier page had the
+ * conversation.
+ */
 async function isNewest(
   journal: Pick<Store['journal'], 'search'>,
   { id, gateway, conversation }: Pick<Message, 'id' | 'gateway' | 'conversation'>,
@@ -141,7 +155,10 @@ async function isNewest(
   return found[0]?.message.id === id
 }
 
-/** Whether a filter names what it wants. Of that, the conversations of machines are shown too. */
+/**
+ * Whether a filter names a gateway, a transport or a conversation. Then conversations of machines
+ * are listed too.
+ */
 function isNamed({ search, ...filter }: NamingFilter): boolean {
   return [filter, search ?? {}].some(
     ({ gateway, transport, conversation }: NamingFilter) =>

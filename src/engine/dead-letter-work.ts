@@ -11,7 +11,7 @@ type Verb = Bulk['do']
 
 export const DEAD_LETTERS_KIND = 'dead-letters'
 
-/** `messageId`: of letters of dispatch. */
+/** `messageId`: the message of the letter, if it is a letter of dispatch. */
 export type LetterKey = { id: string; queue: string; messageId: string | undefined }
 
 type LetterActions = {
@@ -46,13 +46,16 @@ const dataSchema = z.object({
 /** Maximum number of messages that a result names. */
 const NAMED = 20
 
-/** The messages of letters of dispatch, the first few of them. */
+/** The ids of the first few messages of letters of dispatch. */
 export function namedIn(letters: readonly LetterKey[]): { messages?: string[] } {
   const messages = letters.flatMap(({ messageId }) => messageId ?? []).slice(0, NAMED)
   return messages.length > 0 ? { messages } : {}
 }
 
-/** `dead-letter-bulk`: retries or drops, as a job, all matching dead letters that exist at its start. */
+/**
+ * `dead-letter-bulk`: retries or drops, as a job, all matching dead letters that exist at its
+ * start.
+ */
 export function createDeadLetterWork(
   actions: LetterActions,
   work: Pick<LongWork, 'offer' | 'begin'>,
@@ -75,7 +78,7 @@ export function createDeadLetterWork(
   }
 }
 
-/** After a crash, the work finds the remaining letters. */
+/** The work of the job. After a crash, it finds the remaining letters. */
 function workKind({ oldest, act, retried }: LetterActions): WorkKind {
   return {
     kind: DEAD_LETTERS_KIND,

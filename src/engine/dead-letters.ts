@@ -57,7 +57,10 @@ export function createDeadLetters(deps: {
     }
   }
 
-  /** Up to `limit` of the letters that match a filter, oldest first, and the number of all that match. */
+  /**
+   * Up to `limit` of the letters that match a filter, oldest first, and the number of all that
+   * match.
+   */
   async function oldest(filter: Filter, limit: number) {
     const found: LetterKey[] = []
     for await (const letter of matching(filter)) found.push(keyOf(letter))
@@ -117,7 +120,10 @@ function createAct({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'jou
   }
 }
 
-/** Finds a letter by its id, or by that of its message: a run after an approval has another id. Throws `dead_letter_not_found`. */
+/**
+ * Finds a letter by its id, or by that of its message: a run after an approval has another id.
+ * Throws `dead_letter_not_found`.
+ */
 function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (id: string, queue?: string): Promise<DeadLetter> => {
     let found = await deadLetters.get(id, queue)
@@ -133,7 +139,10 @@ function notFound(id: string): TriviumError {
   return new TriviumError('dead_letter_not_found', { id })
 }
 
-/** Adds when a letter of dispatch was last retried, and by whom: it has failed again since. `messageId`: undefined for other queues. */
+/**
+ * Adds when a letter of dispatch was last retried, and by whom: it has failed again since.
+ * `messageId`: undefined for other queues.
+ */
 function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
   return async <Row extends object>(row: Row, messageId: string | undefined) => {
     const notes = messageId === undefined ? [] : await journal.history(messageId)

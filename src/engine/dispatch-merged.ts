@@ -18,7 +18,9 @@ export function createMerged({ store, steered }: Pick<DispatchOptions, 'store' |
       const found = await Promise.all(ids.map((id) => store.journal.get(id)))
       return found.filter((message) => message !== undefined)
     },
-    /** Lets a running model take newly arrived messages, which then belong to this job in the store. */
+    /**
+     * Lets a running model take newly arrived messages, which then belong to this job in the store.
+     */
     steer: (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
       messages,
       async listen() {

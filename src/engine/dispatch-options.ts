@@ -40,18 +40,25 @@ export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
   router: Pick<Router, 'match' | 'routes'>
-  /** Called with the route of each message when it is first dispatched; must cost almost nothing. */
+  /**
+   * Called with the route of each message when it is first dispatched; must cost almost nothing.
+   */
   matched?(route: string): void
   /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
   /** Whether a message must not be merged into another call, regardless of the route. */
   mustNotMerge?(message: Message): boolean
-  /** Whether the messages of a route are handled without waiting for others of their conversation. */
+  /**
+   * Whether the messages of a route are handled without waiting for others of their conversation.
+   */
   isUnordered?(route: string): boolean
   /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
   voice?: Voice | undefined
-  /** The note with which a message ends without its target, because a person handles it; undefined for all others. May throw as `invoke`. */
+  /**
+   * The note with which a message ends without its target, because a person handles it; undefined
+   * for all others. May throw, like `invoke`.
+   */
   handled?(dispatch: Dispatch): Note | undefined
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target

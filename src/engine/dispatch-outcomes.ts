@@ -38,8 +38,8 @@ export function createOutcomes(
   const waiting = new Set<string>()
   const note = (what: string, detail: Json): Note => ({ at: now(), road: 'dispatch', what, detail })
 
-  /** Keeps the place of the message and retries. Notifies the sender once. */
-  async function paused({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
+  /** The message keeps its place in the lane. Its sender is notified once. */
+  async function outOfBudget({ message, route, attempt }: Dispatch, error: TriviumError, delay: number) {
     if (waiting.has(message.id)) return { outcome: 'release', delay } as const
     if (waiting.size >= MOST_WAITING) waiting.clear()
     waiting.add(message.id)
@@ -92,7 +92,7 @@ export function createOutcomes(
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
         // Dispatched again after the decision; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
-        // A caller who waits for replies gets the question.
+        // A caller who waits for replies also gets the question of the approval.
         const result = { outcome: 'done', replies: sends.count + 1 }
         const approval = pendingApproval(thrown)
         const detail = { ...defined({ approval }), route: route.name, attempt, ms: now() - started }
@@ -106,7 +106,7 @@ export function createOutcomes(
       const delay = pauseOf(thrown, now())
       return delay === undefined
         ? failed(job, dispatch, started, thrown)
-        : paused(dispatch, toTriviumError(thrown), delay)
+        : outOfBudget(dispatch, toTriviumError(thrown), delay)
     },
   }
 }
@@ -116,7 +116,10 @@ function pendingApproval({ message }: TriviumError): string | undefined {
   return /approval (\S+)\.$/.exec(message)?.[1]
 }
 
-/** With several approvals of one message, an earlier one may have completed it. */
+/**
+ * Whether a message is completed. With several approvals of one message, an earlier decision may
+ * have completed it.
+ */
 export function wasDone(history: readonly Note[]): boolean {
   const ends = ['done', 'dead', WAITS, HANDLED]
   const last = history.findLast(({ road, what }) => road === 'dispatch' && ends.includes(what))?.what

@@ -7,8 +7,8 @@ import { waitForEnd } from './outbox.ts'
 export const DISPATCH_QUEUE = 'dispatch'
 
 /**
- * Dispatches a message again after the decision about an approval, once per approval. With the route that asked, it also waits for
- * a pause of that route or its skill.
+ * Dispatches a message again after the decision about an approval, once per approval. `route`: the
+ * route that asked, so that the job also waits while that route or its skill is paused.
  */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
@@ -25,7 +25,10 @@ export function sendKey(messageId: string, route: string, ordinal: string): stri
   return `${messageId}:${route}:${ordinal}`
 }
 
-/** Like `waitForEnd`, for a message with `data.respond: 'result'`: the outcome and the number of replies. */
+/**
+ * Like `waitForEnd`, for a message with `data.respond: 'result'`: the outcome and the number of
+ * replies.
+ */
 export async function waitUntilSettled(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   messageId: string,

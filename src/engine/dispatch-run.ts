@@ -30,14 +30,16 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const message = !aside && voice?.wants(found) ? await transcribed(found, voice, signal) : found
     if (!message) return { outcome: 'release', delay: STORE_PAUSE }
     const route = routing().byName.get(claimed.group) ?? router.match(message)
-    // A voice message had no route when it was claimed, so the worker could not hold it for a paused route.
+    // A voice message had no route when it was claimed, so the worker could not hold it for a
+    // paused route.
     if (message !== found && route && options.isHeld?.({ ...claimed, group: route.name }))
       return { outcome: 'release', delay: HELD_PAUSE }
     // Messages for listeners only must not reach a skill, even if the routes changed.
     if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) return unrouted(message)
 
-    // Only a job after an approval has an id of its own; an earlier job may have completed the message.
+    // Only a job after an approval has an id of its own; an earlier job may have completed the
+    // message.
     const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(history)) return { outcome: 'done' }
     // A queue job continues if the waiting daemon dies, so that does not count as an attempt.
@@ -93,7 +95,10 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
   return run
 }
 
-/** Why an attempt failed: its own error, or that an operator cancelled it. Rethrows after any other abort. */
+/**
+ * Why an attempt failed: its own error, or that an operator cancelled it. Rethrows after any other
+ * abort.
+ */
 function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
   // The daemon is stopping, or the lease was lost: the worker releases the job.
@@ -105,7 +110,10 @@ function noteOf(silence: ReturnType<typeof silenceOf>, at: number): Note[] {
   return silence ? [{ at, road: 'dispatch', what: 'no reply', detail: { reason: silence.noReply } }] : []
 }
 
-/** Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with the outcome. */
+/**
+ * Sends the result. Resolves with notes about a reply that cannot be delivered, to be stored with
+ * the outcome.
+ */
 async function sendResult(
   outbox: DispatchOptions['outbox'],
   { message, route, sends }: Dispatch,

@@ -1,7 +1,10 @@
 import type { Message } from '../core/message.ts'
 import { isStoreAway } from './attempts.ts'
 
-/** Recordings are transcribed before a message is routed. `transcribe` rejects if the store is unavailable. */
+/**
+ * Recordings are transcribed before a message is routed. `transcribe` rejects if the store is
+ * unavailable.
+ */
 export type Voice = {
   /** Whether a message has recordings to transcribe. */
   wants(message: Message): boolean

@@ -8,10 +8,13 @@ import { createPump, type RoutePlan } from './pump.ts'
 import { createRouteTable } from './route-table.ts'
 import { createWorker } from './worker.ts'
 
-/** The place of a job whose route is looked up when it runs. */
+/** For a message whose route is looked up when its job runs. */
 const NO_ROUTE_YET: RoutePlan = { name: '' }
 
-/** The dispatch road: runs the first matching route's target at least once per message, in order within a conversation, else in parallel. */
+/**
+ * The dispatch road: runs the first matching route's target at least once per message, in order
+ * within a conversation, else in parallel.
+ */
 export function createDispatch(options: DispatchOptions) {
   const { store, router, metrics, log, now } = options
 
@@ -19,7 +22,7 @@ export function createDispatch(options: DispatchOptions) {
   const run = createRun(options, routing)
 
   /** For routes with `bolt`; only these have an `order`. */
-  const boltPlace = ({ name, order }: Route, message: Message): RoutePlan => ({
+  const boltPlan = ({ name, order }: Route, message: Message): RoutePlan => ({
     name,
     isUnordered: order === 'none' || (options.isUrgent?.(message) ?? false),
   })
@@ -29,7 +32,7 @@ export function createDispatch(options: DispatchOptions) {
     match(message) {
       const route = router.match(message)
       if (route) options.matched?.(route.name)
-      if (route?.bolt !== undefined) return boltPlace(route, message)
+      if (route?.bolt !== undefined) return boltPlan(route, message)
       if (route && options.isUnordered?.(route.name)) return { name: route.name, isUnordered: true }
       // The final route is known only after the recordings are transcribed.
       if (options.voice?.wants(message)) return NO_ROUTE_YET

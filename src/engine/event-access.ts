@@ -6,7 +6,10 @@ import { isOperator } from '../core/identity.ts'
 
 /** Reserved prefix of the groups of invocations. */
 const OWN = '~'
-/** Root ids of external calls. They are secret, so knowing the group's name grants access. */
+/**
+ * Root ids of external calls, which also name their groups. They are secret, so whoever knows one
+ * has access.
+ */
 const OUTSIDE = /^(http|cli|mcp)-[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 /** True for a group that outlives the invocation that created it. */
@@ -22,8 +25,9 @@ export function ownGroup(rootId: string): string {
 type NamedGroup = { topic: string; queue?: string | undefined; ref?: string | undefined }
 
 /**
- * Resolves the group of a call. Without `queue` it is the invocation's own; with a `ref`, the person's, so that repeating the
- * call finds the same subscription. Throws `topic_reserved`, and `forbidden` for another caller's group, except to operators.
+ * Resolves the group of a call. Without `queue` it is that of the invocation; with a `ref`, that of
+ * the person, so that repeating the call finds the same subscription. Throws `topic_reserved`, and
+ * `forbidden` for another caller's group, except to operators.
  */
 export function groupOf({ topic, queue, ref }: NamedGroup, { rootId, caller }: Call): string {
   requireReadable(topic, caller)
@@ -46,7 +50,7 @@ export function requireReadable(topic: string, caller: Call['caller']): void {
 }
 
 /** Throws for topics that only the daemon writes. */
-export function refuseForeign(topic: string): void {
+export function requireWritable(topic: string): void {
   if (topic === MESSAGE_TOPIC || isForOperators(topic)) throw new TriviumError('topic_reserved', { topic })
   refuseInternal(topic)
 }

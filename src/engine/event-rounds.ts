@@ -7,8 +7,9 @@ export function roundsOf(batch: GroupBatch | undefined): ReadonlyMap<string, num
 }
 
 /**
- * The id of a job for one delivery of an event. A queue accepts an id once within seven days, so a repeated delivery adds nothing,
- * and an event that an operator redelivers is a new job. Groups older than rounds are in round 0.
+ * The id of a job for one delivery of an event. A queue accepts an id once within seven days, so a
+ * repeated delivery adds nothing, and an event that an operator redelivers is a new job. Groups
+ * that were created before rounds existed are in round 0.
  */
 export function deliveryId(name: string, round = 0): string {
   return round === 0 ? name : `${name}.${round}`

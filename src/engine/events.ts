@@ -6,7 +6,7 @@ import type { Log } from '../core/log.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Store } from '../core/store.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { groupOf, isLasting, refuseForeign } from './event-access.ts'
+import { groupOf, isLasting, requireWritable } from './event-access.ts'
 import { createGroupActivity } from './group-activity.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
 import { createGroupHistory, type GroupHistory } from './group-history.ts'
@@ -22,7 +22,10 @@ import { createSubscribing } from './subscribing.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createTopicTail } from './topic-tail.ts'
 
-/** The events road: every group sees every event; a peek (`ack: false`) consumes nothing. `permit` throws if a skill may not be run. */
+/**
+ * The events road: every group sees every event; a peek (`ack: false`) consumes nothing. `permit`
+ * throws if a skill may not be run.
+ */
 export function createEvents(deps: {
   store: Pick<Store, 'topics' | 'kv' | 'journal' | 'onSignal'>
   settings: ReturnType<typeof createGroupSettings>
@@ -47,7 +50,7 @@ export function createEvents(deps: {
   const settingsFor = createSettingsFor(topics, settings)
   return {
     async emit({ topic, type, data }, call) {
-      refuseForeign(topic)
+      requireWritable(topic)
       const [id] = await topics.publish(topic, [
         { type: type ?? 'event', source: emitterOf(call), data, rootContextId: call.rootId },
       ])
@@ -78,7 +81,10 @@ export function createEvents(deps: {
   } satisfies ServiceOf<typeof events> & { releaseOwn: unknown; past: GroupHistory }
 }
 
-/** The source of an event: the calling skill, else the message's gateway, the token, or the interface. */
+/**
+ * The source of an event: the calling skill, else the message's gateway, the token, or the
+ * interface.
+ */
 function emitterOf({ by, message, caller: { kind, id, skills } }: Call): string {
   const isNamed = skills !== undefined || kind === 'route' || kind === 'code'
   const ofCaller = isNamed ? (id ?? kind) : kind
@@ -87,7 +93,10 @@ function emitterOf({ by, message, caller: { kind, id, skills } }: Call): string 
 
 type WaitArgs = Parameters<ServiceOf<typeof events>['wait']>[0]
 
-/** The settings of the group that a call reads. Throws `group_filter` if the group and the call have different filters. */
+/**
+ * The settings of the group that a call reads. Throws `group_filter` if the group and the call have
+ * different filters.
+ */
 function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof createGroupSettings>) {
   return async ({ topic, queue, match }: WaitArgs, group: string): Promise<GroupSettings> => {
     const found = await settings.of(topic, group)

@@ -8,7 +8,10 @@ export type GatewaySpec = { name: string; transport: string; options: unknown; o
 /** `transport` is absent if it could not be created. */
 export type Running = { spec: GatewaySpec; transport?: Transport; failure?: string }
 
-/** Creates, starts and ends single gateways. Those that are running, or failed to start, are in `running`. */
+/**
+ * Creates, starts and ends single gateways. Those that are running, or failed to start, are in
+ * `running`.
+ */
 export function createGatewayLifecycle<Host>(
   kinds: ReadonlyMap<string, TransportKind<unknown, Host>>,
   running: Map<string, Running>,

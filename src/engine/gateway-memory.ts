@@ -3,7 +3,9 @@ import type { Check } from '../core/transport.ts'
 /** The result of a check of a gateway, and when it ran (Unix ms). */
 export type DatedCheck = Check & { at: number }
 
-/** What this daemon has seen of its gateways: since when each works or fails, and its last checks. */
+/**
+ * What this daemon has seen of its gateways: since when each works or fails, and its last checks.
+ */
 export function createGatewayMemory(now: () => number) {
   const states = new Map<string, { ok: boolean; since: number }>()
   const checks = new Map<string, DatedCheck[]>()
@@ -21,7 +23,9 @@ export function createGatewayMemory(now: () => number) {
       checks.set(name, dated)
       return dated
     },
-    /** The results of the last checks of a gateway; undefined if it was not checked since the start. */
+    /**
+     * The results of the last checks of a gateway; undefined if it was not checked since the start.
+     */
     lastChecks: (name: string) => checks.get(name),
   }
 }

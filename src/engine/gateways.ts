@@ -55,7 +55,7 @@ export function createGateways<Host>(options: {
     list,
     since: memory.since,
     lastChecks: memory.lastChecks,
-    /** Starts and stops gateways to match `specs`. Failures are reported, and retried by the next call. */
+    /** Starts and stops gateways to match `specs`. The next call retries those that failed. */
     apply: (specs: readonly GatewaySpec[]) =>
       inTurn(async () => {
         const wanted = new Map(specs.map((spec) => [spec.name, spec]))
@@ -66,7 +66,7 @@ export function createGateways<Host>(options: {
         const fresh = specs.filter(({ name }) => !running.has(name))
         await Promise.all(fresh.map(begin))
       }),
-    /** Restarts one gateway and returns its status. Throws `gateway_not_found` if it is not running. */
+    /** Restarts a running gateway and returns its status. Throws `gateway_not_found`. */
     reconnect: (name: string) =>
       inTurn(async () => {
         const entry = running.get(name)
@@ -75,7 +75,9 @@ export function createGateways<Host>(options: {
         if (canRestart(entry)) await end(entry).then(() => begin(entry.spec))
         return list().find((each) => each.name === name) ?? null
       }),
-    /** Checks of a gateway for `trivium doctor`. If it is not running here, it is created but not started. Never throws. */
+    /**
+     * For `trivium doctor`. A gateway that is not running is created, not started. Never throws.
+     */
     async check(spec: GatewaySpec): Promise<DatedCheck[]> {
       const own = running.get(spec.name)?.transport
       const found = await checksOf(own, () => make(spec))
@@ -93,7 +95,10 @@ export function createGateways<Host>(options: {
   }
 }
 
-/** The checks of a running transport, or of one that `make` makes for them. A failure to make it is a failed check. */
+/**
+ * The checks of a running transport, or of one that `make` makes for them. A failure to make it is
+ * a failed check.
+ */
 async function checksOf(own: Transport | undefined, make: () => Promise<Transport>): Promise<Check[]> {
   try {
     const transport = own ?? (await make())
@@ -112,13 +117,19 @@ function answersOf(kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable'
   return {
     /** Why a message cannot be answered; undefined if it can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
-    /** Whether a delivery of a machine is a conversation of its own, made only to be dispatched in parallel. */
+    /**
+     * Whether a message is a single delivery of a machine: it is a conversation of its own so that
+     * it is dispatched in parallel.
+     */
     isOneOff: ({ transport, conversation, id }: Message) =>
       conversation === id && kinds.get(transport)?.unanswerable !== undefined,
   }
 }
 
-/** A transport with a rule about answers only answers senders that wait for the result. */
+/**
+ * Whether a gateway can answer. A transport with `unanswerable` only answers senders that wait for
+ * the result.
+ */
 function canAnswer(
   { transport, options }: GatewaySpec,
   kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable'>>,

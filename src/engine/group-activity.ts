@@ -1,7 +1,8 @@
-/** Minutes for the rates, and the maximum numbers of groups and of readers per group. */
 const MINUTE = 60_000
+/** Minutes over which the rate of a group is computed. */
 const RATE_MINUTES = 5
 const MOST_GROUPS = 1_000
+/** Maximum number of readers per group. */
 const MOST_READERS = 20
 
 /** A reader of a group on this daemon. Times in Unix ms. */
@@ -19,8 +20,8 @@ type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease
 export type GroupActivity = ReturnType<typeof createGroupActivity>
 
 /**
- * Readers of consumer groups on this daemon, with start and number of events, in memory. `read` is called for each read that took
- * events.
+ * Readers of consumer groups on this daemon, with start and number of events, in memory. `read` is
+ * called for each read that took events.
  */
 export function createGroupActivity(
   now: () => number,
@@ -60,7 +61,10 @@ export function createGroupActivity(
   }
 
   return {
-    /** Records a waiting reader and its events; a peek (neither `ack` nor `lease`) does not count. Settles like `waited`. */
+    /**
+     * Records a waiting reader and its events; those of a peek (neither `ack` nor `lease`) do not
+     * count. Settles like `waited`.
+     */
     async note<Events extends readonly unknown[] | undefined>(
       waited: Promise<Events>,
       { topic, group, by, ack, lease }: GroupWait,
@@ -78,7 +82,9 @@ export function createGroupActivity(
         if (taken > 0) read(topic, group, by)
       }
     },
-    /** Data about a group: events per minute over the last minutes, and its readers, latest first. */
+    /**
+     * Data about a group: events per minute over the last minutes, and its readers, latest first.
+     */
     info(topic: string, group: string) {
       const activity = groups.get(keyOf(topic, group))
       const minute = Math.floor(now() / MINUTE)
@@ -95,7 +101,10 @@ export function createGroupActivity(
   }
 }
 
-/** The key of the entry that was used least recently. Keeping the map in this order would make garbage of a table at every use. */
+/**
+ * The key of the least recently used entry. Keeping the map in this order would create garbage at
+ * every use.
+ */
 function oldestOf(entries: ReadonlyMap<string, { lastAt: number }>): string {
   let oldest = ''
   let since = Number.POSITIVE_INFINITY

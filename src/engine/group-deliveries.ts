@@ -14,14 +14,18 @@ const QUEUE = 'events'
 /** Longer than any dead letter is kept, so that the retry of an old one is still recognised. */
 const REMEMBERED = 400 * DAY
 
-/** `buriedAt` (Unix ms) distinguishes the letter from a later one with the same job id. Older letters have none. */
+/**
+ * `buriedAt` (Unix ms) distinguishes the letter from a later one with the same job id. Letters of
+ * older versions have none.
+ */
 const dataSchema = z.object({ topic: z.string(), event: eventSchema, buriedAt: z.number().exactOptional() })
 
 export type GroupDeliveries = ReturnType<typeof createGroupDeliveries>
 
 /**
- * Limits how often a consumer group gets an event under a lease (`max-deliveries`). After that the event becomes a dead letter of
- * the queue `events` and is acknowledged for the group. A retry redelivers it to that group, with the count reset.
+ * Limits how often a consumer group gets an event under a lease (`max-deliveries`). After that the
+ * event becomes a dead letter of the queue `events` and is acknowledged for the group. A retry
+ * redelivers it to that group, with the count reset.
  */
 export function createGroupDeliveries(deps: {
   store: Pick<Store, 'topics' | 'jobs' | 'kv' | 'onSignal'>
@@ -32,6 +36,7 @@ export function createGroupDeliveries(deps: {
   const { jobs, kv, topics } = store
 
   const run = async ({ id, group, data, lost }: ClaimedJob): Promise<RunOutcome> => {
+    // Letters of older versions have no time: their mark is `true`.
     const { topic, event, buriedAt = true } = dataSchema.parse(data)
     const mark = `trivium:dead-event/${id}`
     // The job has been a dead letter before, so an operator retried it.
@@ -54,10 +59,11 @@ export function createGroupDeliveries(deps: {
   const retry = { attempts: 1, first: 1_000, longest: 1_000 }
   const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, retry, log: deps.log, now })
 
-  const letterOf = (group: string, event: Event, round: number): NewJob => {
+  /** `nth`: 1 for the first letter of the event. */
+  const letterOf = (group: string, event: Event, nth: number): NewJob => {
     const { topic } = event
     const name = `${topic}/${group}/${event.id}`
-    const id = round === 1 ? name : `${name}.${round}`
+    const id = nth === 1 ? name : `${name}.${nth}`
     const messageId = topic === MESSAGE_TOPIC ? event.id : undefined
     const data = toJson({ topic, event, buriedAt: now() })
     return { id, lane: `${QUEUE}/${id}`, group, data, notify: true, ...defined({ messageId }) }
@@ -67,14 +73,14 @@ export function createGroupDeliveries(deps: {
   const isLetter = async ({ id }: NewJob) => (await jobs.end(QUEUE, id))?.state === 'dead'
 
   /**
-   * Makes dead letters of events. A queue accepts a job id once within seven days, so an event whose
-   * letter was retried or dropped needs a new id: `….2`. If a crash delayed the worker, an event can
-   * have two letters.
+   * Makes dead letters of events. A queue accepts a job id once within seven days, so an event
+   * whose letter was retried or dropped needs a new id: `….2`. If a crash delayed the worker, an
+   * event can have two letters.
    */
   async function addLetters(group: string, events: readonly Event[]): Promise<void> {
     let rest = events
-    for (let round = 1; rest.length > 0; round++) {
-      const letters = rest.map((event) => letterOf(group, event, round))
+    for (let nth = 1; rest.length > 0; nth++) {
+      const letters = rest.map((event) => letterOf(group, event, nth))
       const answers = await jobs.add(QUEUE, letters)
       const isBuried = await Promise.all(
         letters.map(async (letter, at) => answers[at]?.added || isLetter(letter)),

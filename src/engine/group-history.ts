@@ -9,8 +9,9 @@ import { waitingSince } from './event-rounds.ts'
  */
 export type GroupPoint = { at: number; lag: number; behind?: number }
 
-/** Interval in ms, and number of points: four hours in detail, and a day. */
+/** The points of the last four hours: their interval (ms), and their number. */
 const FINE = { every: 30_000, most: 480 }
+/** The points of the last day. */
 const COARSE = { every: 10 * MINUTE, most: 144 }
 /** Groups with a history. Each has up to 624 points. */
 const MOST_GROUPS = 200
@@ -21,7 +22,7 @@ type Push = {
   name: string
   /** Its unsent events. */
   waiting: number
-  /** Since when the oldest one waits that failed so far (Unix ms). */
+  /** Since when (Unix ms) the oldest event waits whose attempts have failed so far. */
   oldestAt?: number
 }
 

@@ -16,7 +16,10 @@ const recordSchema = z.object({ by: z.string(), at: z.number() })
 
 export type GroupLastReads = ReturnType<typeof createGroupLastReads>
 
-/** Who read each lasting group last, in the store, so that it is known after a restart. Accurate to a minute. */
+/**
+ * Who read each lasting group last, in the store, so that it is known after a restart. Accurate to
+ * a minute.
+ */
 export function createGroupLastReads({ kv, log, now }: { kv: Store['kv']; log: Log; now(): number }) {
   const notedAt = new Map<string, number>()
   const keyOf = (topic: string, group: string) => `${PREFIX}${topic}\n${group}`

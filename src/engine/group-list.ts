@@ -37,8 +37,8 @@ type ListedGroup = GroupInfo &
 type Limits = { maxAge: number; maxCount: number }
 
 /**
- * `event-groups`, furthest behind first; only those named `queue` if it is given, with the limits of
- * their topic. `history`: with the points of the last day.
+ * `event-groups`, furthest behind first; only those named `queue` if it is given, with the limits
+ * of their topic. `history`: with the points of the last day.
  */
 export async function listGroups(
   deps: {

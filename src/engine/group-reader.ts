@@ -13,8 +13,8 @@ const MAX_READS = 256
 export type GroupRequest = { topic: string; ack: boolean; max: number; lease?: number }
 
 /**
- * Reads events for consumer groups and applies their settings: events that do not match the filter are acknowledged, and events
- * that exceeded `max-deliveries` become dead letters.
+ * Reads events for consumer groups and applies their settings: events that do not match the filter
+ * are acknowledged, and events that exceeded `max-deliveries` become dead letters.
  */
 export function createGroupReader(deps: {
   store: Pick<Store, 'topics' | 'journal'>
@@ -49,14 +49,15 @@ export function createGroupReader(deps: {
   const sort = async (batch: GroupBatch, group: string, { match, maxDeliveries }: GroupSettings) => {
     const fits = match && createEventFilter(match, journal)
     const answers = fits && (await Promise.all(batch.items.map(fits)))
-    const [wanted, spent, passed]: [Event[], Event[], Event[]] = [[], [], []]
+    const [wanted, exceeded, unwanted]: [Event[], Event[], Event[]] = [[], [], []]
     for (const [at, event] of batch.items.entries()) {
-      if (answers?.[at] === false) passed.push(event)
-      else if (maxDeliveries !== undefined && (batch.deliveries?.[at] ?? 0) > maxDeliveries) spent.push(event)
+      if (answers?.[at] === false) unwanted.push(event)
+      else if (maxDeliveries !== undefined && (batch.deliveries?.[at] ?? 0) > maxDeliveries)
+        exceeded.push(event)
       else wanted.push(event)
     }
-    if (spent.length > 0) await deps.bury(group, spent)
-    return { wanted, passed }
+    if (exceeded.length > 0) await deps.bury(group, exceeded)
+    return { wanted, unwanted }
   }
 
   return {
@@ -73,12 +74,12 @@ export function createGroupReader(deps: {
       for (;;) {
         const batch = await readOrMake(topic, request)
         if (!batch) return {}
-        const { wanted, passed } = isPlain(settings)
-          ? { wanted: batch.items, passed: [] }
+        const { wanted, unwanted } = isPlain(settings)
+          ? { wanted: batch.items, unwanted: [] }
           : await sort(batch, group, settings)
         // A consuming read has already acknowledged them.
-        if (passed.length > 0 && request.mode !== 'consume') {
-          const ids = passed.map(({ id }) => id)
+        if (unwanted.length > 0 && request.mode !== 'consume') {
+          const ids = unwanted.map(({ id }) => id)
           await topics.ack(topic, group, ids)
         }
         const events = withGap(topic, { ...batch, items: wanted }, deps.now(), request.mode)

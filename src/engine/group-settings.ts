@@ -24,7 +24,10 @@ const groupSchema = z.object({
 })
 const settingsSchema = z.record(z.string(), groupSchema)
 
-/** Settings of consumer groups given by subscribers. Those of routes.yaml (`configured`) take precedence. */
+/**
+ * Settings of consumer groups given by subscribers. Those of routes.yaml (`configured`) take
+ * precedence.
+ */
 export function createGroupSettings(
   store: Pick<Store, 'kv' | 'topics' | 'onSignal'>,
   configured: (topic: string, group: string) => GroupSettings | undefined,
@@ -32,7 +35,10 @@ export function createGroupSettings(
   const { kv, topics } = store
   const nameOf = (topic: string, group: string) => `${topic}\n${group}`
   let known: Promise<Record<string, GroupSettings>> | undefined
-  /** What was read last. On a Cluster, groups are served while the master that has their settings is away. */
+  /**
+   * The settings that were read last. On a Redis Cluster, groups are served with them while the
+   * master that has the settings is away.
+   */
   let last: Record<string, GroupSettings> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
   let isFollowed = false

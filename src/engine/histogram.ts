@@ -10,13 +10,14 @@ const SECOND = 1_000
 /** Limits (ms) of the period of a histogram. */
 const SHORTEST_SPAN = SECOND
 const LONGEST_SPAN = 400 * DAY
-/** Widths (ms) of a bar, so that bars begin at round times. */
+/** Possible widths (ms) of a bar, so that bars begin at round times. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE),
   ...[1, 2, 3, 6, 12].map((each) => each * HOUR),
   ...[1, 2, 7, 14, 28].map((each) => each * DAY),
 ]
+/** Maximum number of bars with a width that the caller gave. */
 const MOST_SPANS = 2_000
 /** Approximate duration (ms) of a call. */
 const CALL_TIME = 500
@@ -53,7 +54,10 @@ export function createHistogram(
   }
 }
 
-/** When the oldest message arrived. For a caller with access to some gateways: the oldest visible one, rounded down to the hour. */
+/**
+ * When the oldest message arrived. For a caller with access to some gateways: the oldest visible
+ * one, rounded down to the hour.
+ */
 async function oldestOf(
   { journal, stats }: Pick<Store, 'journal' | 'stats'>,
   query: MessageQuery,

@@ -10,7 +10,7 @@ import type { RunningAttempts } from './running-attempts.ts'
 /** Notes of dispatch that end an attempt. */
 const ENDS = ['done', 'failed', 'dead']
 
-/** Outcomes of messages that an attempt follows. */
+/** Outcomes of messages that wait for an attempt. */
 const HELD = new Set<string | undefined>(['waiting', 'retrying'])
 
 /**

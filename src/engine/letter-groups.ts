@@ -28,8 +28,9 @@ export type LetterGroup = {
   count: number
   /** Number of those whose message is a test. */
   tests?: number
-  /** When the oldest and the newest letter died. */
+  /** When the oldest letter died. */
   first: number
+  /** When the newest letter died. */
   last: number
   /** When the first of their messages arrived, which a retry does not change. */
   oldest: number
@@ -43,9 +44,13 @@ export type LetterGroup = {
   messageId: string | undefined
 }
 
+/** A group that gets further letters. */
 type Open = LetterGroup & { newestError: string; parts: readonly string[] }
 
-/** Counts dead letters by queue, route and error, most frequent first. The letters come newest first. */
+/**
+ * Counts dead letters by queue, route and error, most frequent first. The letters come newest
+ * first.
+ */
 export async function countGroups(
   letters: AsyncIterable<DeadLetter> | Iterable<DeadLetter>,
 ): Promise<LetterGroup[]> {
@@ -115,7 +120,7 @@ function addTo(group: Open, letter: DeadLetter): void {
     group.recipients = [...known, recipient]
 }
 
-/** Whether somebody tried something out: nobody waits for the outcome. */
+/** Whether the message of a letter is a test: nobody waits for its outcome. */
 export function isOfTest({ message }: DeadLetter): boolean {
   return message !== undefined && isTest(message)
 }
@@ -144,7 +149,7 @@ function recipientOf({ queue, message, data }: DeadLetter): string | undefined {
   return textAt(data, 'to') ?? message?.from.name ?? message?.from.address ?? message?.from.id
 }
 
-/** When the message arrived; a letter without one: when it died. */
+/** When the message of a letter arrived. For a letter without a message: when it died. */
 function arrivalOf({ message, at }: DeadLetter): number {
   return message?.receivedAt ?? at
 }

@@ -6,12 +6,12 @@ import { asideJob } from './aside.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { Router } from './router.ts'
 
-/** A message before it is accepted, or that is not accepted at all: only listeners get it. */
+/** A message that is not accepted yet, or never: only listeners get it. */
 type Unaccepted = NewMessage & { key: string }
 
 /**
- * Answers a gateway what its routes do with an event, and calls the listeners of routes with `bolt` for events that are
- * not accepted as messages.
+ * Tells a gateway what its routes do with an event, and calls the listeners of routes with `bolt`
+ * for events that are not accepted as messages.
  */
 export function createListeners(deps: {
   router: Pick<Router, 'match' | 'routes'>

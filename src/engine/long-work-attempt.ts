@@ -7,13 +7,17 @@ import { backoff } from '../lib/backoff.ts'
 import { defined } from '../lib/defined.ts'
 import type { Records, StoredJob } from './long-work-records.ts'
 
-/** `save` throws `job_cancelled` if an operator cancelled the job, and the signal's reason after its abort. */
 export type JobProgress = Partial<Pick<LongJob, 'done' | 'total' | 'at'>> & { data?: Json }
+/**
+ * `save` throws `job_cancelled` if an operator cancelled the job, and the reason of `signal` after
+ * its abort.
+ */
 export type JobTools = { save(progress: JobProgress): Promise<void>; signal: AbortSignal }
 
 /**
- * Does the work of one kind. `run` gets the `data` that was saved last. After a crash it is called again, on any daemon, so it must be able
- * to repeat everything since the last save. It saves often, stops soon after `signal` aborts, and returns the result.
+ * A kind of work. `run` gets the `data` that was saved last. After a crash it is called again, on
+ * any daemon, so `run` must be able to repeat everything since the last save. It saves often, stops
+ * soon after `signal` aborts, and returns the result.
  */
 export type WorkKind = {
   kind: string
@@ -101,7 +105,9 @@ async function saveProgress(records: Records, id: string, progress: JobProgress)
   if (state !== 'running') throw new TriviumError('job_cancelled', { id })
 }
 
-/** Retries with backoff, unless the error is permanent or unexpected errors have repeated too often. */
+/**
+ * Retries with backoff, unless the error is permanent or unexpected errors have repeated too often.
+ */
 async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<void> {
   const { records, log, now } = deps
   const { code, message } = toTriviumError(error)

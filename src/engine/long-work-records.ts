@@ -8,7 +8,10 @@ import type { Store } from '../core/store.ts'
 import { withUnknownFields } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
 
-/** `data`: state of the work between two steps, deleted when the job ends. `failures`: failed attempts in a row. */
+/**
+ * `data`: state of the work between two steps, deleted when the job ends. `failures`: failed
+ * attempts in a row.
+ */
 const storedSchema = longJobSchema.extend({ data: z.json().default(null), failures: z.number().default(0) })
 export type StoredJob = z.infer<typeof storedSchema>
 

@@ -20,7 +20,10 @@ const placeSchema = z.object({ id: z.string(), at: z.number() })
 /** Limits the long jobs of each caller, because every daemon reads all jobs every few seconds. */
 export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'>, now: () => number) {
   return {
-    /** Takes a place for a new job, and removes the oldest ended jobs if needed. Throws `limit_reached`. */
+    /**
+     * Takes a place for a new job, and removes the oldest ended jobs if needed. Throws
+     * `limit_reached`.
+     */
     async take(id: string, by: string): Promise<void> {
       let gone: string[] = []
       await updateKv(kv, `long-jobs-of/${hash('sha256', by)}`, async (value) => {

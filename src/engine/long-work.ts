@@ -22,7 +22,10 @@ export type LongWork = ReturnType<typeof createLongWork>
 /** How often (ms) to look for jobs that have no worker. */
 const LOOK_INTERVAL = 2_000
 
-/** Durable work with progress. A call starts it, one daemon at a time does it, and another one continues it after a crash. */
+/**
+ * Durable work with progress. A call starts it, one daemon at a time does it, and another one
+ * continues it after a crash.
+ */
 export function createLongWork(deps: {
   store: Pick<Store, 'kv' | 'leases' | 'onSignal'>
   owner: string
@@ -85,7 +88,9 @@ export function createLongWork(deps: {
       show: async ({ id }) => shown(await records.find(id)),
       cancel: async ({ id }) => shown(await records.end(id, { state: 'cancelled' })),
     } satisfies ServiceOf<typeof longJobs>,
-    /** Stops work after its current step. It continues after the next start, or on another daemon. */
+    /**
+     * Stops work after its current step. It continues after the next start, or on another daemon.
+     */
     async stop(): Promise<void> {
       stopping.abort()
       await loop.stop()

@@ -35,7 +35,10 @@ type KeyCondition = Condition & {
   read(message: Matched): unknown
 }
 
-/** Compiles a `match` in the order of its keys. It excludes notices unless it asks for them. Throws for an invalid pattern. */
+/**
+ * Compiles a `match` in the order of its keys. It excludes notices unless it asks for them. Throws
+ * for an invalid pattern.
+ */
 export function compileMatch(match: RouteMatch): Condition[] {
   const { keys, not } = partsOfMatch(match)
   const written = Object.entries(keys).map(compileKey)
@@ -44,7 +47,10 @@ export function compileMatch(match: RouteMatch): Condition[] {
   return [...written, ...excluded, ...(asksForNotices ? [] : [NO_NOTICE])]
 }
 
-/** Makes a test of messages against a `match`, cheapest conditions first. Throws for an invalid pattern. */
+/**
+ * Makes a test of messages against a `match`, cheapest conditions first. Throws for an invalid
+ * pattern.
+ */
 export function compileMatcher(match: RouteMatch): (message: Matched) => boolean {
   const conditions = compileMatch(match).sort((a, b) => a.cost - b.cost)
   return (message) => fitsAll(conditions, message)
@@ -117,7 +123,10 @@ const COST = { flag: 0, field: 1, prefix: 2, hours: 3, wholeText: 4, re2: 5 }
 /** Keys that describe an event instead of a message. */
 const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
 
-/** Nobody expects an answer to a notice (`data.notice: true`: an edit, a reaction), so routes must ask for them. */
+/**
+ * Nobody expects an answer to a notice (`data.notice: true`: an edit, a reaction), so routes must
+ * ask for them.
+ */
 const NO_NOTICE: Condition = {
   test: ({ data }) => data.notice !== true,
   // A condition that the route does not mention is shown only if it decides.
@@ -137,7 +146,7 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['automatic', isAutomatic],
   ['to', (message) => message.to],
   ['subject', (message) => message.subject],
-  // What was said counts as text, also beside a text that is JSON and stays as it is.
+  // The transcript of a recording counts as text. A text that is JSON does not contain it.
   ['text', ({ text, data }) => (data.transcript === undefined ? text : [text, data.transcript])],
   ['prefix', (message) => message.text],
   ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],
@@ -182,7 +191,10 @@ function valueTest(test: (text: string) => boolean): (value: unknown) => boolean
 
 const SHOWN = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 80, maxArrayLength: 20 }
 
-/** Shows a value on one line, one level deep: deeper values never match, and may be nested without limit. */
+/**
+ * Shows a value on one line, one level deep: deeper values never match, and may be nested without
+ * limit.
+ */
 function show(value: unknown): string {
   const shown = Array.isArray(value) ? value.filter((each) => each !== undefined) : value
   if (shown === undefined || (Array.isArray(shown) && shown.length === 0)) return 'absent'

@@ -11,9 +11,10 @@ const QUEUE = 'receive'
 export type MaxDeliveries = ReturnType<typeof createMaxDeliveries>
 
 /**
- * Limits how often the receive road delivers a message under a lease (`receive: { max-deliveries: n }` of a gateway). After
- * that it becomes a dead letter of the queue `receive`; a retry returns it to the road with the count reset. Deliveries are
- * counted from the message's history, so gateways without a limit have no extra cost.
+ * Limits how often the receive road delivers a message under a lease
+ * (`receive: { max-deliveries: n }` of a gateway). After that it becomes a dead letter of the queue
+ * `receive`; a retry returns it to the road with the count reset. Deliveries are counted from the
+ * message's history, so gateways without a limit have no extra cost.
  */
 export function createMaxDeliveries(deps: {
   store: Pick<Store, 'journal' | 'receive' | 'jobs' | 'onSignal'>
@@ -35,7 +36,7 @@ export function createMaxDeliveries(deps: {
       if (!(await store.receive.restore(id))) throw new TriviumError('message_not_found', { id })
       return { outcome: 'done' }
     }
-    // The history also has the refused delivery.
+    // The history also has the delivery that exceeded the limit.
     const count = deliveriesIn(round) - 1
     const { code, message } = new TriviumError('max_deliveries', { id, gateway, count })
     return {
@@ -48,7 +49,10 @@ export function createMaxDeliveries(deps: {
   const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, log: deps.log, now })
 
   return {
-    /** Whether a message exceeded the limit. If so, it was removed from the road and becomes a dead letter. */
+    /**
+     * Whether a message exceeded the limit. If so, it was removed from the road and becomes a dead
+     * letter.
+     */
     async refuses({ message: { id, gateway }, receipt }: Taken): Promise<boolean> {
       const limit = deps.limitOf(gateway)
       if (limit === undefined || receipt === undefined) return false

@@ -2,8 +2,8 @@ import type { Message } from '../core/message.ts'
 import type { TransportKind } from '../core/transport.ts'
 
 /**
- * The event of a message on `gateway-message`: flat `data`; `messageId` refers to the full message. Fields of the sender do not
- * replace those of the message.
+ * The event of a message on `gateway-message`: flat `data`; `messageId` refers to the full message.
+ * Fields of the sender do not replace those of the message.
  */
 export function createToEvent(kinds: ReadonlyMap<string, TransportKind>) {
   return (message: Message) => {

@@ -6,7 +6,10 @@ import { compileMatcher } from './matcher.ts'
 
 type Shown = { message: Message; events: readonly { group: string }[] }
 
-/** Leaves out of `message-show` the groups that never get the message: their filter excludes it, or they belong to one invocation. */
+/**
+ * Leaves out of `message-show` the groups that never get the message: their filter excludes it, or
+ * they belong to one invocation.
+ */
 export function withoutFilteredGroups<Args extends unknown[], Result extends Shown>(
   show: (...args: Args) => Promise<Result>,
   matchOf: (topic: string, group: string) => Promise<RouteMatch | undefined>,

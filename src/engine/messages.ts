@@ -28,8 +28,9 @@ type Holding = {
 /** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
   store: Pick<Store, 'journal' | 'topics'>
-  /** Log lines of this daemon about a message, and its push attempts. */
+  /** Log lines of this daemon about a message. */
   logged(messageId: string): readonly object[]
+  /** The attempts to push the event of a message. */
   pushed(messageId: string): Promise<readonly object[]>
   attempts: Pick<RunningAttempts, 'of'>
   holding: Holding
@@ -40,8 +41,10 @@ export function createMessages(deps: {
   now(): number
 }) {
   const { store, now } = deps
-  /** Groups that have read the message, derived from their remaining counts, so it costs only a list of the groups. */
-  const groupsPast = async (id: string) => {
+  /**
+   * Whether each group has read a message. Derived from its lag: one list of the groups is enough.
+   */
+  const groupStates = async (id: string) => {
     const { partition = 0, position = 0 } = store.topics.placeOf(MESSAGE_TOPIC, id) ?? {}
     const behind = (await store.topics.end(MESSAGE_TOPIC, partition)) - position
     return (await store.topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending }) => ({
@@ -51,7 +54,10 @@ export function createMessages(deps: {
     }))
   }
 
-  /** `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it, or will after its approval. */
+  /**
+   * `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it,
+   * or will after its approval.
+   */
   const holdsOf = (message: Message, dispatched: Dispatched) => {
     const { outcome, history } = dispatched
     const route = routeIn(history) ?? deps.match(message)?.name
@@ -65,11 +71,11 @@ export function createMessages(deps: {
       const message = await store.journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
-      // Read before the history, which then has the entries that led to it.
+      // Read before the history, so that the history has the entries that led to the outcome.
       const [outcome] = await store.journal.outcomes([id])
       const [all, events, pushes] = await Promise.all([
         store.journal.history(id),
-        groupsPast(id),
+        groupStates(id),
         deps.pushed(id),
       ])
       const notes = all.filter(({ road }) => road !== 'push')
@@ -101,7 +107,9 @@ export function createMessages(deps: {
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>
 }
 
-/** Adds the entries of pauses at their times. The others keep the order in which they were stored. */
+/**
+ * Adds the entries of pauses at their times. The others keep the order in which they were stored.
+ */
 function withHeld(notes: readonly Note[], held: readonly Note[]): Note[] {
   const all = [...notes]
   for (const note of held) {
@@ -124,7 +132,10 @@ function acceptedDetail({ gateway, transport, key, from }: Message) {
   return defined({ gateway, transport, from: from.address ?? from.id, key })
 }
 
-/** An `unrouted` note if the dispatch cursor has passed the message; older versions stored that note. */
+/**
+ * The `unrouted` note of a message that no route matched. It is stored only for messages that had a
+ * job.
+ */
 function unrouted(id: string, outcome: Outcome | undefined, notes: readonly Note[]): Note[] {
   const isKnown = notes.some(({ what }) => what === 'unrouted')
   const wasUnrouted = outcome === 'unrouted' || notes.some(({ what }) => what === 'routed again')

@@ -10,7 +10,9 @@ export type NameCount = { name: string; hour: number; day: number; lastAt: numbe
 
 export type NameTally = ReturnType<typeof createNameTally>
 
-/** Counts the messages of each route, or of each gateway, over a day, in the memory of this daemon. */
+/**
+ * Counts the messages of each route, or of each gateway, over a day, in the memory of this daemon.
+ */
 export function createNameTally(now: () => number) {
   const names = new Map<string, { counts: Float64Array; span: number; lastAt: number }>()
 
@@ -43,7 +45,10 @@ export function createNameTally(now: () => number) {
 
 type Known = { counts: Float64Array; span: number }
 
-/** Advances to the span of `at` and clears the spans in between. If the clock goes back, the newest span keeps counting. */
+/**
+ * Advances to the span of `at` and clears the spans in between. If the clock goes back, the newest
+ * span keeps counting.
+ */
 function move(known: Known, at: number): void {
   const span = Math.floor(at / SPAN)
   const passed = Math.min(SPANS_PER_DAY, span - known.span)

@@ -9,7 +9,10 @@ import { answerOf, outboxNote } from './outbox.ts'
 const RETRY = { attempts: 32, first: 1000, longest: 3_600_000 }
 const CUT_OFF = 'an attempt was interrupted before the answer came'
 
-/** The outcomes of sends that failed or may have failed. Each is logged, passed to `sent`, and noted in the history. */
+/**
+ * The outcomes of sends that failed or may have failed. Each is logged, passed to `sent`, and noted
+ * in the history.
+ */
 export function createOutboxFailures(options: {
   sent(reply: Reply, outcome: 'retry' | 'dead'): unknown
   log: Log
@@ -39,7 +42,10 @@ export function createOutboxFailures(options: {
     return { ...outcome, notes: [note('dead', { ...answerOf(reply), error: message, reason })] }
   }
 
-  /** With `how` (instructions for an operator) it becomes a dead letter; without, the next attempt probes. */
+  /**
+   * A reply that may have arrived. With `how` (instructions for an operator) it becomes a dead
+   * letter; without, the next attempt probes.
+   */
   const uncertain = (job: ClaimedJob, reply: Reply, how?: string): RunOutcome => {
     const { gateway, key } = reply
     const reason = how === undefined ? CUT_OFF : `${CUT_OFF}; ${how}, then retry this dead letter or drop it`

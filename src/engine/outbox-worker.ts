@@ -20,7 +20,10 @@ export type OutboxWorkerOptions = {
   gateways(): readonly string[]
   /** The transport for a reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
-  /** Called after each attempt, before its outcome is stored. `seconds` of a success: of the attempt, and since it was queued. */
+  /**
+   * Called after each attempt, before its outcome is stored. `seconds` of a success: of the
+   * attempt, and since it was queued.
+   */
   sent(
     reply: Reply,
     outcome: 'sent' | 'suppressed' | 'retry' | 'dead',
@@ -30,8 +33,9 @@ export type OutboxWorkerOptions = {
   now(): number
 }
 
-/** A disabled or removed gateway may return after a reload; its replies wait for it, for up to a day. */
+/** Pause (ms) of a reply whose gateway is disabled or removed: it may return after a reload. */
 const GATEWAY_AWAY = 30_000
+/** How long (ms) a reply waits for its gateway. */
 const LONGEST_WAIT = 86_400_000
 /** Number of send receipts kept in memory. */
 const SENT = 10_000
@@ -40,8 +44,9 @@ const SENT = 10_000
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 /**
- * Passes the outbox to the transports, and probes before it repeats a send with an unknown outcome. A store that lost its last
- * writes may return replies that were already sent: this process remembers its own sends, and probes for older ones.
+ * Passes the outbox to the transports, and probes before it repeats a send with an unknown outcome.
+ * A store that lost its last writes may return replies that were already sent: this process
+ * remembers its own sends, and probes for older ones.
  */
 export function createOutboxWorker(options: OutboxWorkerOptions) {
   const { log, now } = options
@@ -55,7 +60,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       if (now() - (queuedAt ?? now()) < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
       return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
     }
-    // A transport without a probe sends into the store itself, so the reply is lost together with its note.
+    // A transport without a probe sends into the store. If the store loses the note, it also loses
+    // the reply, which is then sent again.
     const known = transport.probe && sentHere.get(job.id)
     let receipt = known
     const began = now()
@@ -72,7 +78,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       if (signal.aborted) return { outcome: 'release' }
       // A transport may hang longer than a drain can wait.
       receipt ??= await inTime(handOver(transport, reply), signal)
-      // The next attempt first checks whether it arrived.
+      // The next attempt first checks whether the reply arrived.
       if (!receipt) return uncertain(job, reply)
     } catch (thrown) {
       if (thrown instanceof SendPostponed) {
@@ -106,7 +112,9 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
   })
 }
 
-/** Checks the target first: not every caller does, and the send would create a missing conversation. */
+/**
+ * Checks the target first: not every caller does, and the send would create a missing conversation.
+ */
 async function handOver(transport: Sender, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) await transport.requireTarget?.(reply.to)
   return transport.send(reply)

@@ -9,7 +9,7 @@ import { waitFor } from '../lib/wait-for.ts'
 
 export const OUTBOX_QUEUE = 'outbox'
 
-/** The job of the reply with this key. */
+/** The id of the job of the reply with this key. */
 export const outboxId = (key: string) => `outbox:${key}`
 
 /** The content of a send. The same `key` is sent once within seven days. */
@@ -28,12 +28,18 @@ export type Sending = Pick<
   | 'calendar'
 >
 
-/** `queued: false`: the key was already queued. `unsent`: why it was not queued at all; also in the history. */
+/**
+ * `queued: false`: the key was already queued. `unsent`: why it was not queued at all; also in the
+ * history.
+ */
 type Queued = { id: string; queued: boolean; unsent?: string }
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** Sends durably, once per key, to exactly the place a message came from. `unanswerable`: why a reply is impossible. */
+/**
+ * Sends durably, once per key, to exactly the place a message came from. `unanswerable`: why a
+ * reply is impossible.
+ */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
   now: () => number,
@@ -55,7 +61,10 @@ export function createOutbox(
   }
 
   return {
-    /** Resolves when the reply is durable in the outbox. `tell` records in the history why a reply was not queued, by default at once. */
+    /**
+     * Resolves when the reply is durable in the outbox. `tell` records in the history why a reply
+     * was not queued, by default at once.
+     */
     async reply(
       message: Message,
       sending: Sending,
@@ -70,7 +79,10 @@ export function createOutbox(
       const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
-    /** Sends to an explicit target of a gateway, which the caller has checked to be `open`. Mail in answer to it belongs to `conversation`. */
+    /**
+     * Sends to an explicit target of a gateway, which the caller has checked to be `open`. Mail in
+     * answer to it belongs to `conversation`.
+     */
     sendTo: (gateway: string, to: string, sending: Sending, conversation = to) =>
       add({ ...sending, gateway, to, conversation }),
     /** Waits up to `timeout` ms for a send to end. */
@@ -79,7 +91,9 @@ export function createOutbox(
   }
 }
 
-/** Waits up to `timeout` ms for a job with `notify` to end, on any daemon; undefined at the timeout. */
+/**
+ * Waits up to `timeout` ms for a job with `notify` to end, on any daemon; undefined at the timeout.
+ */
 export function waitForEnd(
   store: Pick<Store, 'jobs' | 'onSignal'>,
   queue: string,
@@ -120,8 +134,8 @@ const resultSchema = z.object({
 })
 
 /**
- * Turns a skill's result into a reply: a string, `text` (may be empty with attachments or data), or `http`, the response to a
- * webhook. Undefined if the result is not a reply.
+ * Turns a skill's result into a reply: a string, `text` (may be empty with attachments or data), or
+ * `http`, the response to a webhook. Undefined if the result is not a reply.
  */
 export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   if (typeof result === 'string') return result === '' ? undefined : { text: result }
@@ -148,7 +162,10 @@ function bodyText({ body }: JsonObject): string {
   return body === undefined || body === null ? '' : JSON.stringify(body)
 }
 
-/** Throws `send_rejected` for `data` that would show the buttons of one approval under another title. */
+/**
+ * Throws `send_rejected` for `data` that would show the buttons of one approval under another
+ * title.
+ */
 export function refuseApproval(gateway: string, data: JsonObject | undefined): void {
   if (data?.approval === undefined) return
   const reason =

@@ -13,7 +13,10 @@ export type Pumped =
   /** No jobs, and the journal was read to its end. */
   | 'nothing'
 
-/** Moves messages from the journal to the lanes when workers are idle; the rest waits in the journal. */
+/**
+ * Moves messages from the journal to the lanes when workers are idle; the rest waits in the
+ * journal.
+ */
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped'>
   match(message: Message): RoutePlan | undefined
@@ -31,8 +34,9 @@ export function createPump(options: {
       signals += 1
     },
     /**
-     * Reads and matches a batch, and commits the jobs with the cursor: after a crash it is repeated, and of several daemons one
-     * wins. A message without a route gets no job and is thereby unrouted, unless a caller waits for its outcome.
+     * Reads and matches a batch, and commits the jobs with the cursor: after a crash it is
+     * repeated, and of several daemons one wins. A message without a route gets no job and is
+     * thereby unrouted, unless a caller waits for its outcome.
      */
     async pumpBatch(): Promise<Pumped> {
       if (signalsAtEnd === signals) return 'nothing'
@@ -59,7 +63,10 @@ export function createPump(options: {
 /** The route of a message, and whether it is independent of the order in its conversation. */
 export type RoutePlan = { name: string; isUnordered?: boolean }
 
-/** The dispatch job of a message. Messages of one conversation of a gateway share a lane, except unordered ones. */
+/**
+ * The dispatch job of a message. Messages of one conversation of a gateway share a lane, except
+ * unordered ones.
+ */
 export function jobFor(message: Message, { name, isUnordered = false }: RoutePlan): NewJob {
   const lane = `${message.gateway}/${message.conversation}`
   return {

@@ -10,7 +10,10 @@ import { createChoosing, type Wish } from './choosing.ts'
 import { compileMatcher } from './matcher.ts'
 import type { gateways } from './operations/gateways.ts'
 
-/** The receive road: one consumer per message, woken by the store. A message leased for a caller that disconnected is released. */
+/**
+ * The receive road: one consumer per message, woken by the store. A message leased for a caller
+ * that disconnected is released.
+ */
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal' | 'awayAt'>
   taken(gateway: string): void
@@ -99,8 +102,9 @@ export function noGateway(name: string, known: readonly string[]): TriviumError 
 }
 
 /**
- * The filters to try, in order. A caller that may use only some gateways tries each of them, in random order, so that none is
- * preferred. A skill that handles a message takes from the conversation of that message, unless it passes a filter.
+ * The filters to try, in order. A caller that may use only some gateways tries each of them, in
+ * random order, so that none is preferred. A skill that handles a message takes from the
+ * conversation of that message, unless it passes a filter.
  */
 function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }: Call): ReceiveFilter[] {
   if (gateway !== undefined) requireGateway(caller, gateway)

@@ -32,8 +32,9 @@ export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: numb
 type Minutes = { counts: Float64Array; minute: number }
 type Refusals = {
   minutes: Minutes
-  /** All refusals of the series, and the deliveries that were accepted before it. */
+  /** All refusals of the series. */
   total: number
+  /** Number of deliveries that were accepted before the series. */
   goodBefore: number
   since: number
   last: number

@@ -13,7 +13,10 @@ const MAX_PER_GATEWAY = 50
 /** Maximum characters of a kept body. */
 const MAX_BODY = 500
 
-/** Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a sample of each kind at info. */
+/**
+ * Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a
+ * sample of each kind at info.
+ */
 export function createRefusals(options: {
   count(gateway: string, reason: string): void
   /** Secrets to redact. */
@@ -48,7 +51,10 @@ export function createRefusals(options: {
     counts: tally.list,
     /** Deliveries of a gateway in the last hour. */
     traffic: tally.traffic,
-    /** Refusals of the given gateways, newest first. Secrets are redacted only here, so that a flood does not cost a search each. */
+    /**
+     * Refusals of the given gateways, newest first. Secrets are redacted only here, so that a flood
+     * does not cost a search each.
+     */
     list: (gateways: readonly string[]): Refusal[] =>
       gateways
         .flatMap((name) => newest.get(name) ?? [])
@@ -57,17 +63,26 @@ export function createRefusals(options: {
   }
 }
 
-/** False for checks, replies that were not sent, and bounces of replies: these are listed, but are no part of the deliveries. */
+/**
+ * False for checks, replies that were not sent, and bounces of replies: these are listed, but are
+ * no part of the deliveries.
+ */
 function isDelivery(reason: string): boolean {
   return !isCheck(reason) && !/^(reply:.*|bounce)$/.test(reason)
 }
 
-/** True for a request with a method that the gateway does not serve. Monitors send one a minute, so only the newest is kept. */
+/**
+ * True for a request with a method that the gateway does not serve. Monitors send one a minute, so
+ * only the newest is kept.
+ */
 function isCheck(reason: string): boolean {
   return reason === 'method_not_allowed'
 }
 
-/** The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a slice would keep the whole body alive. */
+/**
+ * The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a
+ * slice would keep the whole body alive.
+ */
 function beginOf(body: string | Buffer | undefined): string | undefined {
   const begin = body?.slice(0, 4 * MAX_BODY)
   return typeof begin === 'string' ? Buffer.from(begin).toString() : begin?.toString()

@@ -127,7 +127,7 @@ export function createReplayEvents(deps: {
   }
 }
 
-/** Positions that are not done. */
+/** Number of positions that are not done. */
 function leftOf(parts: Data['parts']): number {
   return parts.reduce((sum, { after, last }) => sum + last - after, 0)
 }

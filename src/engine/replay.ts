@@ -12,9 +12,10 @@ const PAGE = 100
 const MAX_MESSAGES = 10_000
 
 /**
- * Routes unrouted messages again with the current routes, oldest first. Jobs are identified by message id: of two concurrent
- * calls only one adds a job, counts it and writes to its history. A message whose sender waited for the result is left out
- * if a worker replied to it: the sender would get a second answer when it repeats the delivery.
+ * Routes unrouted messages again with the current routes, oldest first. Jobs are identified by
+ * message id: of two concurrent calls only one adds a job, counts it and writes to its history. A
+ * message whose sender waited for the result is left out if a worker replied to it: the sender
+ * would get a second answer when it repeats the delivery.
  */
 export function createReplay(deps: {
   store: Pick<Store, 'journal' | 'jobs'>

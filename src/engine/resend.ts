@@ -8,9 +8,10 @@ import { defined } from '../lib/defined.ts'
 import type { messages } from './operations/messages.ts'
 
 /**
- * Accepts a message again as a new message with the same reply target. `data.resent` names the caller. With a changed text the
- * sender is no longer verified; neither is the operator who sent a command-line message if another caller resends it, as
- * that would run the command with the operator's rights.
+ * Accepts a message again as a new message with the same reply target. `data.resent` names the
+ * caller. With a changed text the sender is no longer verified. Nor is the sender of a command-line
+ * message that is not resent by an operator: it would run with the rights of the operator who sent
+ * it.
  */
 export function createResend(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -24,8 +25,8 @@ export function createResend(deps: {
     if (!message) throw new TriviumError('message_not_found', { id })
     requireGateway(call.caller, message.gateway)
     const by = callerLabel(call)
-    const isProof = isOperator(call.caller) || message.transport !== 'cli'
-    const { id: as } = await deps.accept(again(message, { text, subject }, by, isProof))
+    const keepsVerified = isOperator(call.caller) || message.transport !== 'cli'
+    const { id: as } = await deps.accept(again(message, { text, subject }, by, keepsVerified))
     await journal.note(id, [{ at: deps.now(), road: 'dispatch', what: 'resent', detail: { as, by } }])
     return { id: as, resends: id }
   }
@@ -33,7 +34,7 @@ export function createResend(deps: {
 
 type Edits = Partial<Record<'text' | 'subject', string | undefined>>
 
-function again(message: Message, edits: Edits, by: string, isProof: boolean): NewMessage {
+function again(message: Message, edits: Edits, by: string, keepsVerified: boolean): NewMessage {
   const { id: of, key: _key, receivedAt: _receivedAt, trace: _trace, html, ...rest } = message
   const { verified: _verified, ...unproven } = rest.from
   // The body belonged to the old text.
@@ -41,7 +42,7 @@ function again(message: Message, edits: Edits, by: string, isProof: boolean): Ne
   const isNew = (name: keyof Edits) => edits[name] !== undefined && edits[name] !== message[name]
   const edited = isNew('text') || isNew('subject')
   const resent = { of, by, edited }
-  const from = isProof && !edited ? rest.from : unproven
+  const from = keepsVerified && !edited ? rest.from : unproven
   if (!edited) return { ...rest, from, data: { ...rest.data, resent }, ...defined({ html }) }
   return {
     ...rest,

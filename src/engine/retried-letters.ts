@@ -12,7 +12,7 @@ import { rowOf } from './search.ts'
 type Retries = ServiceOf<typeof deadLetters>['retries']
 
 const PREFIX = 'retried-letters:'
-/** How long (ms) the letters of a job are known: as long as the job. */
+/** How long (ms) the letters of a job are known: longer than the job is kept after its end. */
 const RETENTION_MS = 8 * DAY
 /** Letters of a job that are remembered. The outcomes of further ones are not known. */
 const MOST = 1_000
@@ -20,7 +20,7 @@ const MOST = 1_000
 const MOST_LISTED = 200
 
 const storedSchema = z.array(z.tuple([z.string(), z.string(), z.string().nullable()]))
-/** Outcomes in the order of the list: those that need someone first. */
+/** Outcomes at the top of the list, in this order: those that need someone first. */
 const FIRST = ['dead', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
 
 /** Remembers which letters a job retried, and finds what became of them. */
@@ -42,7 +42,10 @@ export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
   }
 }
 
-/** `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of their messages now. */
+/**
+ * `dead-letter-retries`: the jobs that retried dead letters, newest first, with the outcomes of
+ * their messages now.
+ */
 export function createRetries(deps: {
   store: Pick<Store, 'jobs' | 'journal'>
   retried: { of(job: string): Promise<LetterKey[]> }
@@ -71,7 +74,7 @@ export function createRetries(deps: {
   }
 }
 
-/** A retry without one of these includes every value. */
+/** Filters that a retry may have had. Without one, it included every value. */
 const NARROWING = ['code', 'pattern'] as const
 
 function isSame(wanted: string | undefined, used: unknown): boolean {
@@ -85,7 +88,10 @@ function retryOf(job: LongJob) {
 
 type Settled = LetterKey & { outcome: string }
 
-/** Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again or `retried`. */
+/**
+ * Finds the outcome of the message of each letter. Other letters, such as replies, are `dead` again
+ * or `retried`.
+ */
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly LetterKey[]): Promise<Settled[]> => {
     const ids = letters.flatMap(({ messageId }) => messageId ?? [])
@@ -108,9 +114,12 @@ function tallyOf(letters: readonly Settled[]) {
   return { retried: letters.length, outcomes }
 }
 
-/** The messages of letters, those that need someone first. Letters whose message is not known any more have only their id. */
+/**
+ * The messages of letters, those that need someone first. Letters whose message is not known any
+ * more have only their id.
+ */
 async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
-  const rank = ({ outcome }: Settled) => (FIRST.indexOf(outcome) + FIRST.length + 1) % (FIRST.length + 1)
+  const rank = ({ outcome }: Settled) => (FIRST.includes(outcome) ? FIRST.indexOf(outcome) : FIRST.length)
   const shown = letters.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_LISTED)
   return Promise.all(
     shown.map(async ({ id, queue, messageId, outcome }) => {

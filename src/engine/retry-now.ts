@@ -8,7 +8,10 @@ import type { Note, Store } from '../core/store.ts'
 import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
 
-/** Starts the next attempt of a message in back-off, or of its replies, without waiting for its time. */
+/**
+ * Starts the next attempt of a message in back-off, or of its replies, without waiting for its
+ * time.
+ */
 export function createRetryNow({
   journal,
   jobs,

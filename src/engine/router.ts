@@ -23,7 +23,10 @@ export function createRouter(initial: readonly Route[]) {
       for (const { route, conditions } of candidates(message)) if (fitsAll(conditions, message)) return route
       return undefined
     },
-    /** For each route, in order: whether each key matches, and the message's value. `chosen`: the first matching route, which answers. */
+    /**
+     * For each route, in order: whether each key matches, and the message's value. `chosen`: the
+     * first matching route, which answers.
+     */
     explain(message: Message) {
       let answered = false
       return compiled.map(({ route, conditions }) => {
@@ -36,7 +39,9 @@ export function createRouter(initial: readonly Route[]) {
       })
     },
     routes: (): readonly Route[] => routes,
-    /** Replaces the routes. Throws for an invalid pattern, which the configuration rejects earlier. */
+    /**
+     * Replaces the routes. Throws for an invalid pattern, which the configuration rejects earlier.
+     */
     use,
   }
 }
@@ -47,8 +52,8 @@ type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 const MAX_PLACES = 1_000
 
 /**
- * Finds candidate routes by gateway and transport, cached by both, with their remaining conditions, cheapest first. The cache
- * decides most messages.
+ * Finds candidate routes by gateway and transport, cached by both, with their remaining conditions,
+ * cheapest first. The cache decides most messages.
  */
 function createCandidates(
   compiled: readonly CompiledRoute[],

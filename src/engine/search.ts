@@ -10,8 +10,8 @@ import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
 
 /**
- * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`: event name of a webhook;
- * `files`: number of attachments; `test`: somebody sent it as a test.
+ * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`:
+ * event name of a webhook; `files`: number of attachments; `test`: somebody sent it as a test.
  */
 export type MessageRow = ReturnType<typeof rowOf>
 
@@ -40,7 +40,10 @@ type Filter = Omit<MessageQuery, 'gateways'> & {
   search?: SearchWords
 }
 
-/** Converts a filter for the store, limited to the caller's gateways. Throws `forbidden` for other gateways. */
+/**
+ * Converts a filter for the store, limited to the caller's gateways. Throws `forbidden` for other
+ * gateways.
+ */
 export function searchOf(
   { search, ...filter }: Filter,
   caller: Pick<Caller, 'gateways' | 'kind'>,
@@ -73,7 +76,10 @@ function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter,
   return { ...filter, ...search, since, ...defined({ until, outcome }) }
 }
 
-/** `search` reads one page. `list` reads pages until `limit`, or until their texts have `LARGE_READ` characters. */
+/**
+ * `search` reads one page. `list` reads pages until `limit`, or until their texts have `LARGE_READ`
+ * characters.
+ */
 export function createSearch(
   store: Pick<Store, 'journal'>,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {

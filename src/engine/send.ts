@@ -18,7 +18,10 @@ import {
   type Target,
 } from './send-target.ts'
 
-/** Plans a send with `at` or `in`, or finds the planned send with the same key; undefined for an immediate send. Throws `usage`, `no_reply_target`, `limit_reached`. */
+/**
+ * Plans a send with `at` or `in`, or finds the planned send with the same key; undefined for an
+ * immediate send. Throws `usage`, `no_reply_target`, `limit_reached`.
+ */
 export type SendLater = (
   args: SendArgs,
   target: { gateway: string; message?: Message; to?: string },
@@ -91,8 +94,8 @@ function rejected(gateway: string, message: string): TriviumError {
 }
 
 /**
- * A chosen key is scoped to the named message, or else to the gateway, so that it cannot collide with keys of other callers'
- * replies and questions.
+ * A chosen key is scoped to the named message, or else to the gateway, so that it cannot collide
+ * with keys of other callers' replies and questions.
  */
 function keyOf(args: SendArgs, { gateway, message }: Target, call: Call, newKey: () => string): string {
   const ordinal = call.sends.next()

@@ -23,7 +23,10 @@ export function isLogTarget(reply: Reply): boolean {
   return reply.target?.log === LOG_TARGET.log
 }
 
-/** Accepts a message as if it came through the gateway. `outcome` is absent without `wait` and at its timeout. */
+/**
+ * Accepts a message as if it came through the gateway. `outcome` is absent without `wait` and at
+ * its timeout.
+ */
 export async function submit(
   submitted: Submission,
   deps: {
@@ -91,8 +94,8 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
 }
 
 /**
- * `format: json` marks the text as the body, which is there until the message is stored (`encodeMessage`): routes read it from memory.
- * A separate body stays, without the mark.
+ * With `format: json`, the body is the parsed text: routes read it, and `encodeMessage` does not
+ * store it again. A body that was given stays, without `format`.
  */
 function ownBody({ format, ...rest }: JsonObject = {}, text: string): JsonObject {
   if (format === undefined || (format === 'json' && rest.body !== undefined)) return rest
@@ -100,7 +103,9 @@ function ownBody({ format, ...rest }: JsonObject = {}, text: string): JsonObject
   return { ...rest, format, ...defined({ body }) }
 }
 
-/** The reply log of a gateway: one topic per conversation, in which positions number the replies. */
+/**
+ * The reply log of a gateway: one topic per conversation, in which positions number the replies.
+ */
 export function createReplyLog(store: Pick<Store, 'topics' | 'onSignal'>, gateway: string): ReplyLog {
   const topicOf = (conversation: string) => `${REPLY_TOPICS}${gateway}/${conversation}`
   return {

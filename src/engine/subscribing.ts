@@ -7,7 +7,9 @@ import type { createGroupSettings } from './group-settings.ts'
 import type { events } from './operations/events.ts'
 import type { createSubscriptions } from './subscriptions.ts'
 
-/** Creates and removes consumer groups, with their settings and the skills that their events run. */
+/**
+ * Creates and removes consumer groups, with their settings and the skills that their events run.
+ */
 export function createSubscribing(deps: {
   topics: Pick<Store['topics'], 'subscribe' | 'unsubscribe'>
   settings: ReturnType<typeof createGroupSettings>
@@ -27,7 +29,8 @@ export function createSubscribing(deps: {
       const { kind, id } = call.caller
       if (ref !== undefined) await subscriptions.add({ topic, group, ref, by: { kind, ...defined({ id }) } })
       const isOwn = queue === undefined && ref === undefined
-      // The group of a call from outside (depth 0) is not released: its caller reads the group afterwards.
+      // The group of a call from outside (depth 0) is not released: its caller reads the group
+      // afterwards.
       if (isOwn && call.depth > 0) {
         own.set(call.rootId, (own.get(call.rootId) ?? new Set()).add(topic))
       }
@@ -42,7 +45,10 @@ export function createSubscribing(deps: {
       await settings.remove(topic, group)
       return { ok }
     },
-    /** Removes the groups of a finished outermost invocation; most have none. Never rejects: unused groups expire. */
+    /**
+     * Removes the groups of a finished outermost invocation; most have none. Never rejects: unused
+     * groups expire.
+     */
     releaseOwn(rootId: string): Promise<unknown> | undefined {
       const known = own.get(rootId)
       if (!known || !own.delete(rootId)) return undefined

@@ -24,7 +24,10 @@ const RETRY = { attempts: 5, first: 1000, longest: 60_000 }
 /** Lease in ms for a batch of events while it is turned into jobs. */
 const HANDOVER_LEASE = 30_000
 const BATCH = 100
-/** Ms. A group without reads counts as unused and is removed after days. */
+/**
+ * Maximum time (ms) between two reads of a group: without reads it counts as unused, and is removed
+ * after days.
+ */
 const READ_AGAIN = 12 * 60 * 60 * 1_000
 
 type RunnerOptions = {
@@ -36,8 +39,9 @@ type RunnerOptions = {
 }
 
 /**
- * Turns each event of a subscription into a durable job, in order: leased, added under its id and round, then acked. A delivery that is
- * repeated after a crash has the same round, and runs once. A redelivery by an operator has another one, and runs again.
+ * Turns each event of a subscription into a durable job, in order: leased, added under its id and
+ * round, then acked. A delivery that is repeated after a crash has the same round, and runs once. A
+ * redelivery by an operator has another one, and runs again.
  */
 export function createSubscriptionRunner(options: RunnerOptions) {
   const { store, log, now } = options
@@ -95,7 +99,10 @@ export function createSubscriptionRunner(options: RunnerOptions) {
   }
 }
 
-/** Turns the next events of a subscription into jobs. Returns `again`, or the ms until there may be more. */
+/**
+ * Turns the next events of a subscription into jobs. Returns `again`, or the ms until there may be
+ * more.
+ */
 async function handOver(
   { topic, group, ...skill }: Subscription,
   { store, settings, now }: Pick<RunnerOptions, 'store' | 'settings' | 'now'>,

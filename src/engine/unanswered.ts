@@ -10,17 +10,18 @@ type Found = { message: Message; outcome: Outcome }
 /** A person has taken over a conversation. `isAnswered`: by an answer of theirs, at `since`. */
 export type Hold = { by: string; since: number; isAnswered: boolean; reason?: string; until?: number }
 
-/** How many messages before the newest one are read to find since when somebody waits. */
-const MOST_BEFORE = 10
-/** Handled in another message, or by a person. */
+/** Maximum number of messages that are read to find since when somebody waits. */
+const MOST_READ = 10
+/** Handled with another message, or the reply was suppressed. */
 const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
 /** The sender that a submission has if it names none. */
 const NO_SENDER = 'cli'
 
 /**
- * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`: its messages, newest first.
- * `waitingSince` (Unix ms): the first message after the last answer. `reply`: the last one that was sent to the newest message.
- * Whoever writes to a person who has taken over waits for their answer.
+ * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`:
+ * its messages, newest first. `waitingSince` (Unix ms): the first message after the last answer.
+ * `reply`: the last one that was sent to the newest message. `hold`: a person has taken over;
+ * whoever has written to them since waits for their answer.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
@@ -30,7 +31,7 @@ export function createWaitingState(
     repliesIn(message.id, await journal.history(message.id)).findLast(isSentAnswer)
 
   return async (messages: readonly Found[], hold?: Hold) => {
-    const [newest, ...before] = messages.slice(0, MOST_BEFORE)
+    const [newest, ...before] = messages.slice(0, MOST_READ)
     if (!newest) return {}
     const reply = await sentIn(newest)
     if (reply) return { reply: defined({ at: reply.at, text: reply.text, by: reply.by }) }
@@ -49,7 +50,10 @@ function isSentAnswer({ state, approval }: JsonObject): boolean {
   return state === 'sent' && approval === undefined
 }
 
-/** Messages of machines, tests, and submitted ones without a sender of their own do not. */
+/**
+ * Whether the sender of a message waits for an answer. Nobody does for automatic messages, tests,
+ * and submitted ones without a sender.
+ */
 function expectsAnswer(
   { message, outcome }: Found,
   canAnswer: (message: Message) => boolean,
@@ -66,7 +70,10 @@ function expectsAnswer(
   )
 }
 
-/** A person who has taken over has still to answer what is recorded as handled by them. */
+/**
+ * Whether a message needs no answer. Messages that are recorded as handled by the person who has
+ * taken over still need one.
+ */
 function isSettled({ message, outcome }: Found, hold: Hold | undefined): boolean {
   const at = timeOf(message.id)
   if (hold?.isAnswered && at <= hold.since) return true

@@ -4,13 +4,21 @@ import { createNameTally } from './name-tally.ts'
 export type UnroutedCount = {
   gateway: string
   count: number
-  /** Whether the gateway has a route for messages in general. Then it is unexpected that none matched. */
+  /**
+   * Whether the gateway has a route for messages in general. Then it is unexpected that none
+   * matched.
+   */
   hasRoute: boolean
-  /** Whether `gateway-receive` took a message of this gateway within the last hour, on this daemon. */
+  /**
+   * Whether `gateway-receive` took a message of this gateway within the last hour, on this daemon.
+   */
   isTaken: boolean
 }
 
-/** Counts messages without a route per gateway, in the memory of this daemon. `hasRoute` is asked when the list is read. */
+/**
+ * Counts messages without a route per gateway, in the memory of this daemon. `hasRoute` is asked
+ * when the list is read.
+ */
 export function createUnroutedTally(hasRoute: (gateway: string) => boolean, now: () => number) {
   const unrouted = createNameTally(now)
   const taken = createNameTally(now)

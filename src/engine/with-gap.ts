@@ -3,8 +3,8 @@ import { makeId } from '../core/message-id.ts'
 import type { GroupBatch, GroupRead } from '../core/store.ts'
 
 /**
- * Adds a gap event before the remaining events of a group that fell behind retention. Peeks repeat it, with the same id while
- * nothing changes, until it is acknowledged.
+ * Adds a gap event before the remaining events of a group that fell behind retention. Peeks repeat
+ * it, with the same id while nothing changes, until it is acknowledged.
  */
 export function withGap(topic: string, batch: GroupBatch, now: number, mode: GroupRead['mode']): Event[] {
   const { items: events, missed } = batch

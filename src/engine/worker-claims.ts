@@ -4,10 +4,16 @@ import type { Pumped } from './pump.ts'
 import { LEASE, type WorkerOptions } from './worker-options.ts'
 import type { Places } from './worker-places.ts'
 
-/** Maximum number of jobs per claim while all slots are taken: only jobs without a slot are claimed then. */
+/**
+ * Maximum number of jobs per claim while all slots are taken: only jobs without a slot are claimed
+ * then.
+ */
 const MAX_WITHOUT_SLOT = 64
 
-/** Claims jobs while there is room, and refills the queue when none is left. `begin` starts a claimed job. */
+/**
+ * Claims jobs while there is room, and refills the queue when none is left. `begin` starts a
+ * claimed job.
+ */
 export function createClaims(options: WorkerOptions, places: Places, begin: (job: ClaimedJob) => void) {
   const { queue, store, lease = LEASE, now } = options
   /** The last step found nothing to claim, so the next one first refills the queue. */

@@ -14,20 +14,29 @@ export type WorkerOptions = {
   /** Maximum concurrent jobs per group; other groups are limited by `concurrency` only. */
   limits?(): ReadonlyMap<string, number>
   /**
-   * Groups whose jobs mostly wait and therefore take no slot: only their own limit applies, and they are claimed even
-   * while all slots are taken.
+   * Groups whose jobs mostly wait and therefore take no slot: only their own limit applies, and
+   * they are claimed even while all slots are taken.
    */
   withoutSlot?(): ReadonlySet<string>
   /** How to treat busy lanes, by group. */
   busy?(): Record<string, BusyLane> | undefined
-  /** Lease in ms after which another process may claim the job of a dead one; renewed after a third of it. */
+  /**
+   * Lease in ms after which another process may claim the job of a dead one; renewed after a third
+   * of it.
+   */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
-  /** Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it at once. */
+  /**
+   * Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it
+   * at once.
+   */
   runsElsewhere?(job: ClaimedJob): boolean
   /** Called once an outcome is stored, unless the claim was lost. */
   settled?(job: ClaimedJob, outcome: RunOutcome): void
-  /** Retry policy for errors of `run`. It must end, or one broken job would block its lane for ever. */
+  /**
+   * Retry policy for errors of `run`. Attempts are limited, or one broken job would block its lane
+   * for ever.
+   */
   retry?: Retry
   /** Whether a claimed job must be held until `unhold`. */
   isHeld?(job: ClaimedJob): boolean

@@ -8,16 +8,27 @@ export function createPlaces(
   claimed: { size(): number },
 ) {
   const perGroup = new Map<string, number>()
-  /** Number of running jobs that take a slot. The other jobs in `claimed` only wait until their outcome is stored. */
+  /**
+   * Number of running jobs that take a slot. The other jobs in `claimed` only wait until their
+   * outcome is stored.
+   */
   let active = 0
-  /** Number of running jobs that take no slot, because their work is done elsewhere or mostly waits. */
+  /**
+   * Number of running jobs that take no slot, because their work is done elsewhere or mostly waits.
+   */
   let elsewhere = 0
 
   return {
-    /** Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not pile them up. */
+    /**
+     * Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not
+     * pile them up.
+     */
     free: () => concurrency - Math.max(active, claimed.size() - elsewhere - concurrency),
 
-    /** How many jobs of each group may be claimed. If all slots are taken (`isFull`): only jobs that take no slot. */
+    /**
+     * How many jobs of each group may be claimed. If all slots are taken (`isFull`): only jobs that
+     * take no slot.
+     */
     room(isFull: boolean, withoutSlot: ReadonlySet<string> | undefined): Record<string, number> {
       const left: Record<string, number> = isFull ? { '': 0 } : {}
       for (const [group, limit] of limits?.() ?? [])

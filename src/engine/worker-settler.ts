@@ -18,8 +18,8 @@ export function createSettler({ queue, store, log }: Pick<WorkerOptions, 'queue'
 
   return {
     /**
-     * Returns false if the claim is lost, or if the store refuses the outcome. Retries while the store is unreachable: meanwhile the claim
-     * is renewed, so that the job does not run twice.
+     * Returns false if the claim is lost, or if the store refuses the outcome. Retries while the
+     * store is unreachable: meanwhile the claim is renewed, so that the job does not run twice.
      */
     async settle(settled: Settled): Promise<boolean> {
       for (let attempt = 1; ; attempt++) {

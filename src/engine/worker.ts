@@ -15,10 +15,12 @@ type Running = InBag & { job: ClaimedJob; since: number; abort: AbortController;
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
-/** Claims, runs and settles the jobs of one queue. Keeps no job in memory that is not in the store. */
+/**
+ * Claims, runs and settles the jobs of one queue. Keeps no job in memory that is not in the store.
+ */
 export function createWorker(options: WorkerOptions) {
   const { queue, store, lease = LEASE, log, now } = options
-  /** A released job may be claimed again before its first claim is removed here. */
+  /** A released job may be in it twice: claimed again before its first claim is removed. */
   const running = createBag<Running>()
   const places = createPlaces(options, running)
   const usual = createUsualDurations()
@@ -69,7 +71,7 @@ export function createWorker(options: WorkerOptions) {
       renewal = setInterval(() => void renew(running, options, lease), lease / 3)
       loop.start()
     },
-    /** Stops claiming, waits up to `grace` ms for running jobs, then aborts and releases them (no attempt is counted). */
+    /** Stops claiming, waits up to `grace` ms for running jobs, then aborts and releases them. */
     async stop(grace: number): Promise<void> {
       off()
       await loop.stop()
@@ -92,7 +94,7 @@ export function createWorker(options: WorkerOptions) {
     wake: look,
     /** Calls `refill` if there is room. */
     wakeToRefill: loop.wake,
-    /** Running jobs with their start (Unix ms), and the longest recent attempt of their group (ms), if known. */
+    /** Running jobs: their start (Unix ms), and the longest recent attempt of their group (ms). */
     running: () => running.items().map((one) => timesOf(one, usual)),
   }
 }

@@ -106,7 +106,10 @@ export const refusals = {
   refused: closed({
     gateway: optional('Only refusals of this gateway'),
   }).describe('Lists recent refusals of gateways: time, origin, reason, and the start of the body.'),
-  /** Throws `gateway_not_found`, `forbidden`, `refused_gone`. The secret is neither stored nor logged. */
+  /**
+   * Throws `gateway_not_found`, `forbidden`, `refused_gone`. The secret is neither stored nor
+   * logged.
+   */
   'refused-try': closed({
     gateway: name.describe('The gateway'),
     id: spoken(optional('The refused delivery, as returned by `refused`; default: the newest'), {

@@ -4,7 +4,9 @@ import { JOB_STATES } from '../../core/long-job.ts'
 
 const id = name.describe('The job, as in job-list')
 
-/** Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`. */
+/**
+ * Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`.
+ */
 export const longJobs = {
   list: closed({
     kind: optional('Only of this kind: replay, dead-letters, person-erase'),

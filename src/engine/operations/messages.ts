@@ -156,8 +156,8 @@ const letterFilter = {
   until: time.exactOptional().describe('Dead before a time, or for longer than an age such as 2h'),
 }
 /**
- * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep their
- * order.
+ * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep
+ * their order.
  */
 const someLetters = closed({
   id: spoken(optional('The id of the dead letter'), { id: 'dead-letter' }),

@@ -28,7 +28,10 @@ export function humanGateway(result: Json): string {
   ].join('\n')
 }
 
-/** Whether it works and accepts, with the start of its present state. A pause, which began at another time, follows. */
+/**
+ * Whether the gateway works and accepts, and since when. A pause has a line of its own: it began at
+ * another time.
+ */
 function connectionOf(gateway: JsonObject): string {
   const { ok, since, detail, warning, refuses } = gateway
   const detailText = detail === undefined ? '' : `: ${detail}`
@@ -72,8 +75,8 @@ function trafficText({ lastAt, perMinute, accepted, refused, errorShare }: JsonO
 
 function checksText(checks: unknown): string {
   const rows = objectsIn(checks).map(({ ok, warning, name, detail, at }) => {
-    const bad = warning === true ? paint('yellow', '!') : paint('green', '✓')
-    return [ok === true ? bad : paint('red', '✗'), name, `${age(at)} ago`, detail]
+    const passed = warning === true ? paint('yellow', '!') : paint('green', '✓')
+    return [ok === true ? passed : paint('red', '✗'), name, `${age(at)} ago`, detail]
   })
   if (rows.length > 0) return table(['', 'check', 'when', ''], rows)
   return paragraph('', 'Not checked since the start of the daemon: `trivium doctor` checks it.')

@@ -20,7 +20,10 @@ export const printers: Printers = {
   'refused-try': humanTriedSecret,
 }
 
-/** `gateway-list`: the failing ones first, then those that refuse deliveries, are paused or have a warning. */
+/**
+ * `gateway-list`: the failing ones first, then those that refuse deliveries, are paused or have a
+ * warning.
+ */
 function humanGateways(gateways: readonly JsonObject[]): string {
   if (gateways.length === 0) return 'No gateway runs.'
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))

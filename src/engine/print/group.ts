@@ -98,7 +98,7 @@ function retentionOf({ maxAge, maxCount }: JsonObject): string {
   return `${ageText(Number(maxAge))}, at most ${Number(maxCount).toLocaleString('en')} events, read or not`
 }
 
-/** Commands for what one may want next. */
+/** Commands that are useful next. */
 function nextSteps({ topic, group, push, oldestId, lag }: JsonObject): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   if (push !== undefined) return [step(commandText('subscription show', group), 'has its last attempts.')]

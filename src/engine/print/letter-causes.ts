@@ -34,12 +34,15 @@ export function lastError({ errors }: JsonObject): string {
   return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
 }
 
-/** An error without the skill or gateway, as it is named beside it. */
+/** An error without the skill or gateway, which is named beside it. */
 export function shortError(error: string): string {
   return error.replace(/^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /, '')
 }
 
-/** Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the result of `dead-letter-groups`. */
+/**
+ * Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the
+ * result of `dead-letter-groups`.
+ */
 export function lettersByCause(letters: Json, causes: Json): string {
   const keyOf = (queue: unknown, group: unknown, pattern: unknown) => JSON.stringify([queue, group, pattern])
   const byCause = Map.groupBy(objectsIn(letters), (letter) =>
@@ -67,7 +70,8 @@ function rowsOf(letters: readonly JsonObject[]): string {
 }
 
 /**
- * The conversation, at a terminal without the name of its gateway. Empty for that of a single delivery, whose id the row has already.
+ * The conversation, at a terminal without the name of its gateway. Empty for the conversation of a
+ * single delivery: its id is already in the row.
  */
 function conversationOf({ message, data }: JsonObject): string {
   const conversation = String(pathGet(message, 'conversation') ?? pathGet(data, 'conversation') ?? '')

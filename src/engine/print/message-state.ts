@@ -4,8 +4,8 @@ import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
 
 /**
- * The outcome of a message in a list, with what it waits for: `paused: route reviews`, `running for 20 min`, `retrying in 7 min`.
- * `attempt`: the entry of `message-attempts`.
+ * The outcome of a message in a list, with what it waits for: `paused: route reviews`,
+ * `running for 20 min`, `retrying in 7 min`. `attempt`: the entry of `message-attempts`.
  */
 export function messageState({ outcome, attempt }: JsonObject): string {
   const { since, nextAt, pausedBy, budget } = Object(attempt)

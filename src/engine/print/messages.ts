@@ -36,7 +36,10 @@ const MESSAGE_COLUMNS: readonly Column[] = [
   { title: 'text', least: 16 },
 ]
 
-/** `message list` and `message search`; only the latter has outcomes, and the `attempt` of each message if it was asked for. */
+/**
+ * `message list` and `message search`; only the latter has outcomes, and the `attempt` of each
+ * message if it was asked for.
+ */
 export function humanMessages(found: Json, { search }: JsonObject = {}): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map((message) => {
@@ -52,7 +55,7 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** Words are not searched in senders: a single one may be the name of one. */
+/** Search words do not match senders, but a single word may be meant as a sender. */
 function senderHint(search: Json | undefined): string {
   return typeof search === 'string' && /^[\w.-]+$/.test(search) ? ` Of a sender: --search from:${search}` : ''
 }
@@ -84,7 +87,7 @@ const CONVERSATION_COLUMNS: readonly Column[] = [
   { title: 'conversation', least: 12, keepsEnd: true },
 ]
 
-/** A page does not have the older ones in which somebody waits. */
+/** The page does not show older conversations in which somebody waits. */
 const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --unanswered`'
 
 /** `conversation-list`: those in which somebody waits first, the longest first. */

@@ -46,7 +46,10 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): string 
 
 const LONGEST_BODY = 120
 
-/** The reason is the same in most rows, and the body differs. */
+/**
+ * In a narrow terminal, one column is left out. With a row for each refusal, it is `why`, which is
+ * the same in most rows; otherwise it is `body`.
+ */
 function columnsOf(isEach: boolean): Column[] {
   return [
     { title: 'gateway', least: 8 },

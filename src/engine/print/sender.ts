@@ -1,6 +1,9 @@
 import { pathGet } from '../../core/json.ts'
 
-/** The sender of a message in a list: a mail address, or the name where the address is an id such as `U02INGRID`. */
+/**
+ * The sender of a message in a list: a mail address, or the name where the address is an id such as
+ * `U02INGRID`.
+ */
 export function senderText(from: unknown): string {
   const [address, name, id] = ['address', 'name', 'id'].map((key) => pathGet(from, key))
   const isReadable = typeof address === 'string' && address.includes('@')
