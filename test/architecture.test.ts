@@ -85,7 +85,7 @@ const CLOSED: { to: RegExp; except: RegExp }[] = [
  */
 const CORE_SCHEMAS = {
   vocabulary:
-    'arguments hours iso-time json match pattern provider-options queue-name redis-url spoken units',
+    'arguments hours iso-time json match pattern provider-options queue-name redis-url request-headers spoken units',
   records: 'approval audit event long-job message reply schedule session skill trouble',
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { matchSchema } from '../../core/match.ts'
+import { requestHeaders } from '../../core/request-headers.ts'
 import { MINUTE, rate, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
@@ -60,10 +61,7 @@ export const pushSchema = z
       .enum(['event', 'cloudevents', 'cloudevents-binary'])
       .default('event')
       .describe('event: as `event-wait` returns it. cloudevents: CloudEvents 1.0, structured or binary.'),
-    headers: z
-      .record(z.string().regex(/^[\w-]+$/), z.string().describe('The value of this header.'))
-      .default({})
-      .describe('Further headers of each request.'),
+    headers: requestHeaders.default({}).describe('Further headers of each request.'),
     'allow-private': z.boolean().default(false).describe('Allow private addresses and plain http.'),
     tls: tls
       .exactOptional()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { requestHeaders } from '../../core/request-headers.ts'
 import { MIB, MINUTE, size, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 
@@ -57,10 +58,7 @@ export const mcpServerSchema = z
       .url({ protocol: /^https?$/, error: 'expected https://…', abort: true })
       .exactOptional()
       .describe('A server that speaks MCP over HTTP.'),
-    headers: z
-      .record(z.string().regex(/^[\w-]+$/), z.string().describe('The value of this header.'))
-      .exactOptional()
-      .describe('Headers of each request.'),
+    headers: requestHeaders.exactOptional().describe('Headers of each request.'),
     oauth: oauth.exactOptional().describe('OAuth 2 login at the server.'),
     'allow-private': z
       .boolean()
