@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Store } from '../../src/core/store.ts'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
+import { callOf } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore, storeKinds } from '../runtime/support/store.ts'
 import { emit, startPush, subscription } from './push-kit.ts'
@@ -89,6 +90,36 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
       await other.wait(n)
     }
     assert.deepEqual(ns(), [1, 2])
+  })
+
+  test('keeps waiting for Retry-After over a restart, but not with another receiver', async (t) => {
+    const store = await openStore(t)
+    const { got, url } = await startReceiver(t, (response) =>
+      response.writeHead(429, { 'retry-after': '3600' }).end(),
+    )
+    const first = await startPush(t, store, [subscription(url, retryEvery(5))])
+    await emit(store, { n: 1 })
+    await first.failure()
+    const { nextAt } = await first.show()
+    await first.stop(1000)
+    const other = await startReceiver(t)
+    const second = await startPush(
+      t,
+      store,
+      [subscription(url, retryEvery(5)), subscription(other.url, { name: 'other' })],
+      { owner: 'b' },
+    )
+    for (const n of [2, 3]) {
+      await emitAlone(store, n)
+      await other.wait(n - 1)
+    }
+    assert.equal(got.length, 1)
+    assert.equal((await second.show()).nextAt, nextAt)
+    await second.stop(1000)
+    assert.equal((await second.show()).nextAt, nextAt)
+    const replacement = await startReceiver(t)
+    await startPush(t, store, [subscription(replacement.url, retryEvery(5))], { owner: 'c' })
+    await replacement.wait(1)
   })
 
   test('continues if the pause of Retry-After ends during an acknowledgement', async (t) => {
@@ -175,6 +206,31 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     await service.resume({ name: 'crm' })
     await wait(4)
     assert.deepEqual(ns(), [1, 1, 2, 3])
+  })
+
+  test('stays paused if its receiver answers 410 during the pause', async (t) => {
+    const store = await openStore(t)
+    let pausing: Promise<unknown> | undefined
+    const kv: Store['kv'] = {
+      ...store.kv,
+      async set(key, value, options) {
+        // Just before the daemon disables the subscription.
+        if (Object(value).stopped?.why === 'gone' && !pausing) {
+          pausing = service.pause({ name: 'crm' }, callOf({ caller: { kind: 'cli' } }))
+          await pausing
+        }
+        return store.kv.set(key, value, options)
+      },
+    }
+    const { url, wait } = await startReceiver(t, (response) => response.writeHead(410).end())
+    const { service, show } = await startPush(t, { ...store, kv }, [subscription(url)])
+    await emit(store, { n: 1 })
+    await until(async () => (await show()).attempts.length === 1, 'the answer')
+    await until(() => pausing, 'the pause')
+    assert.equal((await show()).state, 'paused')
+    await service.resume({ name: 'crm' })
+    await wait(2)
+    await until(async () => (await show()).state === 'disabled', 'a disabled subscription')
   })
 
   test('tries only one event after many failures, while the others wait in the group', async (t) => {

@@ -289,6 +289,14 @@ describe('a call that makes a push subscription', () => {
       [{ topic: 'trivium/log' }, 'topic_reserved', /trivium\/log/],
       [{ topic: 'replies/support/1' }, 'topic_reserved', /replies/],
       [{ headers: { 'x-long': 'x'.repeat(40_000) } }, 'skill_args_invalid', /at most 32768/],
+      [{ headers: { 'x-note': 'a\nb: c' } }, 'skill_args_invalid', /headers\.x-note: expected a single line/],
+      [{ headers: { 'x-note': '5 €' } }, 'skill_args_invalid', /headers\.x-note: expected .* Latin-1/],
+      [
+        { headers: { 'Content-Length': '2' } },
+        'skill_args_invalid',
+        /headers\.Content-Length: .*cannot be set/,
+      ],
+      [{ headers: { 'transfer-encoding': 'chunked' } }, 'skill_args_invalid', /cannot be set/],
     ] as const)
       await assert.rejects(() => daemon.call('create', { ...given, ...wrong }), { code, message })
     assert.deepEqual(await daemon.names(), [])
@@ -297,7 +305,11 @@ describe('a call that makes a push subscription', () => {
   test('rotates the secret and keeps the old one beside the new one; null removes a setting', async (t) => {
     const daemon = await startDaemon(t, await openStore(t))
     await daemon.call('create', { name: 'crm', url: 'https://example.com', secret: SECRET })
-    const { secret } = Object(await daemon.call('update', { name: 'crm', rotateSecret: true }))
+    const rotated = Object(await daemon.call('update', { name: 'crm', rotateSecret: true }))
+    const { secret } = rotated
+    assert.deepEqual(rotated.changes, { secret: { before: '[secret]', after: ['[secret]', '[secret]'] } })
+    const again = Object(await daemon.call('update', { name: 'crm', rotateSecret: true }))
+    assert.deepEqual(Object.keys(again.changes), ['secret'], 'a change that looks the same when masked')
     assert.match(secret, /^whsec_/)
     assert.ok([SECRET, secret].every((each) => daemon.hidden.includes(each)))
     assert.deepEqual((await daemon.show('crm')).settings.secret, ['[secret]', '[secret]'])

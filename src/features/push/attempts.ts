@@ -23,10 +23,11 @@ export type AttemptOf = { attempt: number; round: number | undefined }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
-/** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
-export async function createAttempts(deps: {
+type AttemptsDeps = {
   records: Records
   circuit: ReturnType<typeof createCircuit>
+  /** The host of the receiver. */
+  host: string
   /** Counts a successful attempt and its duration. */
   pushed(seconds: number): void
   /** Called at the first success after the circuit was open. */
@@ -37,8 +38,11 @@ export async function createAttempts(deps: {
   reported(): Promise<void>
   failed(error: unknown): void
   now(): number
-}) {
-  const { records, circuit, now } = deps
+}
+
+/** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
+export async function createAttempts(deps: AttemptsDeps) {
+  const { records, circuit, host, now } = deps
   /** Newest first, from the last run. */
   const { attempts: stored, failingSince: begun, errorsSince: errorsBegun } = await records.report()
   /** When the first of the consecutive failures began (Unix ms). */
@@ -56,10 +60,12 @@ export async function createAttempts(deps: {
     reportTimer = undefined
     const newest = kept([...attempts.toReversed().map(shownAttempt), ...earlier])
     unreliableSince = errorsSince(newest, unreliableSince)
+    const pause = circuit.askedPause()
+    const retryAfter = pause && { host, ...pause }
     await records.setReport({
       attempts: newest,
       failures: circuit.failures(),
-      ...defined({ failingSince, errorsSince: unreliableSince }),
+      ...defined({ failingSince, errorsSince: unreliableSince, retryAfter }),
       openUntil: circuit.openUntil(),
     })
     await deps.reported()

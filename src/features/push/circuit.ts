@@ -5,6 +5,9 @@ const MOST_FAILURES = 5
 /** How long (ms) it stays open: exponential, from the first pause to the longest. */
 const PAUSE = { first: 5_000, longest: 300_000 }
 
+/** A pause that a receiver asked for: when, and until when (Unix ms). */
+export type Pause = { at: number; until: number }
+
 /** Whether a receiver failed so often in a row that it only gets single probes. */
 export function isFailing({ failures }: { failures: number }): boolean {
   return failures >= MOST_FAILURES
@@ -13,17 +16,18 @@ export function isFailing({ failures }: { failures: number }): boolean {
 /**
  * A circuit breaker: closed, open after too many failures or when the receiver asks for a pause,
  * then half-open, where a single event is sent as a probe. `concurrency`: maximum number of
- * concurrent attempts while it is closed. `before`: consecutive failures before this start: after too many, it starts half-open.
+ * concurrent attempts while it is closed. `before`: consecutive failures before this start, and the
+ * pause that the receiver asked for. After too many failures, it starts half-open.
  */
-export function createCircuit(concurrency: number, now: () => number, before = 0) {
-  let failures = before
-  let openUntil = 0
+export function createCircuit(
+  concurrency: number,
+  now: () => number,
+  before: { failures: number; pause?: Pause | undefined },
+) {
+  let { failures } = before
+  let { at: askedAt, until: retryAfter } = before.pause ?? { at: 0, until: 0 }
+  let openUntil = retryAfter
   let openings = 0
-  /**
-   * End of the pause that the receiver asked for (Unix ms). Successes of running attempts do not
-   * end it.
-   */
-  let retryAfter = 0
   // Reading the clock is expensive here, and most receivers never fail.
   const isOpen = () => openUntil > 0 && now() < openUntil
   return {
@@ -32,6 +36,9 @@ export function createCircuit(concurrency: number, now: () => number, before = 0
     isOpen,
     /** When its pause ends (Unix ms); 0 if it has not been open. */
     openUntil: () => openUntil,
+    /** The pause that the receiver asked for, if it has not ended. */
+    askedPause: (): Pause | undefined =>
+      retryAfter > now() ? { at: askedAt, until: retryAfter } : undefined,
     /** Number of times the circuit has opened. */
     openings: () => openings,
     isClosed: () => !isOpen() && !isFailing({ failures }),
@@ -44,6 +51,7 @@ export function createCircuit(concurrency: number, now: () => number, before = 0
     msUntilHalfOpen: () => (isOpen() ? openUntil - now() : undefined),
     succeeded(): void {
       failures = 0
+      // Successes of running attempts do not end the pause that the receiver asked for.
       openUntil = retryAfter
     },
     /** `retryAt`: end of the pause that the receiver asked for (Unix ms). */
@@ -52,6 +60,7 @@ export function createCircuit(concurrency: number, now: () => number, before = 0
       // Failures of attempts that were already running when it opened do not count again.
       if (!isFailing({ failures }) || !wasOpen) failures++
       const pauseEnd = isFailing({ failures }) ? now() + backoff(failures - MOST_FAILURES + 1, PAUSE) : 0
+      if (retryAt > 0) askedAt = now()
       retryAfter = Math.max(retryAfter, retryAt)
       openUntil = Math.max(openUntil, retryAfter, pauseEnd)
       if (!wasOpen && isOpen()) openings++

@@ -65,7 +65,7 @@ export function createManaging(deps: {
         const given = withChanges(before.given, changes)
         if (secret !== undefined) given.secret = [secret, ...newestOf(given.secret)]
         requireMayChange(call, validate('subscription-update', name, given, known()))
-        changed = changesOf(maskedSettings(before.given), maskedSettings(given))
+        changed = changesOf(before.given, given, maskedSettings)
         return { ...all, [name]: { ...before, given, updatedAt: now() } }
       })
       await deps.refresh()

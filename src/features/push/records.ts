@@ -25,6 +25,8 @@ const reportSchema = z.object({
   errorsSince: z.number().exactOptional(),
   /** Nothing is tried before then (Unix ms). */
   openUntil: z.number().default(0),
+  /** The pause that the receiver `host` asked for `at` a time, and its end (Unix ms). */
+  retryAfter: z.object({ host: z.string(), at: z.number(), until: z.number() }).exactOptional(),
 })
 
 /** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */

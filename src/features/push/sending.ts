@@ -9,12 +9,12 @@ import { createEventFilter } from '../../engine/event-filter.ts'
 import { createWorker } from '../../engine/worker.ts'
 import { createLoop, createWakeSignal } from '../../lib/loop.ts'
 import { type AttemptOf, createAttempts } from './attempts.ts'
-import { createCircuit } from './circuit.ts'
+import { createCircuit, type Pause } from './circuit.ts'
 import { createLanes, type Delivery } from './lanes.ts'
 import { keepWith } from './listing.ts'
 import { type Answer, createPoster } from './post.ts'
 import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
-import { type Control, queueOf, type Records } from './records.ts'
+import { type Control, queueOf, type Records, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
 export type SendingDeps = {
@@ -104,7 +104,10 @@ async function makeParts(start: Start, deps: SendingDeps) {
   const { store, now } = deps
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
-  const circuit = createCircuit(concurrency, now, (await records.report()).failures)
+  const { host } = new URL(subscription.url)
+  const report = await records.report()
+  const pause = pauseFrom(report, host, Math.max(control.resumedAt, start.changedAt))
+  const circuit = createCircuit(concurrency, now, { failures: report.failures, pause })
   const lanes = createLanes(name, queue, now)
   const state = createState(concurrency)
   /**
@@ -141,6 +144,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     attempts: await createAttempts({
       records,
       circuit,
+      host,
       failed,
       now,
       pushed: (seconds) => deps.pushed(name, 'sent', seconds),
@@ -170,6 +174,14 @@ async function makeParts(start: Start, deps: SendingDeps) {
     },
   }
   return parts
+}
+
+/**
+ * The pause that the receiver asked for before this start. Undefined if it asked for none, or if the
+ * subscription was resumed, changed or given another receiver after that.
+ */
+function pauseFrom({ retryAfter }: Report, host: string, newSince: number): Pause | undefined {
+  return retryAfter?.host === host && retryAfter.at >= newSince ? retryAfter : undefined
 }
 
 function createState(concurrency: number) {
@@ -264,11 +276,19 @@ function createSendLoop(parts: Parts) {
   })
 }
 
-/** Standard Webhooks: 410 means that the receiver wants no more events. */
-async function disable({ records, state, log }: Parts): Promise<void> {
-  await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
+/**
+ * Standard Webhooks: 410 means that the receiver wants no more events. A pause or a resumption since
+ * the start has precedence; the receiver is asked again after it.
+ */
+async function disable({ records, control, deps, state, log }: Parts): Promise<void> {
+  let isDisabled = false
+  await records.change((known) => {
+    isDisabled = !known.stopped && known.resumedAt === control.resumedAt
+    return isDisabled ? { ...known, stopped: { why: 'gone', by: 'the receiver', at: deps.now() } } : known
+  })
   state.isStopping = true
   state.isGone = false
+  if (!isDisabled) return
   log.error({}, 'the receiver is gone (410): nothing is pushed until the subscription is resumed')
 }
 
