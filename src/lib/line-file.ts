@@ -63,6 +63,24 @@ export function rotatedFiles(path: string): string[] {
     .map((name) => join(dir, name))
 }
 
+/**
+ * The files of a log, oldest first, each open until the next one is requested. A rotation meanwhile
+ * hides no lines.
+ */
+export async function* logFiles(path: string): AsyncGenerator<{ file: string; handle: FileHandle }> {
+  // Opened before the rotated files are listed, so that a rotation in between loses nothing.
+  await using current = await openIfThere(path)
+  const inode = (await current?.stat())?.ino
+  let isRotated = false
+  for (const file of rotatedFiles(path)) {
+    await using handle = await openIfThere(file)
+    if (!handle) continue
+    isRotated ||= (await handle.stat()).ino === inode
+    yield { file, handle }
+  }
+  if (current && !isRotated) yield { file: path, handle: current }
+}
+
 /** Bytes that are read at once, from the end of a file. */
 const CHUNK = 4096
 const NEWLINE = 10

@@ -209,4 +209,25 @@ describe('documents in files', () => {
     await second.update('notes', increment)
     assert.equal((await second.load('notes')).document.count, 101)
   })
+
+  test('can be replayed while their event log is rotated', async (t) => {
+    const { dir } = make(t)
+    const backend = createFileBackend({ dir, maxLogSize: 2000 })
+    const manager = createStateManager({ backend, documents: [notes] })
+    t.after(() => manager.close())
+    const archives = () => rotatedFiles(join(dir, 'notes.events.jsonl')).length
+    const rotate = async () => {
+      for (const before = archives(); archives() === before; ) await manager.update('notes', increment)
+    }
+    await rotate()
+    const { revision } = await manager.load('notes')
+    const seqs: number[] = []
+    for await (const { seq } of manager.changes('notes')) {
+      if (seqs.push(seq) === 1) await rotate()
+    }
+    assert.deepEqual(
+      seqs.slice(0, revision),
+      Array.from({ length: revision }, (_, index) => index + 1),
+    )
+  })
 })

@@ -71,6 +71,17 @@ for (const [kind, start] of Object.entries(KINDS)) {
   }
 
   describe(`StateManager over ${kind}`, () => {
+    test('an update returns what a later read returns, and no object that its function has', async (t) => {
+      const { manager } = await make(t)
+      let kept: JsonObject = {}
+      const { document } = await manager().update('notes', (draft) => {
+        Object.assign(draft, { notes: [{ id: 'a', text: 'x', by: undefined }] })
+        kept = draft
+      })
+      kept.count = 9
+      assert.deepEqual(document, (await manager().load('notes')).document)
+    })
+
     test('a missing document is created, and the next manager reads its updates and revision', async (t) => {
       const { manager } = await make(t)
       const first = { document: { schema_version: 2, count: 0, notes: [] }, revision: 1 }

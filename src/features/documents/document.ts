@@ -40,7 +40,8 @@ export function createDocument<T extends JsonObject>(
     /** A valid copy in the current version. Creates, migrates or adopts the document first. */
     load: ready,
     /**
-     * Resolves with the result of `mutate` once its change is durable; it may run again on newer content.
+     * Resolves with the new document and the result of `mutate` (`made`) once the change is durable. `mutate` may
+     * run again on newer content.
      * Throws `state_invalid` with the paths, `document_conflict`, and errors of `mutate` and the guard.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
@@ -91,7 +92,7 @@ export function createDocument<T extends JsonObject>(
         const document = reading.validateNew(draft)
         const patch = diff(before, document)
         const isChanged = patch.length > 0
-        outcome.updated = { document: draft, revision: isChanged ? revision + 1 : revision, made }
+        outcome.updated = { document, revision: isChanged ? revision + 1 : revision, made }
         if (!isChanged) return undefined
         return { change: changeOf(now(), revision + 1, 'update', actor, { patch }), document }
       })

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { lastLine, linesAfter, openIfThere, rotatedFiles } from '../../lib/line-file.ts'
+import { lastLine, linesAfter, logFiles, rotatedFiles } from '../../lib/line-file.ts'
 import { applyPatch } from './patch.ts'
 import type { Change, Snapshot } from './spec.ts'
 import { corruptError } from './text.ts'
@@ -26,9 +26,7 @@ export async function lastChange(name: string, path: string): Promise<LoggedChan
  */
 export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
   let last: number | undefined
-  for (const file of [...rotatedFiles(path), path]) {
-    await using handle = await openIfThere(file)
-    if (!handle) continue
+  for await (const { file, handle } of logFiles(path)) {
     for (const [index, line] of (await linesAfter(handle, 0)).lines.entries()) {
       const change = parse(line)
       const where = `line ${index + 1}`

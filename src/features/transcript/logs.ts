@@ -10,7 +10,7 @@ import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk, writeAtomically } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { appendLines, linesAfter, openIfThere, rotate, rotatedFiles } from '../../lib/line-file.ts'
+import { appendLines, linesAfter, logFiles, openIfThere, rotate, rotatedFiles } from '../../lib/line-file.ts'
 import { isIn, type LogPosition, positionIn } from '../../lib/log-position.ts'
 import { pause } from '../../lib/pause.ts'
 
@@ -121,8 +121,8 @@ function createLog(name: string, { dir, maxSize = DEFAULT_MAX_SIZE, log }: LogsO
         .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
     lines: {
       async *entries(): AsyncGenerator<LogEntry> {
-        for (const file of [...rotatedFiles(path), path])
-          for (const line of await linesOf(file)) yield* entryOf(line)
+        for await (const { handle } of logFiles(path))
+          for (const line of (await linesAfter(handle, 0)).lines) yield* entryOf(line)
       },
       /** Removes the entries for which `keeps` returns false. Invalid lines stay. */
       filter: (keeps: (entry: LogEntry) => boolean) =>
