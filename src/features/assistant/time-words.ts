@@ -1,5 +1,4 @@
 import { TriviumError } from '../../core/errors.ts'
-import { defined } from '../../lib/defined.ts'
 import { EDGE, findMoment, isoOf } from './when/moment.ts'
 import { tokensOf } from './when/reader.ts'
 import { mayBegin, readRepeated } from './when/repeated.ts'
@@ -113,7 +112,8 @@ function findRepeated(text: string, errors: unknown[]): Found | undefined {
 
 /** Finds a single time at the start or end. */
 async function findOnce(text: string, timezone: string, now: number): Promise<Found | undefined> {
-  const moment = await findMoment(text, { timezone, now })
+  const clock = { timezone, now }
+  const moment = await findMoment(text, clock)
   if (!moment) return undefined
   const zone = zoneAfter(text.slice(moment.to))
   const { isTimed } = moment
@@ -123,9 +123,13 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   // A time in the middle belongs to the task.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
   if (moment.isSpan) throw notUnderstood(moment.phrase, 'it is a span, not a moment')
-  if (zone?.groups?.zone) requireZone(zone.groups.zone)
-  const plan = { cron: isoOf(moment, { timezone: zone?.groups?.zone ?? timezone, now }) }
-  return { start, end, plan, isTimed, isOnce: true, ...defined({ zone: zone?.groups?.zone }) }
+  const named = zone?.groups?.zone
+  if (named === undefined) return { start, end, plan: { cron: isoOf(moment, clock) }, isTimed, isOnce: true }
+  requireZone(named)
+  // `tomorrow`, `friday` and `at 9` depend on the day and time in the named zone.
+  const clockThere = { timezone: named, now }
+  const cron = isoOf((await findMoment(text.slice(0, moment.to), clockThere)) ?? moment, clockThere)
+  return { start, end, plan: { cron }, isTimed, isOnce: true, zone: named }
 }
 
 /** The time zone after a time. `PR/FAQ` is none, but `Europe/Berlinn` and `in Foo/Bar` are meant to be one. */
