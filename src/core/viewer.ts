@@ -1,5 +1,6 @@
 import type { Call } from './call.ts'
 import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
+import type { Message } from './message.ts'
 
 /**
  * The transcript lines that a caller may read: all, those of a gateway, or those of conversations
@@ -20,7 +21,7 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
   if (isOperator(caller) || isCommandLine(message)) {
     return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies ReadableLines }
   }
-  const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
+  const owner = caller.id ?? (message ? unverifiedOwner(message) : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
   if (gateway !== '' && !RESERVED_PREFIXES.includes(gateway) && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
@@ -31,9 +32,6 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
   return { owner, sees: (other: string) => other === owner, reads }
 }
 
-/** How the owner of what an operator adds begins if the call has no message. */
-export const OPERATORS = 'operator/'
-
 /**
  * The owner of what an operator adds: their identity in a message, else the gateway of the message,
  * else `operator/http` and the like. No gateway has a slash in its name, so these never share with
@@ -41,7 +39,18 @@ export const OPERATORS = 'operator/'
  */
 function operatorOwner({ caller, message }: Pick<Call, 'caller' | 'message'>): string {
   if (caller.kind === 'route' && caller.id) return caller.id
-  return message?.gateway ?? `${OPERATORS}${caller.kind}`
+  return message?.gateway ?? `operator/${caller.kind}`
+}
+
+/** Whether an owner is an operator without a message: `operator/` and a kind of caller. */
+export function isOperatorOwner(owner: string): boolean {
+  return /^operator\/(route|cli|http|mcp|code)$/.test(owner)
+}
+
+/** The owner of what an unverified sender adds: the conversation. Never that of an operator. */
+function unverifiedOwner({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>): string {
+  const owner = `${gateway}/${conversation}`
+  return isOperatorOwner(owner) ? `~${owner}` : owner
 }
 
 /**

@@ -144,6 +144,18 @@ describe('limits of the state of the assistant', () => {
     assert.equal((await other.assistant.remember({ text: 'one more' }, unverified)).note.owner, 'open/2')
   })
 
+  test('an unverified sender of a gateway named operator shares no notes with operators', async (t) => {
+    const { assistant } = await runWith(t, notes(2, 'operator/http'))
+    const unverified = callFrom('operator', { verified: false, conversation: 'http' })
+    assert.deepEqual((await assistant.recall({ text: '', limit: 9 }, unverified)).notes, [])
+    await assistant.remember({ text: 'mine' }, unverified)
+    const { notes: found } = await assistant.recall({ text: '', limit: 9 }, unverified)
+    assert.deepEqual(
+      found.map(({ text }) => text),
+      ['mine'],
+    )
+  })
+
   test('the notes of one person leave room for those of others', async (t) => {
     const { assistant } = await runWith(t, notes(LIMITS.ownNotes.most, 'team:ada'))
     await assert.rejects(assistant.remember({ text: 'one more' }, callFrom('team')), /Your notes/)

@@ -3,7 +3,7 @@ import { channelOf } from '../../core/call.ts'
 import { isOperator, partsOf } from '../../core/identity.ts'
 import { requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
-import { isCommandLine, OPERATORS, viewerOf } from '../../core/viewer.ts'
+import { isCommandLine, isOperatorOwner, viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, byId, type Change, LIMITS, notFound, requireText } from './assistant-state.ts'
 import type * as operations from './operations.ts'
@@ -78,5 +78,5 @@ function withoutNote(search: Search, id: string): Search {
 
 /** Whether notes of this owner are from an unverified sender: then the owner is `gateway/conversation`. */
 function isUnverified(owner: string): boolean {
-  return partsOf(owner).gateway === '' && owner.includes('/') && !owner.startsWith(OPERATORS)
+  return partsOf(owner).gateway === '' && owner.includes('/') && !isOperatorOwner(owner)
 }
