@@ -21,10 +21,13 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** The interval of points in ms, and how many are kept: an hour, a day and a week. */
+/** `every`: the interval of points in ms. `maxPoints`: how many are kept. */
 type TierSize = { every: number; maxPoints: number }
+/** An hour. */
 const FINE: TierSize = { every: 5_000, maxPoints: 720 }
+/** A day. */
 const MEDIUM: TierSize = { every: 2 * MINUTE, maxPoints: 720 }
+/** A week. */
 const COARSE: TierSize = { every: 15 * MINUTE, maxPoints: 672 }
 
 export type History = ReturnType<typeof createHistory>

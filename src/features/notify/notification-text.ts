@@ -6,8 +6,10 @@ import type { NotifyOn } from './schema.ts'
 /** The content of a notification: of one event, or of all events since the last notification. */
 export type NotificationText = { subject: string; text: string }
 
-/** Maximum number of kinds of events in a text, and of events in a POSTed body. */
-const MAX_SHOWN = 10
+/** Maximum number of kinds of events in a text. */
+const MAX_KINDS = 10
+/** Maximum number of events in a POSTed body. */
+const MAX_EVENTS = 10
 /** Maximum characters of the text of an event. */
 const MAX_TEXT_LENGTH = 500
 
@@ -23,8 +25,8 @@ export function notificationText(events: readonly Event[]): NotificationText {
 
 /** A head line for several events, what `write` makes of each kind, and the number of the rest. */
 function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: Kind) => string): string {
-  const shown = kinds.slice(0, MAX_SHOWN).map(write)
-  const left = kinds.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0)
+  const shown = kinds.slice(0, MAX_KINDS).map(write)
+  const left = kinds.slice(MAX_KINDS).reduce((sum, { count }) => sum + count, 0)
   const head = events.length > 1 ? [`${counted(events.length, 'event')} since ${timeOf(events[0])}:`] : []
   const tail = left > 0 ? [`… and ${left} more: \`trivium trouble list\``] : []
   return [...head, ...shown, ...tail].join('\n\n')
@@ -75,7 +77,7 @@ function timeOf(event: Event | undefined): string {
 /** The body of a POSTed notification: `text` at the top level, and the events. */
 export function notificationBody({ subject, text }: NotificationText, events: readonly Event[]) {
   const shown = events
-    .slice(0, MAX_SHOWN)
+    .slice(0, MAX_EVENTS)
     .map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }))
   const types: NotifyOn[] | string[] = [...new Set(events.map(({ type }) => type))]
   const kinds = kindsOf(events)

@@ -46,16 +46,7 @@ export function createNotifier(deps: NotifierDeps) {
   const leftovers = createLeftovers(store, deps.now)
   let isRunning = false
 
-  /** Sends what is due by the rules. Resolves with the ms until the next check. */
-  const send = async (): Promise<number> => {
-    let next = CHECK_INTERVAL
-    for (const rule of notify.rules()) {
-      let wait = await rule.step()
-      while (wait === 0) wait = await rule.step()
-      if (wait !== undefined) next = Math.min(next, wait)
-    }
-    return next
-  }
+  const send = createSending(notify, log)
   const loop = createLoop({
     async step() {
       const isOurs = await hasLease()
@@ -78,6 +69,30 @@ export function createNotifier(deps: NotifierDeps) {
       await loop.stop()
       await store.leases.release(LEASE, deps.owner).catch(() => {})
     },
+  }
+}
+
+/** Sends what is due by the rules; a rule that fails is tried again without delaying the others. */
+function createSending(notify: Pick<Notify, 'rules'>, log: Log) {
+  /** The ids of rules that failed at the last check, which are logged once. */
+  let failing = new Set<string>()
+  /** Resolves with the ms until the next check. */
+  return async (): Promise<number> => {
+    let next = CHECK_INTERVAL
+    const failed = new Set<string>()
+    for (const each of notify.rules()) {
+      const { id } = each.rule
+      try {
+        let wait = await each.step()
+        while (wait === 0) wait = await each.step()
+        if (wait !== undefined) next = Math.min(next, wait)
+      } catch (err) {
+        failed.add(id)
+        if (!failing.has(id)) log.warn({ rule: id, err }, 'a rule of `notify` failed; trying again')
+      }
+    }
+    failing = failed
+    return next
   }
 }
 

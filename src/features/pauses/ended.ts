@@ -4,7 +4,7 @@ import { type EndedPause, isSame, type Pause, type PauseState } from './records.
 
 /** How long (ms) an ended pause is kept. */
 const RETENTION = 30 * DAY
-/** Maximum number of ended pauses: of conversations, and of everything else. */
+/** Maximum number of ended pauses of conversations, and separately of all others. */
 const MAX_ENDED = 100
 
 /**
