@@ -9,14 +9,17 @@ schedules:
   - { name: nightly, cron: "30 3 * * *", timezone: Europe/Berlin, skill: count }
   - { name: weekdays, cron: "0 8,17 * * 1-5", skill: count }
   - { name: often, every: 15m, skill: count }
+  - { name: within, every: 20m, misfire: { within: 5m }, skill: fails }
   - { name: other, cron: "0 0 3 ? * MON#1", skill: count }
 `
+const FAILS = `export default { description: 'Fails', run: () => { throw new Error('the disk is full') } }`
 const COUNT = `export default { description: 'Counts', run: () => 'counted' }`
 
 describe('schedules in the console', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { count: COUNT } })
+  const site = openSite({ routes: ROUTES, skills: { count: COUNT, fails: FAILS } })
   const daemon = await site.start()
-  const { page, dialog, press, answer, shots } = await openConsole(() => daemon)
+  const { page, dialog, press, answer, show, shots } = await openConsole(() => daemon)
+  const fact = (name: string) => page.locator('dl.facts > div').filter({ hasText: new RegExp(`^${name}`) })
   const row = (name: string) => page.getByRole('row', { name: `Schedule ${name}` })
 
   test('the list has the times in words, and the soonest schedule first', async () => {
@@ -50,17 +53,33 @@ describe('schedules in the console', { timeout: 120_000 }, async () => {
 
   test('a schedule has a page with its rules and its last runs', async () => {
     await row('nightly').getByRole('link', { name: 'nightly' }).click()
-    const fact = (name: string) => page.locator('dl.facts > div').filter({ hasText: new RegExp(`^${name}`) })
     await fact('when').getByText('30 3 * * *').waitFor()
-    await fact('missed runs').getByText('the newest one is made up, late').waitFor()
+    await fact('if no daemon runs then')
+      .getByText(/^the newest missed time runs late/)
+      .waitFor()
+    assert.equal(await fact('after that').getByRole('time').count(), 4)
     await fact('last run').getByText('done', { exact: true }).waitFor()
     const runs = page.getByRole('region', { name: 'Last runs' })
-    await runs.getByText('ok', { exact: true }).waitFor()
-    await runs.getByRole('link', { name: 'nightly' }).waitFor()
+    await runs.getByText('by hand').waitFor()
+    await runs.getByText('done', { exact: true }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('schedule')
     await page.getByRole('link', { name: 'Schedules', exact: true }).last().click()
     await row('nightly').waitFor()
+  })
+
+  test('a run that fails has its error in the list and on the page', async () => {
+    await press('Run now: schedule within')
+    await answer('Run now')
+    await row('within').getByText('the disk is full').waitFor()
+    await row('within').getByRole('link', { name: 'within' }).click()
+    await fact('if no daemon runs then')
+      .getByText(/unless it is more than 5 min ago$/)
+      .waitFor()
+    await page.getByRole('region', { name: 'Last runs' }).getByText('the disk is full').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('schedule-failed')
+    await show('schedules')
   })
 
   test('schedules are found in the palette', async () => {

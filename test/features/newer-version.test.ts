@@ -140,7 +140,7 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
     assert.deepEqual((await kv.get('trivium:push:crm'))?.value, { resumedAt: 2, zone: 'utc' })
     const schedule = { id: 'nightly', created: 'then' }
     await kv.set('schedule-report:nightly:then', { planned: 1, startedAt: 1, outcome: 'running', host: 'a' })
-    await createRunReports(kv, () => 5).report(schedule, 1, 'done')
+    await createRunReports(kv, () => 5).report(schedule, { planned: 1, outcome: 'done' })
     const report = { planned: 1, startedAt: 1, endedAt: 5, outcome: 'done', host: 'a' }
     assert.deepEqual((await kv.get('schedule-report:nightly:then'))?.value, report)
   })

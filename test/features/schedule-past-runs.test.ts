@@ -22,10 +22,10 @@ const run = (startedAt: number, code?: string) => ({
 
 test('each known run of a schedule has its planned time, and none if a person started it', () => {
   const runs = [run(at(28, 23, 47)), run(at(28, 9)), run(at(27, 23, 30)), run(at(27, 23), 'skill_failed')]
-  const newest = { planned: at(29, 23), startedAt: at(29, 23), outcome: 'running' }
+  const newest = { planned: at(29, 23), startedAt: at(29, 23), outcome: 'running' as const }
   const other = { ...run(at(26, 23)), by: 'schedule other' }
   assert.deepEqual(
-    pastRuns(schedule, [...runs, other], newest).map(({ planned, startedAt, outcome }) => [
+    pastRuns(schedule, [...runs, other], [newest]).map(({ planned, startedAt, outcome }) => [
       planned === undefined ? 'by hand' : startedAt - planned,
       outcome,
     ]),
@@ -40,8 +40,13 @@ test('each known run of a schedule has its planned time, and none if a person st
 })
 
 test('the newest run is listed once, and times before the schedule was created are not planned ones', () => {
-  const newest = { planned: at(20, 23), startedAt: at(20, 23), endedAt: at(20, 23, 1), outcome: 'done' }
-  assert.deepEqual(pastRuns(schedule, [run(at(20, 23))], newest), [newest])
-  const [first] = pastRuns(schedule, [run(Date.parse(schedule.created) + HOUR / 2)], undefined)
+  const newest = {
+    planned: at(20, 23),
+    startedAt: at(20, 23),
+    endedAt: at(20, 23, 1),
+    outcome: 'done' as const,
+  }
+  assert.deepEqual(pastRuns(schedule, [run(at(20, 23))], [newest]), [newest])
+  const [first] = pastRuns(schedule, [run(Date.parse(schedule.created) + HOUR / 2)], [])
   assert.equal(first?.planned, undefined)
 })

@@ -11,16 +11,30 @@ describe('the last run of a schedule', () => {
     const kv = createMemoryBackend(Date.now, new Map<string, StateEntry>())
     const reports = createRunReports(kv, () => time)
     assert.equal(await reports.read(SCHEDULE), undefined)
-    await reports.report(SCHEDULE, 400, 'running')
+    await reports.report(SCHEDULE, { planned: 400, outcome: 'running' })
     assert.deepEqual(await reports.read(SCHEDULE), { planned: 400, startedAt: 1_000, outcome: 'running' })
     time = 2_000
-    await reports.report(SCHEDULE, 400, 'retrying')
+    await reports.report(SCHEDULE, { planned: 400, outcome: 'retrying' })
     time = 3_000
-    await reports.report(SCHEDULE, 300, 'done')
-    await reports.report(SCHEDULE, 400, 'done')
+    await reports.report(SCHEDULE, { planned: 300, outcome: 'done' })
+    await reports.report(SCHEDULE, { planned: 400, outcome: 'done' })
     const done = { planned: 400, startedAt: 1_000, endedAt: 3_000, outcome: 'done' }
     assert.deepEqual(await reports.read(SCHEDULE), done)
     await reports.forget(SCHEDULE)
     assert.equal(await reports.read(SCHEDULE), undefined)
+  })
+
+  test('is listed with those before it, and with the error of a failed one', async () => {
+    let time = 1_000
+    const kv = createMemoryBackend(Date.now, new Map<string, StateEntry>())
+    const reports = createRunReports(kv, () => time)
+    await reports.report(SCHEDULE, { planned: 100, outcome: 'running' })
+    await reports.report(SCHEDULE, { planned: 100, outcome: 'failed', error: 'no disk' })
+    time = 2_000
+    await reports.report(SCHEDULE, { planned: 2_000, outcome: 'done', manual: true })
+    assert.deepEqual(await reports.readRuns(SCHEDULE), [
+      { planned: 2_000, startedAt: 2_000, endedAt: 2_000, outcome: 'done', manual: true },
+      { planned: 100, startedAt: 1_000, endedAt: 1_000, outcome: 'failed', error: 'no disk' },
+    ])
   })
 })

@@ -8,9 +8,9 @@ import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createPlanning } from '../../src/features/assistant/planning.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
-import type { SkillRuns } from '../../src/features/schedules/control.ts'
 import { createScheduleFailures, failingSchedules } from '../../src/features/schedules/failures.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
+import type { SkillRuns } from '../../src/features/schedules/past-runs.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
@@ -55,6 +55,28 @@ async function make(t: TestContext) {
 }
 
 describe('schedules', () => {
+  test('show older runs with their errors, and the next planned times', async (t) => {
+    const runs = [
+      {
+        at: 2 * HOUR + 47 * MINUTE,
+        ms: 0,
+        by: 'schedule schedule-1',
+        code: 'skill_failed',
+        error: 'no disk',
+      },
+    ]
+    const { scheduler } = await make(t)
+    const { id } = Object(await scheduler().create(hourly, cli))
+    const shown = await scheduler(undefined, runs).show({ id }, cli)
+    const [run] = shown.runs
+    assert.equal(run?.error, 'no disk')
+    const [first = 0, ...others] = shown.upcoming
+    assert.deepEqual(
+      others,
+      [1, 2, 3, 4].map((hours) => first + hours * HOUR),
+    )
+  })
+
   test('have their last run from the runs of the skill, if it was before they were recorded', async (t) => {
     const { scheduler } = await make(t)
     const { id } = Object(await scheduler().create(hourly, cli))

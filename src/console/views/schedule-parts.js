@@ -1,4 +1,3 @@
-import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
@@ -7,12 +6,6 @@ import { Age, Badge, fullTime, Moment, span, took } from '../lib/parts.js'
 /** The file that has a schedule, or its id and author. */
 export function originOf({ id, source, by }) {
   return source ?? `${id}, by ${authorOf(by?.id) ?? 'an operator'}`
-}
-
-/** The newest ended runs of a schedule that are among the last runs of its skill, newest first. */
-export async function runsOf({ id, skill }, signal) {
-  const { recent = [] } = await invoke('skill-usage', { name: skill }, signal).catch(() => ({}))
-  return recent.filter(({ by }) => by === `schedule ${id}`)
 }
 
 /** The next planned time, or the pause. */
@@ -27,16 +20,28 @@ const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad
 /** A shorter delay (ms) is normal. */
 const LATE = 30_000
 
-/** The planned time of the last run, its outcome, delay and duration. Runs of earlier versions have no planned time. */
+/** How late a run began. */
+export function Late({ of: { planned, startedAt, manual } }) {
+  if (manual) return html` <span class="dim whole-words">by hand</span>`
+  const delay = planned === undefined ? 0 : startedAt - planned
+  return delay < LATE
+    ? null
+    : html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
+}
+
+/** The outcome of a run. */
+export function RunOutcome({ of: { outcome } }) {
+  return html`<${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>`
+}
+
+/** The planned time of the last run, its outcome, delay, duration and error. Runs by hand have no planned time. */
 export function LastRun({ of: run }) {
   if (!run) return html`<span class="dim">none known</span>`
-  const { planned, startedAt, endedAt, outcome } = run
-  const delay = planned === undefined ? 0 : startedAt - planned
+  const { planned, startedAt, endedAt, error } = run
   const start =
     planned === undefined
       ? html`<span class="dim">began</span> <${Moment} at=${startedAt} />`
       : html`<${Moment} at=${planned} />`
-  const late = html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
   const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
-  return html`${start} <${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>${delay >= LATE && late} <span class="dim whole-words">${duration}</span>`
+  return html`${start} <${RunOutcome} of=${run} /><${Late} of=${run} /> <span class="dim whole-words">${duration}</span>${error && html`<span class="about error">${error}</span>`}`
 }

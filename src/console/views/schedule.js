@@ -1,26 +1,19 @@
 import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
+import { Age, CopyLink, Empty, Facts, Json, Moment, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { whenInWords } from '../lib/schedule-words.js'
 import { Back } from '../lib/trail.js'
-import { LastRun, Next, originOf, runsOf } from './schedule-parts.js'
-import { Runs } from './skill-runs.js'
+import { LastRun, Late, Next, originOf, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const AGAIN = 5_000
 
 /** One schedule: its times and rules, the next and the last run, and the runs before. */
 export function SchedulePage({ id }) {
-  const loaded = useLoaded(
-    async (signal) => {
-      const schedule = await invoke('schedule-show', { id }, signal)
-      return { schedule, runs: await runsOf(schedule, signal) }
-    },
-    [id],
-  )
+  const loaded = useLoaded((signal) => invoke('schedule-show', { id }, signal), [id])
   const { value, error, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
@@ -29,11 +22,11 @@ export function SchedulePage({ id }) {
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="schedules" />
     ${error?.code === 'not_found' ? html`<h1 id="title">${id}</h1><${Empty} title="There is no such schedule.">It was deleted, or it is not yours.<//>` : html`<${Wait} of=${loaded} what="the schedule" />`}
-    ${value && html`<${Schedule} ...${value} reload=${reload} />`}
+    ${value && html`<${Schedule} schedule=${value} reload=${reload} />`}
   </section>`
 }
 
-function Schedule({ schedule, runs, reload }) {
+function Schedule({ schedule, reload }) {
   const {
     name,
     skill,
@@ -44,15 +37,27 @@ function Schedule({ schedule, runs, reload }) {
     args = {},
     created,
     lastRun,
+    runs = [],
+    upcoming = [],
   } = schedule
+  const lastFailed = runs.find(({ error }) => error !== undefined)
   const facts = {
     when: html`${whenInWords(schedule)}${cron && html` <code class="dim">${cron}</code>`}`,
     'next run': html`<${Next} of=${schedule} />`,
     'last run': html`<${LastRun} of=${lastRun} />`,
-    started: lastRun && html`<${Moment} at=${lastRun.startedAt} />`,
+    'last error':
+      lastFailed &&
+      lastFailed !== runs[0] &&
+      html`<span class="error">${lastFailed.error}</span> <span class="dim"><${Age} at=${lastFailed.endedAt ?? lastFailed.startedAt} /> ago</span>`,
+    'after that':
+      !paused &&
+      upcoming.length > 1 &&
+      html`${upcoming.slice(1).map((at, index) => html`${index > 0 && ', '}<${Moment} key=${at} at=${at} />`)}`,
     skill: html`<a href=${link(['skills', skill])}>${skill}</a>`,
-    overlap: OVERLAPS[overlap] ?? overlap,
-    'missed runs': MISFIRES[misfire] ?? `are made up for ${misfire.replace('within: ', '')}`,
+    'if it still runs then': OVERLAPS[overlap] ?? overlap,
+    'if no daemon runs then':
+      MISFIRES[misfire] ??
+      `the newest missed time runs when one is back, unless it is more than ${span(misfire.within)} ago`,
     origin: originOf(schedule),
     created:
       created &&
@@ -67,18 +72,36 @@ function Schedule({ schedule, runs, reload }) {
         }<${CopyLink} /></div></header>
     <${Facts} of=${facts} />
     ${Object.keys(args).length > 0 && html`<h2>Arguments</h2><${Json} value=${args} label="Arguments" />`}
-    ${runs.length > 0 ? html`<${Runs} of=${runs} />` : html`<h2>Last runs</h2><p class="dim">None of the last runs of <a href=${link(['skills', skill])}>${skill}</a> was one of this schedule.</p>`}`
+    <h2>Last runs</h2>
+    ${runs.length > 0 ? html`<${Runs} of=${runs} skill=${skill} />` : html`<p class="dim">It has not run yet, as far as Trivium knows.</p>`}`
+}
+
+/** The runs with their planned and actual times, newest first. */
+function Runs({ of, skill }) {
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
+    <thead><tr><th scope="col">planned</th><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th></tr></thead>
+    <tbody>${of.map((run) => html`<${Run} key=${run.startedAt} of=${run} />`)}</tbody></table></div>
+    <p><a href=${link(['skills', skill])}>All runs of ${skill}</a></p>`
+}
+
+function Run({ of: run }) {
+  const { planned, startedAt, endedAt, error, manual } = run
+  return html`<tr>
+    <td data-label="planned">${manual ? html`<span class="dim">by hand</span>` : planned === undefined ? html`<span class="dim">not known</span>` : html`<${Moment} at=${planned} />`}</td>
+    <td data-label="began"><${Moment} at=${startedAt} />${!manual && html`<${Late} of=${run} />`}</td>
+    <td class="outcome"><${RunOutcome} of=${run} />${error && html` <span class="error">${error}</span>`}</td>
+    <td class="number">${endedAt === undefined ? '' : took(endedAt - startedAt)}</td></tr>`
 }
 
 /** What happens if a run is due while the one before still runs. */
 const OVERLAPS = {
-  queue: 'a run that is due waits for the end of the one before',
-  skip: 'a run that is due while the one before still runs is skipped',
-  allow: 'runs may overlap',
+  queue: 'the run that is due waits for the end of the one before',
+  skip: 'the run that is due is skipped',
+  allow: 'both run at the same time',
 }
 
-/** What happens to runs that were due while no daemon was running. */
+/** What happens to times at which no daemon was running. */
 const MISFIRES = {
-  once: 'the newest one is made up, late',
-  skip: 'are skipped',
+  once: 'the newest missed time runs late, when one is back; the others are skipped',
+  skip: 'missed times are skipped',
 }

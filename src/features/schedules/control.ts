@@ -8,16 +8,11 @@ import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, cursorKey } from './about.ts'
-import type { Occasion } from './firing.ts'
+import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
-import { pastRuns, type ScheduleRun } from './past-runs.ts'
+import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
 import type { createRunReports } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
-
-/** The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code`: of the error, if it failed. */
-export type SkillRuns = (
-  skill: string,
-) => Promise<readonly { at: number; ms: number; by: string; code?: string }[]>
 
 /**
  * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all
@@ -26,7 +21,7 @@ export type SkillRuns = (
 export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
-  reports: Pick<ReturnType<typeof createRunReports>, 'read'>
+  reports: Pick<ReturnType<typeof createRunReports>, 'readRuns'>
   runsOf: SkillRuns
   /** The schedules that the call may see. */
   visible(call: Call): Promise<readonly Schedule[]>
@@ -40,7 +35,7 @@ export function createScheduleControl(deps: {
 }) {
   const { pauses, require, record, now } = deps
   const runsOf = async (schedule: Schedule) =>
-    pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.read(schedule))
+    pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
   const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => ({
     ...schedule,
     ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id), lastRun }),
@@ -54,12 +49,13 @@ export function createScheduleControl(deps: {
     async show({ id }, call) {
       const schedule = await require(id, call)
       const runs = await runsOf(schedule)
-      return { ...shown(schedule, await pauses.read(), runs), runs }
+      const found = shown(schedule, await pauses.read(), runs)
+      return { ...found, upcoming: upcomingOf(schedule, now()), runs }
     },
     async run({ id, key: runKey = randomUUID() }, call) {
       const schedule = await require(id, call)
       await deps.permit(schedule.skill, call)
-      const key = `${id}:${schedule.created}:run:${runKey}`
+      const key = manualKey(schedule, runKey)
       const planned = now()
       const isNew = await deps.fire({ key, schedule, planned, missed: 0 })
       if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })

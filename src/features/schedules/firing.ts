@@ -18,6 +18,18 @@ export type Occasion = {
   missed: number
 }
 
+/** The key of a run that somebody started. */
+export function manualKey({ id, created }: ScheduleKey, key: string): string {
+  return `${id}:${created}:run:${key}`
+}
+
+/** Whether somebody started the run of a job. `id`: the key of its occasion. */
+export function isManual({ id }: { id: string }): boolean {
+  return MANUAL.test(id)
+}
+
+const MANUAL = /Z:run:/
+
 /**
  * Lease (ms) of the firing process, which renews it each round. Another takes over after its end.
  */

@@ -2,31 +2,59 @@ import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import { HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
+import type { RunReport } from './run-reports.ts'
 
-/** An ended run of a skill. `at`: the end (Unix ms). `code`: of the error, if it failed. */
-type SkillRun = { at: number; ms: number; by: string; code?: string }
-/** A run of a schedule. Times are Unix ms. `planned` is absent for a run by hand. */
-export type ScheduleRun = { planned?: number; startedAt: number; endedAt?: number; outcome: string }
+/**
+ * The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code` and `error`: if it
+ * failed.
+ */
+export type SkillRuns = (
+  skill: string,
+) => Promise<readonly { at: number; ms: number; by: string; code?: string; error?: string }[]>
+
+/**
+ * A run of a schedule. Times are Unix ms. `planned` is absent for a run by hand. `manual`: it was
+ * recorded as such.
+ */
+export type ScheduleRun = {
+  planned?: number
+  startedAt: number
+  endedAt?: number
+  outcome: string
+  error?: string
+  manual?: true
+}
 
 /** A start that is later than this (ms) after a planned time is not its run. */
 const LATEST = 2 * HOUR
+/** Number of planned times of `schedule-show`. */
+const UPCOMING = 5
+
+/** The next planned times of a schedule (Unix ms). */
+export function upcomingOf(schedule: Schedule, now: number): number[] {
+  const { next } = plannedTimes(schedule)
+  const times: number[] = []
+  for (let at = next(now); at !== undefined && times.length < UPCOMING; at = next(at)) times.push(at)
+  return times
+}
 
 /**
- * The known runs of a schedule, newest first. `newest`: the report of the newest run. The planned times of the others follow from
- * the schedule: a time belongs to the first run that began after it.
+ * The known runs of a schedule, newest first. `recorded`: newest first. The planned times of the runs
+ * before them follow from the schedule: a time belongs to the first run that began after it.
  */
 export function pastRuns(
   schedule: Schedule,
-  runs: readonly SkillRun[],
-  newest: ScheduleRun | undefined,
+  runs: Awaited<ReturnType<SkillRuns>>,
+  recorded: readonly RunReport[],
 ): ScheduleRun[] {
+  const first = recorded.at(-1)
   const older = runs
     .filter(({ by }) => by === `schedule ${schedule.id}`)
-    .map(({ at, ms, code }) => ({ startedAt: at - ms, endedAt: at, outcome: code ? 'failed' : 'done' }))
-    .filter(({ startedAt }) => newest === undefined || startedAt < newest.startedAt)
+    .map(earlierRun)
+    .filter(({ startedAt }) => first === undefined || startedAt < first.startedAt)
     .toSorted((a, b) => a.startedAt - b.startedAt)
   const { last } = plannedTimes(schedule)
-  const taken = new Set(newest?.planned === undefined ? [] : [newest.planned])
+  const taken = new Set(recorded.map(({ planned }) => planned))
   const known = older.map((run): ScheduleRun => {
     const planned = last(run.startedAt)
     const isOfRun = planned !== undefined && run.startedAt - planned < LATEST && !taken.has(planned)
@@ -34,5 +62,14 @@ export function pastRuns(
     taken.add(planned)
     return { planned, ...run }
   })
-  return [...(newest ? [newest] : []), ...known.toReversed()].map(defined)
+  return [...recorded.map(recordedRun), ...known.toReversed()]
+}
+
+function earlierRun({ at, ms, code, error }: Awaited<ReturnType<SkillRuns>>[number]): ScheduleRun {
+  const times = { startedAt: at - ms, endedAt: at }
+  return { ...times, outcome: code === undefined ? 'done' : 'failed', ...defined({ error }) }
+}
+
+function recordedRun({ planned, ...run }: RunReport): ScheduleRun {
+  return run.manual ? run : { planned, ...run }
 }

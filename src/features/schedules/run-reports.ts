@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
@@ -7,34 +8,69 @@ import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 
 /** `startedAt`: of the first attempt. Times are Unix ms. */
-const reportSchema = z.object({
+const runSchema = z.object({
   planned: z.number(),
   startedAt: z.number(),
   endedAt: z.number().exactOptional(),
   outcome: z.enum(['running', 'retrying', 'done', 'failed']),
+  /** Why the last attempt failed. */
+  error: z.string().exactOptional(),
+  /** Somebody ran it: `planned` is when. */
+  manual: z.literal(true).exactOptional(),
 })
-type RunReport = z.infer<typeof reportSchema>
+export type RunReport = z.infer<typeof runSchema>
+
+/** The newest run, and those before it, newest first. */
+const reportSchema = runSchema.extend({ earlier: z.array(runSchema).default([]) })
 
 /** How long (ms) a report is kept: longer than the pause between two yearly runs. */
 const RETENTION = 400 * DAY
+/** Number of runs in a report. */
+const MOST_RUNS = 50
+/** Maximum characters of an error. */
+const LONGEST_ERROR = 200
 
-/** The newest run of each schedule, in the store, for lists of schedules. */
+/** The newest runs of each schedule, in the store. */
 export function createRunReports(kv: KeyValues, now: () => number) {
   const keyOf = ({ id, created }: ScheduleKey) => `schedule-report:${id}:${created}`
+  const readRuns = async (schedule: ScheduleKey): Promise<RunReport[]> =>
+    runsIn((await kv.get(keyOf(schedule)))?.value)
   return {
-    read: async (schedule: ScheduleKey): Promise<RunReport | undefined> =>
-      reportSchema.safeParse((await kv.get(keyOf(schedule)))?.value).data,
-    /** A run that was planned before the reported one changes nothing. `planned`: Unix ms. */
-    report: (schedule: ScheduleKey, planned: number, outcome: RunReport['outcome']) =>
+    /** The newest run. */
+    read: async (schedule: ScheduleKey): Promise<RunReport | undefined> => (await readRuns(schedule))[0],
+    /** The newest runs, newest first. */
+    readRuns,
+    report: (schedule: ScheduleKey, run: Reached) =>
       updateKv(kv, keyOf(schedule), (current) => {
+        const [newest, ...earlier] = withRun(runsIn(current), run, now())
         const known = reportSchema.safeParse(current).data
-        if (known && known.planned > planned) return undefined
-        const isSame = known?.planned === planned
-        const startedAt = isSame ? known.startedAt : now()
-        const endedAt = outcome === 'running' ? undefined : now()
-        const next = { planned, startedAt, outcome, ...defined({ endedAt }) }
-        return { value: isSame ? withUnknownFields(next, current, known) : next, ttl: RETENTION }
+        const next = { ...newest, ...(earlier.length > 0 && { earlier }) }
+        const isSame = known?.planned === newest?.planned
+        const value = isSame ? withUnknownFields(next, current, known) : toJson(next)
+        return { value, ttl: RETENTION }
       }),
     forget: (schedule: ScheduleKey) => kv.delete(keyOf(schedule)),
   }
+}
+
+/** What a run has reached now. */
+export type Reached = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'manual'>
+
+function runsIn(stored: unknown): RunReport[] {
+  const { data } = reportSchema.safeParse(stored)
+  if (!data) return []
+  const { earlier, ...newest } = data
+  return [newest, ...earlier]
+}
+
+/** The runs with what one of them has reached, newest first. */
+function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }: Reached, now: number) {
+  const before = runs.find((run) => run.planned === planned)
+  const startedAt = before?.startedAt ?? now
+  const endedAt = outcome === 'running' ? undefined : now
+  const more = defined({ endedAt, error: error?.slice(0, LONGEST_ERROR), manual })
+  const run: RunReport = { planned, startedAt, outcome, ...more }
+  return [run, ...runs.filter((each) => each !== before)]
+    .sort((a, b) => b.planned - a.planned)
+    .slice(0, MOST_RUNS)
 }

@@ -12,8 +12,8 @@ import { createWorker } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
-import type { Occasion } from './firing.ts'
-import { createRunReports } from './run-reports.ts'
+import { isManual, type Occasion } from './firing.ts'
+import { createRunReports, type Reached } from './run-reports.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
 
 type ScheduleRunDeps = {
@@ -77,8 +77,11 @@ export function createScheduleRuns(
     }
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
-    const reached = (outcome: 'running' | 'retrying' | 'done' | 'failed') =>
-      reports.report({ id, created }, Date.parse(planned), outcome)
+    const manual = isManual(job) || undefined
+    const reached = (outcome: Reached['outcome'], error?: string) => {
+      const run = { planned: Date.parse(planned), outcome, ...defined({ manual, error }) }
+      return reports.report({ id, created }, run)
+    }
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
@@ -105,7 +108,7 @@ export function createScheduleRuns(
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const { message } = error
         const again = outcome === 'retry'
-        await reached(again ? 'retrying' : 'failed')
+        await reached(again ? 'retrying' : 'failed', message)
         await logs.event({ event: 'schedule_failed', ...about, ok: false, error: message, again })
         if (outcome === 'dead') {
           await ended()
