@@ -11,9 +11,11 @@ const COMMITS_PER_CHECKPOINT = 64
 type Answer = { isLong: boolean } | { failure: string }
 
 /**
- * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block all messages. Under constant load
- * the worker never reaches the end of the log. So once the log is long, the few pages that it left are copied here, between two
- * transactions, and the next one starts the log over. `long`: its length in pages. Returns a function that stops it.
+ * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block
+ * all messages. Under constant load the worker never reaches the end of the log. So once the log is
+ * long, the few pages that it left are copied here, between two transactions, and the next one
+ * starts the log over. `long`: pages of a log that should start over. Returns a function that stops
+ * it.
  */
 export function createCheckpointer(
   db: DatabaseSync,
@@ -49,6 +51,7 @@ export function createCheckpointer(
     made.unref()
     made.on('message', answered)
     made.on('error', (error) => {
+      // From now on, the thread gets no requests.
       busy = true
       log.error(
         { reason: reasonOf(error) },

@@ -26,13 +26,19 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
       return rows.map(({ name }) => name)
     },
 
-    /** The heads of one group as complete rows, longest due first: the next jobs of dispatch if it has a single route. */
+    /**
+     * The heads of one group as complete rows, longest due first: the next jobs of dispatch if it
+     * has a single route.
+     */
     ofGroup: (queue: number, group: string, { max, limits = {} }: Claim, now: number) =>
       sql.iterate<Running>`SELECT n, id, lane, grp, failures, lost, notify, message, message_id, data, errors, kept
         FROM job WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
         ORDER BY due, n LIMIT ${Math.max(0, Math.min(max, ownOf(limits, group) ?? max))} + 0`,
 
-    /** Yields the jobs to claim from several groups. The caller claims each before it asks for the next. Heads that wait to settle are skipped. */
+    /**
+     * Yields the jobs to claim from several groups. The caller claims each before it asks for the
+     * next. Heads that wait to settle are skipped.
+     */
     *ofGroups(queue: number, groups: readonly string[], { max, limits, busy }: Claim, now: number) {
       const room = { ...limits }
       let left = max

@@ -12,12 +12,18 @@ import { readPage } from './sql.ts'
 /** `forget`: drops what is cached of a removed job. */
 type Claims = Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> & { forget(n: number): void }
 
-/** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO); see `STATE`. */
+/**
+ * Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2
+ * (FIFO); see `STATE`.
+ */
 export function createClaims(parts: Parts, journal: JournalTable): Claims {
   const { sql, writer, counters, queues } = parts
   const merging = createMerging(parts, journal)
   const heads = createHeads(parts, merging)
-  /** Jobs claimed by this process, by number, which need not be read again. A cache: entries may be missing. */
+  /**
+   * Jobs claimed by this process, by number, which need not be read again. A cache: entries may be
+   * missing.
+   */
   const claimed = new Map<number, Claimed>()
   writer.follow({ rolledBack: () => claimed.clear() })
   const rows = createClaimedRows(journal, claimed)

@@ -9,7 +9,10 @@ import { toStoreError } from './store-error.ts'
 /** The store's files in a data directory, which must not be copied directly. */
 export const STORE_FILES = ['trivium.db', 'trivium.db-wal', 'trivium.db-shm']
 
-/** Copies a consistent snapshot of the database to a new file while a daemon writes. `progress` gets 0 to 1. */
+/**
+ * Copies a consistent snapshot of the database to a new file while a daemon writes. `progress` gets
+ * 0 to 1.
+ */
 export async function copyDatabase(dir: string, to: string, progress: (part: number) => void): Promise<void> {
   const path = join(dir, 'trivium.db')
   // Opening a missing database would create it.
@@ -19,7 +22,8 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   }
   try {
     using db = new DatabaseSync(path, { timeout: 5_000 })
-    // SQLite's backup restarts whenever another connection writes, unless the reader holds a transaction.
+    // SQLite's backup restarts whenever another connection writes, unless the reader holds a
+    // transaction.
     db.exec('BEGIN; SELECT 1 FROM sqlite_schema')
     await backup(db, to, {
       progress: ({ totalPages, remainingPages }) => progress(1 - remainingPages / totalPages),
@@ -29,7 +33,9 @@ export async function copyDatabase(dir: string, to: string, progress: (part: num
   }
 }
 
-/** Reads the whole database and counts its messages. Throws if it is damaged, and `store_version`. */
+/**
+ * Reads the whole database and counts its messages. Throws if it is damaged, and `store_version`.
+ */
 export function readDatabase(dir: string): { messages: number; newestAt?: number } {
   using db = openDatabase(dir)
   const problem = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check)
@@ -39,7 +45,10 @@ export function readDatabase(dir: string): { messages: number; newestAt?: number
   return { messages, ...(newest && { newestAt: timeOf(String(newest.id)) }) }
 }
 
-/** Rewrites the database without free pages; returns sizes in bytes. The caller holds the directory's lock. */
+/**
+ * Rewrites the database without free pages; returns sizes in bytes. The caller holds the
+ * directory's lock.
+ */
 export function compactDatabase(dir: string): { before: number; after: number } {
   const path = join(dir, 'trivium.db')
   const size = () => statSync(path).size

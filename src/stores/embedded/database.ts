@@ -9,19 +9,24 @@ import { createFileLock } from '../../lib/file-lock.ts'
 export const PAGE = 16_384
 /** A write-ahead log of this many pages starts over. */
 export const LONG_LOG = 3_000
-/** Its file is not cut below this many pages: growing again would make flushes slower, as the size of the file is flushed too. */
+/**
+ * The file of the log is not cut below this many pages: growing again would make flushes slower, as
+ * the size of the file is flushed too.
+ */
 const LOG_PAGES = 4_100
 
 /** The schema version. Each version has a file that migrates from the previous one. */
 const VERSION = 6
 
 /**
- * Opens `<dir>/trivium.db` and migrates its schema, each step in its own transaction. New files are readable by their owner only.
- * Throws `store_version` for a database of a newer Trivium, which is not changed.
+ * Opens `<dir>/trivium.db` and migrates its schema, each step in its own transaction. New files are
+ * readable by their owner only. Throws `store_version` for a database of a newer Trivium, which is
+ * not changed.
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  // SQLite would make it readable by others. Its other files get the mode of this one. If it cannot be created, SQLite reports why.
+  // If SQLite made the file, others could read it. The other files get the mode of this one. If it
+  // cannot be created, SQLite reports why.
   attempt(() => closeSync(openSync(path, 'a', 0o600)))
   using opened = new DisposableStack()
   const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))
@@ -41,10 +46,11 @@ export function openDatabase(dir: string): DatabaseSync {
 const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.meta.url), 'utf8')
 
 /**
- * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages of 16 KB hold eleven messages of
- * 1 KB, and avoid overflow pages for larger ones. Free pages are reused, so trimming needs no vacuum. Deleted rows are
- * overwritten in pages that are written anyway. The checkpointer copies the log into the database. Should it not keep up, SQLite
- * does so in a commit.
+ * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages
+ * of 16 KB hold eleven messages of 1 KB, and avoid overflow pages for larger ones. Free pages are
+ * reused, so trimming needs no vacuum. Deleted rows are overwritten in pages that are written
+ * anyway. The checkpointer copies the log into the database. Should it not keep up, SQLite does so
+ * in a commit.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
@@ -60,7 +66,10 @@ function configure(db: DatabaseSync): void {
   `)
 }
 
-/** Locks a data directory for this process until it ends or disposes the result. A second file names the holder. Throws `store_locked`. */
+/**
+ * Locks a data directory for this process until it ends or disposes the result. A second file names
+ * the holder. Throws `store_locked`.
+ */
 export function lockDirectory(dir: string): Disposable {
   const path = join(dir, 'trivium.lock')
   const note = `${path}.json`

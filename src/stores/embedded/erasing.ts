@@ -8,8 +8,9 @@ import { createRemoval } from './removal.ts'
 import { fromJson } from './sql.ts'
 import type { TopicRow } from './topic-log.ts'
 
-/** Jobs and notes per page. */
+/** Jobs per page. */
 const JOB_PAGE = 500
+/** Notes per page. */
 const NOTE_PAGE = 2_000
 
 type Job = JobRow & { n: number; queue_name: string }
@@ -24,7 +25,10 @@ type NoteRow = {
   id: string | null
 }
 
-/** Finds and removes the data of a person. `forgetClaim` drops what this process has cached of a claimed job. */
+/**
+ * Finds and removes the data of a person. `forgetClaim` drops what this process has cached of a
+ * claimed job.
+ */
 export function createErasing(
   parts: Parts,
   journal: JournalTable,
@@ -60,6 +64,7 @@ export function createErasing(
             AND NOT EXISTS (SELECT 1 FROM journal WHERE gateway = ${gateway} AND conversation = ${conversation})`
         return count
       }),
+    // Pages continue at `job N`, and after the last one at `done QUEUE ID`.
     jobs: (after = 'job 0') =>
       read(() => (after.startsWith('job ') ? unfinished(parts, after) : ended(parts, after))),
     dropJobs: (some) =>

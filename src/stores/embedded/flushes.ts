@@ -2,8 +2,8 @@
 export type Settled = { resolve(): void; reject(error: unknown): void }
 
 /**
- * Resolves committed calls once they are on the disk. One flush runs at a time; calls added meanwhile wait for the next one.
- * `failed` gets all calls that were not flushed.
+ * Resolves committed calls once they are on the disk. One flush runs at a time; calls added
+ * meanwhile wait for the next one. `failed` gets all calls that were not flushed.
  */
 export function createFlushes(
   flush: () => Promise<void>,

@@ -1,6 +1,9 @@
 import type { Sql } from './sql.ts'
 
-/** The cursors of gateways on the receive road. Each is directly before its first ready message. Changes only inside a transaction. */
+/**
+ * The cursors of gateways on the receive road. Each is directly before its first ready message.
+ * Changes only inside a transaction.
+ */
 export function createGatewayCursors(sql: Sql, counters: { get(name: string): number }) {
   /** The first message of a gateway after its cursor. */
   const firstUntaken = (gateway: number) =>
@@ -12,7 +15,8 @@ export function createGatewayCursors(sql: Sql, counters: { get(name: string): nu
     const isPassed = sql.get`SELECT 1 FROM conversation_taken WHERE gateway = ${gateway}
       UNION ALL SELECT 1 FROM taken_ahead WHERE gateway = ${gateway} LIMIT 1`
     if (!isPassed) return
-    // Skips messages that were taken ahead or passed by their conversation's cursor, so that takes do not scan them again.
+    // Skips messages that were taken ahead or passed by their conversation's cursor, so that takes
+    // do not scan them again.
     const last = (firstUntaken(gateway) ?? counters.get('journal') + 1) - 1
     sql.run`UPDATE gateway SET taken = ${last} WHERE id = ${gateway}`
     sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND seq <= ${last}`

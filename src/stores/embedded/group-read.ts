@@ -9,7 +9,10 @@ import type { LoggedEvent, TopicLog } from './topic-log.ts'
 /** The result if no event was returned to the group. */
 const NOTHING_BACK = { items: [], more: false, gone: 0 }
 
-/** Reads for one group. Positions have no gaps, so a missing one after `consumed` was removed by retention. */
+/**
+ * Reads for one group. Positions have no gaps, so a missing one after `consumed` was removed by
+ * retention.
+ */
 export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
   return (group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch => {
     const { max, mode, lease = 0 } = request
@@ -52,7 +55,10 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     }
   }
 
-  /** Events that were returned or whose lease expired, and the number of those that retention has removed. */
+  /**
+   * Events that were returned or whose lease expired, and the number of those that retention has
+   * removed.
+   */
   function readBack(group: Group, { max, mode }: GroupRead, before: number, now: number) {
     const visible = rows.visible(group, before, now, max + 1)
     const lookAt = ({ position }: { position: number }) => ({

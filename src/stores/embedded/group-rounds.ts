@@ -4,8 +4,8 @@ import type { Parts } from './parts.ts'
 export type RoundsOfGroup = { id: number; consumed: number; round: number; hasRounds: 0 | 1 }
 
 /**
- * The rounds in which groups read their events: the round of the group, except for events that were redelivered one by one.
- * Synchronous.
+ * The rounds in which groups read their events: the round of the group, except for events that were
+ * redelivered one by one. Synchronous.
  */
 export function createGroupRounds({ sql }: Pick<Parts, 'sql'>) {
   const roundOf = ({ id, round, hasRounds }: RoundsOfGroup, position: number): number =>

@@ -4,8 +4,8 @@ import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
 /**
- * Positions up to `consumed` are consumed, except those in `pending`. Its column is `next`, in spite of
- * which it has the last consumed position.
+ * Positions up to `consumed` are consumed, except those in `pending`. Its column is named `next`,
+ * but has the last consumed position.
  */
 type GroupRow = RoundsOfGroup & { missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }

@@ -21,8 +21,8 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   }
 
   /**
-   * Moves `consumed` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones, except those
-   * that are `gone`.
+   * Moves `consumed` to `last`; existing events that are not `settled` stay visible. The next read
+   * reports missing ones, except those that are `gone`.
    */
   function advance(
     group: Group,
@@ -52,8 +52,9 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
 
   return {
     /**
-     * Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. With `round`, only events
-     * of that round. `areRead`: all of them were read from this topic, so only the newest one's id is compared. Returns their number.
+     * Consumes events, or hides them until a time. Moves unread ones, and all before them, into
+     * `pending`. With `round`, only events of that round. `areRead`: all of them were read from
+     * this topic, so only the newest one's id is compared. Returns their number.
      */
     settle(group: Group, ids: readonly string[], { until, round, areRead }: Settling = {}): number {
       const { consumed } = group
@@ -75,7 +76,7 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
       return open.length
     },
 
-    /** Acknowledges `count` missing events that a peek reported; more may be missing by now. Returns 1 if any were unreported, else 0. */
+    /** Acknowledges `count` missing events that a peek reported. Returns 1 if it missed any, else 0. */
     forgive(group: Group, count: number): number {
       const [first] = log.after(group.topic, group.consumed, 1).items
       advance(group, first ? first.position - 1 : group.topic.last, NONE, NONE)

@@ -1,4 +1,6 @@
-/** Holds something back while work runs, one work at a time. `ended`: called after each. */
+/**
+ * Holds something back while work runs, one piece of work at a time. `ended`: called after each.
+ */
 export function createHold(ended: () => void) {
   let current: Promise<void> | undefined
   return {

@@ -27,7 +27,10 @@ import { createWriter } from './writer.ts'
 
 const flush = promisify(fdatasync)
 
-/** Opens the store in one SQLite file, for one process at a time. Throws `store_locked`, or `store_version` for a newer store. */
+/**
+ * Opens the store in one SQLite file, for one process at a time. Throws `store_locked`, or
+ * `store_version` for a newer store.
+ */
 export function createEmbeddedStore(options: EmbeddedOptions): Promise<Store> {
   const address = join(options.dir, 'trivium.db')
   return openStore(options, address).catch((error) => Promise.reject(toStoreError(address, error)))
@@ -40,8 +43,8 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   opened.use(options.lock ?? lockDirectory(dir))
   const db = opened.adopt(openDatabase(dir), (db) => db.close())
   repairTimes(db, (options.now ?? Date.now)(), log)
-  // Closing this handle releases no lock of SQLite, as those are on the database and the `-shm` file
-  // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only writable handles.
+  // Closing this handle releases no lock of SQLite, as those are on the database and the `-shm`
+  // file (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only writable handles.
   const wal = opened.adopt(openSync(`${address}-wal`, 'r+'), closeSync)
   // A new log file must survive a power failure. Windows cannot flush a folder.
   if (process.platform !== 'win32') await syncDir(dir)
@@ -79,7 +82,10 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
 
 type Named = { id: number; name: string }
 
-/** Counts for `/metrics` and `status`, from counters and first rows, at a cost independent of the size of the store. */
+/**
+ * Counts for `/metrics` and `status`, from counters and first rows, at a cost independent of the
+ * size of the store.
+ */
 function createStats({ sql, counters, ready, read }: Parts): () => Promise<StoreStats> {
   const ageAfter = (seq: number) => {
     const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq > ${seq} ORDER BY seq LIMIT 1`
@@ -155,7 +161,10 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
 
 type WaitingRow = { id: string; lane: string; state: number; due: number; failures: number; requeued: number }
 
-/** A job is `due` since it was added or became the head of its lane; after a failed attempt, at a time in the future. */
+/**
+ * A job is `due` since it was added or became the head of its lane; after a failed attempt, at a
+ * time in the future.
+ */
 function timesOf({ state, due, failures, requeued }: WaitingRow, now: number) {
   const isRetrying = state === STATE.head && (failures > 0 || due > now)
   return {

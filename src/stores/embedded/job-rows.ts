@@ -7,17 +7,21 @@ import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
 /**
- * The values of the column `state`: behind the head of its lane, head, claimed, and head that is held. SQL
- * has the numbers themselves where it uses the partial indexes of `job`, which need literals.
+ * The values of the column `state`: behind the head of its lane, head, claimed, and head that is
+ * held. SQL has the numbers themselves where it uses the partial indexes of `job`, which need
+ * literals.
  */
 export const STATE = { behind: 0, head: 1, claimed: 2, held: 3 } as const
 
-/** The number of the job of a claim. A token is `n.serial`: this number, and the number of the claim. */
+/**
+ * The number of the job of a claim. A token is `n.serial`: this number, and the number of the
+ * claim.
+ */
 export const jobNumberOf = (token: string) => Number.parseInt(token, 10)
 
 /**
- * Adds a job at the end of its lane, as its head or behind it. False: an unfinished job has that id. Only
- * inside a transaction. `kept`: its message, if the journal may no longer have it.
+ * Adds a job at the end of its lane, as its head or behind it. False: an unfinished job has that
+ * id. Only inside a transaction. `kept`: its message, if the journal may no longer have it.
  */
 export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
   const { id, lane, group, messageId = null, data, notify } = job
@@ -52,7 +56,10 @@ export type JobRow = {
 /** A row of a claimed or claimable job. */
 export type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
 
-/** A claim of this process. `isInJournal`: the journal has its message, and keeps it while the job exists. */
+/**
+ * A claim of this process. `isInJournal`: the journal has its message, and keeps it while the job
+ * exists.
+ */
 export type Claimed = { token: string; queue: number; row: Running; isInJournal: boolean }
 
 /** The job of a row as it was added, and the messages merged into it. */

@@ -12,7 +12,10 @@ import { readPage } from './sql.ts'
 type Place = { seq: number }
 type MessageRow = Place & { id: string; gateway: string; received_at: number; payload: string }
 
-/** Messages per read for dispatch: more of them at a time would survive V8's young generation, at 5 % of the cost of dispatch. */
+/**
+ * Messages per read for dispatch. More of them would survive V8's young generation, and make
+ * dispatch 5 % more expensive.
+ */
 const MOST_UNPUMPED = 128
 
 export type JournalTable = ReturnType<typeof createJournal>

@@ -6,7 +6,10 @@ type Batch = { first: number; last: number; keys: Uint8Array }
 /** The table `key_batch`: the keys of a list, in the order of their numbers. */
 export function createKeyBatches(sql: Sql, list: KeyList) {
   return {
-    /** Restores the list, and calls `loaded` for each number. Returns the last number, 0 if there is none. */
+    /**
+     * Restores the list, and calls `loaded` for each number. Returns the last number, 0 if there is
+     * none.
+     */
     load(loaded: (n: number) => void): number {
       let end = 0
       for (const {
@@ -20,7 +23,9 @@ export function createKeyBatches(sql: Sql, list: KeyList) {
       }
       return end
     },
-    /** Appends the keys with these numbers, as few rows. Only inside a transaction. */
+    /**
+     * Appends the keys with these numbers, in as few rows as possible. Only inside a transaction.
+     */
     save(from: number, to: number): void {
       let first = from
       while (first <= to) {

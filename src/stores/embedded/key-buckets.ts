@@ -4,15 +4,16 @@ import type { KeyList } from './key-list.ts'
 export const BUCKETS = 4_096
 
 /**
- * The numbers of new keys in memory, in buckets by hash. `keep` and `rollBack` end a transaction: it is undone by its changed counts,
- * because rereading the keys would take a second.
+ * The numbers of new keys in memory, in buckets by hash. `keep` and `rollBack` end a transaction:
+ * it is undone by its changed counts, because rereading the keys would take a second.
  */
 export function createKeyBuckets(capacity: number, list: KeyList) {
   /** Capacity of a bucket, twice its expected size. */
   const room = Math.ceil((2 * capacity) / BUCKETS)
   const counts = new Uint32Array(BUCKETS)
-  /** For each new key, oldest first within its bucket: another 16 bits of its hash, and the low 32 bits of its number. */
+  /** For each new key, oldest first within its bucket: another 16 bits of its hash. */
   const bits = new Uint16Array(BUCKETS * room)
+  /** For each new key, in the same order: the low 32 bits of its number. */
   const lowRows = new Uint32Array(BUCKETS * room)
   let newest = 0
   /** The number at a place. Numbers in memory differ by far less than 2^32. */
@@ -21,7 +22,10 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
   const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
   let sizeBefore = 0
-  /** Changed buckets and their counts before each change, in turn. A map that is cleared again and again would grow in V8's old space. */
+  /**
+   * Pairs of numbers: a changed bucket, and its count before the change. A map that is cleared
+   * again and again would grow in V8's old space.
+   */
   let undo: number[] = []
 
   function setCount(bucket: number, count: number): void {

@@ -13,10 +13,16 @@ const FILL_SIZE = 256
 type Hashed = { hash: Uint8Array }
 type Made = { id: Uint8Array }
 
-/** The table `key_index`, behind a filter that keeps most new keys from being looked up in it. Changes only inside a transaction. */
+/**
+ * The table `key_index`, behind a filter that keeps most new keys from being looked up in it.
+ * Changes only inside a transaction.
+ */
 export function createKeyIndex(sql: Sql) {
   const filter = createKeyFilter()
-  /** The filter covers the index up to this hash; undefined: all of it. Until then, every lookup reads the index. */
+  /**
+   * The filter covers the index up to this hash; undefined: all of it. Until then, every lookup
+   * reads the index.
+   */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
   let swept: Uint8Array = Buffer.alloc(0)
 

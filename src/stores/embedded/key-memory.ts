@@ -76,7 +76,7 @@ export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
       if (buckets.size() <= capacity) return
       at.lastOfRound = at.lastRow
     }
-    // Four times the new keys, so that a round ends soon. A transaction ends at most one.
+    // About four keys for each new one, so that a round ends soon. At most one round ends here.
     const added = at.lastRow - before.lastRow
     const end = Math.min(at.next + Math.ceil((added * 4 * BUCKETS) / capacity), BUCKETS)
     while (at.next < end) {

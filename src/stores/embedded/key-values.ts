@@ -3,7 +3,10 @@ import { LEASES } from '../shared/leases.ts'
 import { storable } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 
-/** Key-value pairs and leases. Versions come from one counter, so none is reused after a delete. One process owns the store, so leases are free at its start. */
+/**
+ * Key-value pairs and leases. Versions come from one counter, so none is reused after a delete. One
+ * process owns the store, so leases are free at its start.
+ */
 export function createKeyValues({ sql, writer, counters, signals, now, read }: Parts): KeyValues {
   sql.run`DELETE FROM kv WHERE key BETWEEN ${LEASES} AND ${`${LEASES}\u{10ffff}`}`
   const find = (key: string) => {

@@ -29,7 +29,8 @@ export function createLook({ sql, counters }: Parts, journal: JournalTable) {
       const gateways = sql.all<GatewayRow>`SELECT id, name, taken FROM gateway
         WHERE ${only} IS NULL OR name = ${only}`
       const reads = gateways.map((one) => freshOf(one, after, max))
-      // If a gateway has more messages, those of other gateways beyond its last one are not safe to return yet.
+      // If a gateway has more messages than were read, those of other gateways after its last one
+      // must wait.
       const cuts = reads.flatMap(({ items, more }) => (more ? (items.at(-1)?.position ?? after) : []))
       const to = Math.min(counters.get('journal'), ...cuts)
       const items = reads

@@ -10,14 +10,17 @@ import { createUntouchedJobs, type UntouchedJob, type WaitingJob } from './untou
 const INTO_NOTES = { collected: 'collects', superseded: 'supersedes', steered: 'is steered' }
 
 /**
- * Merges messages into the call of another message of their lane instead of running their own jobs. From its first claim such a job
- * has the data `{collected}` (possibly empty), and is not merged into another. Only inside a transaction.
+ * Merges messages into the call of another message of their lane instead of running their own jobs.
+ * From its first claim, the job of that other message has the data `{collected}` (possibly empty),
+ * and is not merged itself. Only inside a transaction.
  */
 export function createMerging(parts: Parts, journal: JournalTable) {
   const { sql, counters, signals } = parts
   const untouched = createUntouchedJobs(sql, journal)
 
-  /** Removes untouched jobs from their lane and adds their messages to the job of the row `into`. */
+  /**
+   * Removes untouched jobs from their lane and adds their messages to the job of the row `into`.
+   */
   function merge(
     queue: number,
     jobs: readonly UntouchedJob[],
@@ -49,7 +52,10 @@ export function createMerging(parts: Parts, journal: JournalTable) {
   }
 
   return {
-    /** The row to claim for the head of a lane: the newest, into which the others are merged. Undefined: it waits to settle. */
+    /**
+     * The row to claim for the head of a lane: the newest, into which the others are merged.
+     * Undefined: it waits to settle.
+     */
     chosen(queue: number, head: number, busy: Record<string, BusyLane>): number | undefined {
       const row = sql.get<JobRow>`SELECT lane, grp FROM job WHERE n = ${head}`
       const how = row && Object.hasOwn(busy, row.grp) ? busy[row.grp] : undefined

@@ -3,17 +3,20 @@ import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
-/** Above the numbers used by older versions. */
+/** Numbers of notes start here, above those of older versions. */
 const FIRST_NOTE = 1_000_000
 
-/** The place of a road is its number in the store. */
+/** The roads. The store has the index of a road in this list. */
 export const ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
 
 type NoteRow = { at: number; road: number; what: string; detail: string | null }
 
 /** The histories of messages. All synchronous; writes inside a transaction only. */
 export function createNotes({ sql, counters }: Pick<Parts, 'sql' | 'counters'>) {
-  /** Numbers notes across all messages, which needs no read. Older versions numbered them per message. */
+  /**
+   * Numbers notes across all messages, which needs no read. Older versions numbered them per
+   * message.
+   */
   const nextNote = () => counters.set('notes', Math.max(counters.get('notes'), FIRST_NOTE) + 1)
 
   /** Adds notes to a message that is in the journal. */

@@ -12,7 +12,10 @@ const SLICE = 256
 const MAX_CHECKPOINTS = 100
 /** Pause (ms) between these checkpoints. */
 const CHECKPOINT_PAUSE = 50
-/** Larger databases (bytes) are not rewritten: nothing can be written meanwhile, for a second per 100 MB. */
+/**
+ * Larger databases (bytes) are not rewritten: nothing can be written meanwhile, which takes a
+ * second per 100 MB.
+ */
 const MAX_REWRITTEN = 128 * 1024 * 1024
 
 type Database = {
@@ -21,9 +24,10 @@ type Database = {
 }
 
 /**
- * Overwrites erased data on the disk. SQLite overwrites removed rows (`secure_delete = FAST`), but neither pages that became free nor
- * old copies of rows that it moved to another page, which stay in the unused part of the page. This fills the free pages with zeros,
- * a limited number at a time, writes the database anew if it is small enough, and copies the log into the database.
+ * Overwrites erased data on the disk. SQLite overwrites removed rows (`secure_delete = FAST`), but
+ * neither pages that became free nor old copies of rows that it moved to another page, which stay
+ * in the unused part of the page. This fills the free pages with zeros, a limited number at a time,
+ * writes the database anew if it is small enough, and copies the log into the database.
  */
 export function createOverwrite(
   writer: Pick<Writer, 'write' | 'hold'>,
@@ -72,7 +76,10 @@ export function createOverwrite(
   }
 }
 
-/** Writes the database anew, in another thread: this one still answers and reads. Rejects with the error of SQLite. */
+/**
+ * Writes the database anew, in another thread: this one still answers and reads. Rejects with the
+ * error of SQLite.
+ */
 async function rewrite(path: string): Promise<void> {
   const worker = new Worker(new URL('./rewrite-worker.js', import.meta.url), { workerData: { path } })
   await new Promise<void>((resolve, reject) => {

@@ -76,8 +76,9 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
       return time
     },
     /**
-     * If the clock was ahead and has been set back, moves all waiting times back by the same amount. Otherwise lanes, retries and leases
-     * could wait for days. Called at the start, and in a transaction with each trim.
+     * If the clock was ahead and has been set back, moves all waiting times back by the same
+     * amount. Otherwise lanes, retries and leases could wait for days. Called at the start, and in
+     * a transaction with each trim.
      */
     followClock(): void {
       const time = read()
@@ -88,7 +89,7 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
       sql.run`UPDATE job SET until = until - ${back} WHERE until > ${time}`
       sql.run`UPDATE leased SET until = until - ${back} WHERE until > ${time}`
       sql.run`UPDATE pending SET hidden_until = hidden_until - ${back} WHERE hidden_until > ${time}`
-      // Sleepers set their timers for the old times.
+      // Waiting workers and readers have timers for the old times.
       signals.raise('receive')
       for (const { name } of sql.all<{ name: string }>`SELECT name FROM queue`) signals.raise(`jobs:${name}`)
       for (const { name } of sql.all<{ name: string }>`SELECT name FROM topic WHERE id IN
@@ -102,7 +103,10 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
 function createCounters(sql: Sql, writer: Writer) {
   const rows = sql.all<{ name: string; value: number }>`SELECT name, value FROM counter`
   const values = new Map(rows.map(({ name, value }) => [name, value]))
-  /** Values before this transaction. A new map each time, as an old one that is cleared would grow in V8's old space. */
+  /**
+   * Values before this transaction. A new map each time, as an old one that is cleared would grow
+   * in V8's old space.
+   */
   let before = new Map<string, number>()
 
   writer.follow({

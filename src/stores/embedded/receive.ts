@@ -7,7 +7,10 @@ import { createLook } from './look.ts'
 import type { Parts } from './parts.ts'
 import { createTake } from './take.ts'
 
-/** The receive road: `parts.ready` knows available messages, the table `leased` has those with a receipt. */
+/**
+ * The receive road: `parts.ready` knows available messages, the table `leased` has those with a
+ * receipt.
+ */
 export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue {
   const { sql, writer, ready } = parts
   const { look, lookAt } = createLook(parts, journal)

@@ -6,7 +6,8 @@ import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
 /**
- * Idempotency keys of messages, events and jobs, kept for seven days with the id they produced. `capacity`: keys in memory.
+ * Idempotency keys of messages, events and jobs, kept for seven days with the id they produced.
+ * `capacity`: keys in memory.
  */
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 196_608) {
   const keys = createKeyMemory(sql, writer, capacity)
@@ -19,21 +20,30 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 196_60
       const id = bytes && toId(bytes)
       return id && timeOf(id) > now - KEY_TTL ? id : undefined
     },
-    /** Inside a transaction only. The memory takes ids in hexadecimal, and returns them as bytes. */
+    /**
+     * Inside a transaction only. The memory takes ids in hexadecimal, and returns them as bytes.
+     */
     remember: (key: Buffer, id: string): void => keys.put(key, hexOf(id)),
-    /** Removes expired keys from a slice of the index, in a transaction. Returns their number, or 0 if too few to go on. */
+    /**
+     * Removes expired keys from a slice of the index, in a transaction. Returns their number, or 0
+     * if too few to go on.
+     */
     sweep: keys.sweep,
   }
 }
 
-/** Makes the function for the hash of a key, which is valid until the next call: SHA-256, cut to 128 bits. */
+/**
+ * Makes the function for the hash of a key, which is valid until the next call: SHA-256, cut to 128
+ * bits.
+ */
 function createKeyHash() {
   const bytes = Buffer.alloc(16)
   /** The last space as JSON: there are few. */
   let last = { space: '', json: '""' }
   return (kind: 'message' | 'event' | 'job', space: string, key: string): Buffer => {
     if (space !== last.space) last = { space, json: JSON.stringify(space) }
-    // JSON keeps the parts apart. As text: a buffer per digest costs three times as much as the digest.
+    // JSON keeps the parts apart. As text: a buffer per digest costs three times as much as the
+    // digest.
     const digest = hash('sha256', `["${kind}",${last.json},${JSON.stringify(key)}]`, 'latin1')
     bytes.write(digest, 0, 16, 'latin1')
     return bytes

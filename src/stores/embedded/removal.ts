@@ -8,9 +8,14 @@ type Numbered = { id: number }
 
 export type Removal = ReturnType<typeof createRemoval>
 
-/** Removes messages, with their history and their places on the roads. Inside a transaction only. */
+/**
+ * Removes messages, with their history and their places on the roads. Inside a transaction only.
+ */
 export function createRemoval({ sql, counters, ready }: Parts) {
-  /** Removes pending events that no longer exist, up to a position, and adds them to the missed ones of their groups. */
+  /**
+   * Removes pending events that no longer exist, up to a position, and adds them to the missed ones
+   * of their groups.
+   */
   function dropPending(topic: number, to: number): void {
     for (const { id } of sql.all<Numbered>`SELECT id FROM consumer WHERE topic = ${topic}`) {
       const lost = sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
@@ -23,7 +28,10 @@ export function createRemoval({ sql, counters, ready }: Parts) {
 
   return {
     dropPending,
-    /** Removes existing messages. `areLost`: counts unread ones, and reports their number to the next consumer. */
+    /**
+     * Removes existing messages. `areLost`: counts unread ones, and reports their number to the
+     * next consumer.
+     */
     messages(seqs: readonly number[], areLost: boolean): number {
       if (seqs.length === 0) return 0
       const gateways = new Set<number>()

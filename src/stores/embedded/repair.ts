@@ -2,7 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '../../core/log.ts'
 import { TEN_YEARS } from '../../core/units.ts'
 
-/** Columns with times computed from a caller's duration. `now`: becomes visible again; `later`: must still expire. */
+/**
+ * Columns with times computed from a caller's duration. With `to: now`, the entry becomes visible
+ * again; with `later`, it must still expire.
+ */
 const TIMES = [
   { table: 'leased', column: 'until', to: 'now' },
   { table: 'pending', column: 'hidden_until', to: 'now' },
@@ -12,8 +15,9 @@ const TIMES = [
 ] as const
 
 /**
- * Repairs times beyond the longest duration. Earlier versions stored them, and numbers above 2^53 cannot be read
- * (`ERR_OUT_OF_RANGE`), so that one such lease broke every later read. Called once the database is open.
+ * Repairs times beyond the longest duration. Earlier versions stored them, and numbers above 2^53
+ * cannot be read (`ERR_OUT_OF_RANGE`), so that one such lease broke every later read. Called once
+ * the database is open.
  */
 export function repairTimes(db: DatabaseSync, now: number, log: Log): void {
   const latest = now + TEN_YEARS

@@ -1,15 +1,15 @@
 -- Schema 1. Applied once, in one transaction, to a database whose user_version is 0.
 
--- Numbers that must survive a restart: the last journal position, the dispatch cursor, counts for stats.
--- Written once per transaction.
+-- Numbers that must survive a restart: the last journal position, the dispatch cursor, counts for
+-- stats. Written once per transaction.
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 
 -- Short numbers for names that many rows repeat. Never removed.
 CREATE TABLE gateway (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE queue (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- The journal. `seq` is the position in `id`, so ids need no index. `conversation` is null if the message has none
--- but itself. `payload` is the output of encodeMessage.
+-- The journal. `seq` is the position in `id`, so ids need no index. `conversation` is null if the
+-- message has none but itself. `payload` is the output of encodeMessage.
 CREATE TABLE journal (
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -49,13 +49,14 @@ CREATE TABLE leased (
 );
 CREATE INDEX leased_until ON leased (until);
 
--- Idempotency keys, by hash. New ones are appended to `key_tail` and moved to `key_index` in sorted slices, because
--- random inserts would dirty a page per message. `id`: the id that the key produced, in 16 bytes; the first six are the time.
+-- Idempotency keys, by hash. New ones are appended to `key_tail` and moved to `key_index` in sorted
+-- slices, because random inserts would dirty a page per message. `id`: the id that the key
+-- produced, in 16 bytes; the first six are the time.
 CREATE TABLE key_tail (n INTEGER PRIMARY KEY, hash BLOB NOT NULL, id BLOB NOT NULL);
 CREATE TABLE key_index (hash BLOB PRIMARY KEY, id BLOB NOT NULL) WITHOUT ROWID;
 
--- Topics. `last` is the position of the newest event ever. Topic 1 is gateway-message, whose events are
--- the journal.
+-- Topics. `last` is the position of the newest event ever. Topic 1 is gateway-message, whose events
+-- are the journal.
 CREATE TABLE topic (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, last INTEGER NOT NULL DEFAULT 0);
 INSERT INTO topic (id, name) VALUES (1, 'gateway-message');
 CREATE TABLE event (
@@ -70,7 +71,8 @@ CREATE TABLE event (
   PRIMARY KEY (topic, position)
 ) WITHOUT ROWID;
 
--- Consumer groups. Positions after `next` are unread. `missed`: number of events that retention removed and that are not reported yet.
+-- Consumer groups. Positions after `next` are unread. `missed`: number of events that retention
+-- removed and that are not reported yet.
 CREATE TABLE consumer (
   id INTEGER PRIMARY KEY,
   topic INTEGER NOT NULL,

@@ -1,5 +1,6 @@
--- `oldest`: time of the oldest event of a topic (Unix ms); 0 if unknown, null if the topic is empty. `emptied`: since when it is empty;
--- trimming removes the topic a week later, unless it has a group. Both are null for topic 1.
+-- `oldest`: time of the oldest event of a topic (Unix ms); 0 if unknown, null if the topic is
+-- empty. `emptied`: since when it is empty; trimming removes the topic a week later, unless it has
+-- a group. Both are null for topic 1.
 ALTER TABLE topic ADD COLUMN oldest INTEGER;
 ALTER TABLE topic ADD COLUMN emptied INTEGER;
 UPDATE topic SET oldest = 0 WHERE id IN (SELECT topic FROM event);

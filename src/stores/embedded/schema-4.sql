@@ -3,9 +3,9 @@ CREATE TABLE key_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, keys B
 INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail ORDER BY hash, n;
 DROP TABLE key_tail;
 
--- The receive road as a position in the journal. Ready: the messages of a gateway after `taken`, except those of a conversation up to
--- `seq` in `conversation_taken`. `receive` has messages before `taken` that were returned, and those that were ready before this
--- version.
+-- The receive road as a position in the journal. Ready: the messages of a gateway after `taken`,
+-- except those of a conversation up to `seq` in `conversation_taken`. `receive` has messages before
+-- `taken` that were returned, and those that were ready before this version.
 ALTER TABLE gateway ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
 UPDATE gateway SET taken = coalesce((SELECT value FROM counter WHERE name = 'journal'), 0);
 CREATE TABLE conversation_taken (

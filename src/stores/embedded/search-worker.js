@@ -3,13 +3,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * A thread that searches the journal; search.ts has the types. It returns a superset of the matches, newest first. In requests, `since`
- * and `until` are ids, `end` is a position, and `width` is the ms of a span. Plain JavaScript, like checkpoint-worker.js.
+ * A thread that searches the journal; search.ts has the types. It returns a superset of the
+ * matches, newest first. In requests, `since` and `until` are ids, `end` is a position, and `width`
+ * is the ms of a span. Plain JavaScript, like checkpoint-worker.js.
  */
 const db = new DatabaseSync(String(workerData), { readOnly: true, timeout: 5_000 })
 db.exec(readFileSync(new URL('./views.sql', import.meta.url), 'utf8'))
 
-/** Positions per step. Each step is a read transaction, and a long one would keep the write-ahead log from restarting. */
+/**
+ * Positions per step. Each step is a read transaction, and a long one would keep the write-ahead
+ * log from restarting.
+ */
 const STEP = 2_000
 /** After this time (ms), a search ends with its step, and a count once it has a complete span. */
 const LONGEST = 200
@@ -40,8 +44,8 @@ parentPort?.on('message', (asked) => {
 const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 /**
- * The conditions of a request on `j`, `s` and `r` that the database can evaluate, and their values. The first two values are missing: callers
- * bind the positions of each step.
+ * The conditions of a request on `j`, `s` and `r` that the database can evaluate, and their values.
+ * The first two values are missing: callers bind the positions of each step.
  */
 function conditionsOf({ likes, gateways, conversation, outcomes, route, since, until }) {
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
@@ -58,7 +62,9 @@ function conditionsOf({ likes, gateways, conversation, outcomes, route, since, u
   return { where: conditions.join(' AND '), values }
 }
 
-/** The routes of messages cost a look-up for each, so they are only joined for a condition on them. */
+/**
+ * The routes of messages cost a look-up for each, so they are only joined for a condition on them.
+ */
 const withRoutes = ({ route }) => (route === undefined ? '' : 'CROSS JOIN routed r ON r.seq = j.seq')
 
 function search(asked) {
@@ -89,7 +95,10 @@ function search(asked) {
   return { rows }
 }
 
-/** Binary search for the first position that is not before `until`: ids sort by time, as positions do. */
+/**
+ * Binary search for the first position that is not before `until`: ids sort by time, as positions
+ * do.
+ */
 function endOf(until, end) {
   let low = firstFrom.get(0)?.seq ?? 0
   let high = Math.min(end, (newest.get()?.seq ?? 0) + 1)
@@ -102,7 +111,10 @@ function endOf(until, end) {
   return low
 }
 
-/** Counts messages by the times in their ids, from the end. After the time limit it stops once it has counted a complete span. */
+/**
+ * Counts messages by the times in their ids, from the end. After the time limit it stops once it
+ * has counted a complete span.
+ */
 function count(asked) {
   const { outcomes, since, until, end, width } = asked
   const deadline = Date.now() + LONGEST
@@ -114,7 +126,10 @@ function count(asked) {
   const counts = new Map()
   const first = firstFrom.get(0)
   let to = endOf(until, end)
-  /** End of the span before which the first step stopped: the spans before it are counted from their end. */
+  /**
+   * End of the span before which the first step stopped: the spans before it are counted from their
+   * end.
+   */
   let firstEnd
   while (first && to > first.seq) {
     const from = Math.max(first.seq, to - STEP)
@@ -122,7 +137,8 @@ function count(asked) {
       counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
     const reached = firstFrom.get(from)
     if (from === first.seq || !reached || reached.id < since) break
-    // The span of the oldest message so far may be incomplete. It is left out, but at least one complete span is counted.
+    // The span of the oldest message so far may be incomplete. It is left out, but at least one
+    // complete span is counted.
     const countedTo = spanOf(reached.id) + width
     firstEnd ??= countedTo
     if (Date.now() > deadline && countedTo < firstEnd) {

@@ -35,7 +35,10 @@ const IDLE_TIMEOUT = 60_000
 /** Sorts after every id. */
 const LAST = 'g'
 
-/** Searches the journal in a separate thread, started on first use, so that searches do not delay messages. */
+/**
+ * Searches the journal in a separate thread, started on first use, so that searches do not delay
+ * messages.
+ */
 export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string) {
   let worker: Worker | undefined
   let idle: NodeJS.Timeout | undefined
@@ -84,7 +87,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     return { counts, ...defined({ countedTo }) }
   }
 
-  /** The part of a query that the database can evaluate, a superset of the matches. Undefined: nothing can match. */
+  /** What the database can evaluate of a query: it finds a superset. Undefined: nothing can match. */
   function toAsked(query: MessageSearch): Asked | undefined {
     const { transport, event, sender, conversation, before, outcomes, route, limit } = query
     const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])

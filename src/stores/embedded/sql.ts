@@ -3,8 +3,9 @@ import { LARGE_READ } from '../../core/message.ts'
 import type { Page } from '../../core/store.ts'
 
 /**
- * Statements as templates: values in `${}` are bound, and each statement is prepared once. `Row` types the columns. Limits are written
- * `LIMIT ${max} + 0`: SQLite re-plans for each value of a plain parameter, which costs three times as much as the query.
+ * Statements as templates: values in `${}` are bound, and each statement is prepared once. `Row`
+ * types the columns. Limits are written `LIMIT ${max} + 0`: SQLite re-plans for each value of a
+ * plain parameter, which costs three times as much as the query.
  */
 export type Sql = ReturnType<typeof createSql>
 
@@ -46,8 +47,8 @@ export function createSql(db: DatabaseSync) {
 type Prepared = { statement: StatementSync; columns: readonly string[] }
 
 /**
- * Makes an object of the values of a row. The objects of node:sqlite have a hidden class each, which stays in V8's old space until a
- * full collection, and their fields take longer to read.
+ * Makes an object of the values of a row. The objects of node:sqlite have a hidden class each,
+ * which stays in V8's old space until a full collection, and their fields take longer to read.
  */
 function toRow<Row>(columns: readonly string[], values: object): Row {
   const row: Record<string, unknown> = {}
@@ -59,8 +60,8 @@ function toRow<Row>(columns: readonly string[], values: object): Row {
 }
 
 /**
- * Reads up to `max` rows, and stops early (after at least one) if their texts are large together. Select one row more than `max`, so that
- * `more` is known.
+ * Reads up to `max` rows, and stops early (after at least one) if their texts are large together.
+ * Select one row more than `max`, so that `more` is known.
  */
 export function readPage<Given, Item>(
   rows: Iterable<Given>,

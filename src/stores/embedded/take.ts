@@ -11,7 +11,10 @@ import type { Place } from './ready.ts'
 export function createTake(parts: Parts, journal: JournalTable, endLeases: (now: number) => void) {
   const { sql, counters, gateways, ready } = parts
 
-  /** The number of messages that expired unread and were not reported yet. */
+  /**
+   * Records that the gateway is read. Returns the number of messages that expired unread since the
+   * last report.
+   */
   function unreported(gateway: number, now: number): { missed?: number } {
     if (now - counters.get(`taken ${gateway}`) > USE_INTERVAL) counters.set(`taken ${gateway}`, now)
     const lost = counters.get(`lost ${gateway}`)

@@ -106,7 +106,9 @@ function createPlaces(sql: Sql) {
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
     /** The positions of ids whose events exist. */
     positionsOf: ({ id }: TopicRow, ids: readonly string[]) => positionsOf(sql, id, new Set(ids)),
-    /** The same, for ids that were read from this topic: compares only positions, which is cheaper. */
+    /**
+     * The same, for ids that were read from this topic: compares only positions, which is cheaper.
+     */
     positionsOfRead: ({ id }: TopicRow, ids: readonly string[]) => positionsOfRead(sql, id, ids),
     /** The position of the oldest event; one past the end for an empty topic. */
     first: ({ id, last }: TopicRow): number =>

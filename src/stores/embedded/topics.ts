@@ -128,7 +128,9 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
   }
 }
 
-/** A cache for one call: groups at the same position share events, which are read and parsed once. */
+/**
+ * A cache for one call: groups at the same position share events, which are read and parsed once.
+ */
 function sharedAfter(log: TopicLog): TopicLog['after'] {
   const known = new Map<string, ReturnType<TopicLog['after']>>()
   return (topic, position, max) => {

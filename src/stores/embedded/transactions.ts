@@ -6,7 +6,10 @@ import { isEnvironmental, toStoreError } from './store-error.ts'
 export type Follower = {
   /** Called inside the transaction, after the last call, as the last chance to write. */
   beforeCommit?(): void
-  /** `whenSettled` registers work for when the calls of this transaction settle: after the flush, if any. */
+  /**
+   * `whenSettled` registers work for when the calls of this transaction settle: after the flush, if
+   * any.
+   */
   committed?(whenSettled: (work: () => void) => void): void
   rolledBack?(): void
 }
@@ -14,7 +17,10 @@ export type Follower = {
 /** Part of a transaction. `reject` gets the error if it was undone. */
 export type Work = { run(): void; reject(error: unknown): void }
 
-/** Runs pieces of work together, each or all of them in one transaction. `address`: the store in errors. */
+/**
+ * Runs pieces of work together, each or all of them in one transaction. `address`: the store in
+ * errors.
+ */
 export function createTransactions(db: DatabaseSync, address: string) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -43,7 +49,9 @@ export function createTransactions(db: DatabaseSync, address: string) {
 
   return {
     follow: (follower: Follower) => void followers.push(follower),
-    /** Commits the pieces without those that fail, which are rejected. Returns the committed ones. */
+    /**
+     * Commits the pieces without those that fail, which are rejected. Returns the committed ones.
+     */
     commit<Piece extends Work>(pieces: readonly Piece[]): readonly Piece[] {
       let left = pieces
       while (left.length > 0) {

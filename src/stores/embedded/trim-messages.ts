@@ -6,9 +6,12 @@ import type { Parts } from './parts.ts'
 type Message = { seq: number; id: string }
 type Gateway = { id: number; name: string }
 
-/** Makes a function that finds the numbers of up to `max` messages beyond retention which no job needs. */
+/**
+ * Makes a function that finds the numbers of up to `max` messages beyond retention which no job
+ * needs.
+ */
 export function createMessageTrim({ sql, counters, now }: Parts) {
-  /** While there are too many messages: jobs need the remaining ones up to here. */
+  /** While there are too many messages: up to this position, jobs need the remaining ones. */
   let needed = 0
 
   /** The oldest messages if there are too many overall. */

@@ -29,7 +29,10 @@ export function createTopicTrim({ sql, now }: Parts, removal: Removal) {
     return removed
   }
 
-  /** Topics with their own policy, topics with old events, and a part of the others, which may have too many. */
+  /**
+   * Trims topics with a policy of their own, topics with old events, and a part of the others,
+   * which may have too many.
+   */
   return (policy: Retention, max: number): Trimmed => {
     const { topics = {}, journal } = policy
     const names = JSON.stringify(Object.keys(topics))

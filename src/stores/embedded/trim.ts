@@ -11,7 +11,10 @@ const SLICE = 500
 
 type Numbered = { id: number }
 
-/** Removes messages and events beyond retention, and then expired data, unused groups, and excess dead letters. */
+/**
+ * Removes messages and events beyond retention, and then expired data, unused groups, and excess
+ * dead letters.
+ */
 export function createTrim(parts: Parts): (policy: Retention) => Promise<Trimmed> {
   const { sql, writer, counters, keys, now } = parts
   const removal = createRemoval(parts)

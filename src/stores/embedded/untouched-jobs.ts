@@ -19,8 +19,8 @@ export type UntouchedJob = WaitingJob & { text: Message }
 /** Makes a function that reads the jobs of a lane that no worker has claimed yet. */
 export function createUntouchedJobs(sql: Sql, journal: JournalTable) {
   /**
-   * The unclaimed jobs of a lane from a row on, with one message each, of one group and one sender (default: that of the first),
-   * up to the size of one call.
+   * The unclaimed jobs of a lane from a row on, with one message each, of one group and one sender
+   * (default: that of the first), up to the size of one call.
    */
   return (queue: number, lane: string, group: string, from: number, sender?: Message): UntouchedJob[] => {
     const rows = sql.all<WaitingJob>`SELECT * FROM job WHERE queue = ${queue} AND lane = ${lane} AND n >= ${from}

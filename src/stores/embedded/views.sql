@@ -4,15 +4,16 @@
 CREATE TEMP VIEW message AS SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
   FROM journal j CROSS JOIN gateway g ON g.id = j.gateway;
 
--- The positions of existing events. Topic 1 is gateway-message. Both parts need columns of the same type; otherwise SQLite would
--- materialise them.
+-- The positions of existing events. Topic 1 is gateway-message. Both parts need columns of the same
+-- type; otherwise SQLite would materialise them.
 CREATE TEMP VIEW place AS SELECT topic, position, id FROM event UNION ALL SELECT CAST(1 AS INTEGER), seq, id FROM journal;
 
 -- Dead letters with the names of their queues.
 CREATE TEMP VIEW letter AS SELECT d.*, q.name AS queue_name FROM dead d CROSS JOIN queue q ON q.id = d.queue;
 
--- The oldest ready messages of each gateway on the receive road, or null. `fresh`: the first one after the cursors that was not taken
--- ahead. `back`: the first returned one. Costs a few index steps per gateway.
+-- The oldest ready messages of each gateway on the receive road, or null. `fresh`: the first one
+-- after the cursors that was not taken ahead. `back`: the first returned one. Costs a few index
+-- steps per gateway.
 CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
     (SELECT min(seq) FROM receive WHERE gateway = g.id) AS back,
     (SELECT j.seq FROM journal j WHERE j.gateway = g.id AND j.seq > g.taken AND NOT EXISTS (
@@ -25,16 +26,16 @@ CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
--- How the dispatch of a message goes after the decision about an approval, whose job has the id `MESSAGE:APPROVAL`; null if that has
--- ended.
+-- How the dispatch of a message goes after the decision about an approval, whose job has the id
+-- `MESSAGE:APPROVAL`; null if that has ended.
 CREATE TEMP VIEW resumed AS SELECT j.seq, coalesce(
     (SELECT 'dead' FROM queue q JOIN dead d ON d.queue = q.id AND d.id > j.id || ':' AND d.id < j.id || ';' WHERE q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
       FROM queue q JOIN job ON job.queue = q.id AND job.id > j.id || ':' AND job.id < j.id || ';' WHERE q.name = 'dispatch')) AS outcome
   FROM journal j;
 
--- The outcome of dispatch for each message: from its dead letter, its job, or its last relevant note. Without these, messages before
--- the dispatch cursor had no route.
+-- The outcome of dispatch for each message: from its dead letter, its job, or its last relevant
+-- note. Without these, messages before the dispatch cursor had no route.
 CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
@@ -53,8 +54,9 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome
   FROM journal j;
 
--- The outcome of each message: that of dispatch, or that of the reply if dispatch has ended. A bounce may come days later, and
--- takes precedence over other replies. `not sent` is no outcome: the gateway cannot reply.
+-- The outcome of each message: that of dispatch, or that of the reply if dispatch has ended. A
+-- bounce may come days later, and takes precedence over other replies. `not sent` is no outcome:
+-- the gateway cannot reply.
 CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     WHEN outcome NOT IN ('done', 'unrouted') THEN outcome
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
@@ -65,7 +67,8 @@ CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     ELSE outcome END AS outcome
   FROM dispatched d;
 
--- The route of each message: that of its job or dead letter, or of its last attempt; null if there is none.
+-- The route of each message: that of its job or dead letter, or of its last attempt; null if there
+-- is none.
 CREATE TEMP VIEW routed AS SELECT j.seq, coalesce(
     (SELECT job.grp FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
     (SELECT d.grp FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),

@@ -7,11 +7,17 @@ const MAX = 512
 /** Maximum characters of a cached message, in its stored form. */
 const LARGEST = 16_384
 
-/** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */
+/**
+ * A cache of recently accepted or read messages, so that the pump and the first claim need not read
+ * them again.
+ */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
-  /** Contiguous messages directly after the dispatch cursor, which another daemon may have moved since. */
+  /**
+   * Contiguous messages directly after the dispatch cursor, which another daemon may have moved
+   * since.
+   */
   let next: Unpumped | undefined
   let pumped = createPumpedJobs()
 
@@ -23,7 +29,10 @@ export function createFreshMessages() {
       const { gateway, receivedAt = now } = message
       next.items.push(completeMessage({ id, gateway, receivedAt }, message))
     },
-    /** Like `Journal.unpumped`; `read` reads the journal. `more` is always true for cached messages, as the cache may be incomplete. */
+    /**
+     * Like `Journal.unpumped`; `read` reads the journal. `more` is always true for cached messages,
+     * as the cache may be incomplete.
+     */
     async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
       const isRead = !next?.items.length
       if (!next || isRead) next = await read()
@@ -35,8 +44,8 @@ export function createFreshMessages() {
     /** Whether a message is cached and not pumped yet. */
     has: (id: string): boolean => next?.items.findLast((message) => message.id === id) !== undefined,
     /**
-     * Called when the dispatch cursor moved to the message `last`, with the jobs up to there. Undefined: the position of the cursor is
-     * unknown, so the cache is emptied.
+     * Called when the dispatch cursor moved to the message `last`, with the jobs up to there.
+     * Undefined: the position of the cursor is unknown, so the cache is emptied.
      */
     pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
       const count = 1 + (next?.items.findLastIndex(({ id }) => id === last) ?? -1)

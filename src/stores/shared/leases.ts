@@ -15,9 +15,9 @@ const holderSchema = z.object({
 const MARGIN = 1.5
 
 /**
- * Leases as expiring values. The token is the version at which the holder acquired it; versions only increase. A clock that was ahead
- * leaves leases that expire too late, so a lease that was not renewed for longer than its duration, by this process's monotonic
- * clock, also counts as expired.
+ * Leases as expiring values. The token is the version at which the holder acquired it; versions
+ * only increase. A clock that was ahead leaves leases that expire too late, so a lease that was not
+ * renewed for longer than its duration, by this process's monotonic clock, also counts as expired.
  */
 export function createLeases(kv: KeyValues): Leases {
   const watched = new Map<string, { version: number; since: number }>()

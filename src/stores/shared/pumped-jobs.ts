@@ -7,9 +7,9 @@ export type Pumped = { job: NewJob; message: Message }
 export type PumpedJobs = ReturnType<typeof createPumpedJobs>
 
 /**
- * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so a list finds them at its start. A map would
- * take longer: V8 has to enter each id into its table of unique texts first. `list` now belongs to the
- * result, which changes it.
+ * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so a list
+ * finds them at its start. A map would take longer: V8 has to enter each id into its table of
+ * unique texts first. The result takes over `list`, and changes it.
  */
 export function createPumpedJobs(list: Pumped[] = []) {
   return {

@@ -27,12 +27,17 @@ export function groupAge({ journal, topics = {} }: Retention): number {
   return Math.max(UNUSED_TTL, journal.maxAge, ...ages)
 }
 
-/** The setting of a gateway, topic or group, if any. Own properties only, as names may be arbitrary. */
+/**
+ * The setting of a gateway, topic or group, if any. Own properties only, as names may be arbitrary.
+ */
 export function ownOf<T>(values: Record<string, T>, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
-/** Number of oldest jobs per queue, and of messages after the dispatch cursor, that `oldestWaiting` examines. */
+/**
+ * Number of oldest jobs per queue, and of messages after the dispatch cursor, that `oldestWaiting`
+ * examines.
+ */
 export const WAITING = { jobs: 1_000, messages: 100 }
 
 /** A waiting message or job. `dueAt` (Unix ms): set in back-off or for a scheduled time. */
@@ -45,8 +50,8 @@ export type WaitingOne = {
 }
 
 /**
- * The lanes with held jobs among the examined jobs of a queue. None if all of a large number are held: others behind
- * them were not examined, and must not seem to be held.
+ * The lanes with held jobs among the examined jobs of a queue. Empty if many jobs were examined and
+ * all are held: the jobs behind them were not examined, and may be free.
  */
 export function heldLanes(examined: readonly { lane: string; isHeld: boolean }[]): ReadonlySet<string> {
   const lanes = new Set(examined.filter(({ isHeld }) => isHeld).map(({ lane }) => lane))
@@ -54,7 +59,10 @@ export function heldLanes(examined: readonly { lane: string; isHeld: boolean }[]
   return isUnclear ? new Set() : lanes
 }
 
-/** Groups waiting entries by road, gateway and state. Jobs without a message have no time and are omitted. */
+/**
+ * Groups waiting entries by road, gateway and state. Jobs without a message have no time and are
+ * omitted.
+ */
 export function oldestOf(ones: readonly WaitingOne[]): Waiting[] {
   return mergeWaiting(
     ones.flatMap(({ road, gateway, oldestAt, dueAt, isHeld }): Waiting[] => {
@@ -91,7 +99,10 @@ function retrying(count: number, nextAt: number) {
   return { state: 'retrying', count, nextAt } as const
 }
 
-/** Lanes of dispatch and outbox start with the gateway's name. `requeuedAt`: when a dead letter was retried. */
+/**
+ * A job as a waiting entry. Lanes of dispatch and outbox start with the gateway's name.
+ * `requeuedAt`: when a dead letter was retried.
+ */
 export function waitingJob(job: {
   road: string
   id: string
