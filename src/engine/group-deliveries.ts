@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, eventSchema, MESSAGE_TOPIC } from '../core/event.ts'
-import { toJson } from '../core/json.ts'
+import { pathGet, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, NewJob, Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
@@ -39,17 +39,19 @@ export function createGroupDeliveries(deps: {
     // Letters of older versions have no time: their mark is `true`.
     const { topic, event, buriedAt = true } = dataSchema.parse(data)
     const mark = `trivium:dead-event/${id}`
-    // The job has been a dead letter before, so an operator retried it.
-    const wasBuried = (await kv.get(mark))?.value === buriedAt
-    // A daemon that died right after setting the mark leaves an expired claim (`lost`).
-    if (lost === 0 && wasBuried) {
+    const known = (await kv.get(mark))?.value
+    const isPutBack = pathGet(known, 'restored') === buriedAt
+    // The job has been a dead letter before, so an operator retried it. A daemon that died right after setting the mark leaves an
+    // expired claim (`lost`).
+    if (isPutBack || (lost === 0 && known === buriedAt)) {
+      // The mark stays: a lost reply or a crash from here on must not make a dead letter of an event that is redelivered.
+      if (!isPutBack) await kv.set(mark, { restored: buriedAt }, { ttl: REMEMBERED })
       if (!(await topics.restore(topic, group, event.id, Number(buriedAt))))
         throw new TriviumError('event_not_found', {
           id: event.id,
           topic,
           otherwise: `, or group ${group} is gone`,
         })
-      await kv.delete(mark)
       return { outcome: 'done' }
     }
     await kv.set(mark, buriedAt, { ttl: REMEMBERED })

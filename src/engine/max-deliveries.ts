@@ -24,16 +24,13 @@ export function createMaxDeliveries(deps: {
   now(): number
 }) {
   const { store, now } = deps
+  const note = (what: string): readonly Note[] => [{ at: now(), road: 'receive', what }]
   const run = async (job: ClaimedJob): Promise<RunOutcome> => {
-    const { group: gateway } = job
+    const { group: gateway, requeued: isRetried } = job
     const id = job.messageId ?? job.id
     const round = roundOf(await store.journal.history(id))
-    const note = (what: string): readonly Note[] => [{ at: now(), road: 'receive', what }]
-    // An operator retried the dead letter.
-    if (isDead(round)) {
-      // Noted first: deliveries are counted from here.
-      await store.journal.note(id, note('restored'))
-      if (!(await store.receive.restore(id))) throw new TriviumError('message_not_found', { id })
+    if (isRetried || isDead(round)) {
+      await putBack(id, round)
       return { outcome: 'done' }
     }
     // The history also has the delivery that exceeded the limit.
@@ -45,6 +42,13 @@ export function createMaxDeliveries(deps: {
       error: { at: now(), code, message },
       notes: note('dead'),
     }
+  }
+  /** Returns the message of a retried dead letter to the road. Repeated after a lost reply, it does not deliver it again. */
+  const putBack = async (id: string, round: readonly Note[]): Promise<void> => {
+    // Noted first: deliveries are counted from here.
+    if (isDead(round)) await store.journal.note(id, note('restored'))
+    else if (round.some(isDelivery)) return
+    if (!(await store.receive.restore(id))) throw new TriviumError('message_not_found', { id })
   }
   const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, log: deps.log, now })
 
@@ -74,4 +78,8 @@ export function createMaxDeliveries(deps: {
 /** Number of leases in a round. */
 function deliveriesIn(round: readonly Note[]): number {
   return round.filter(({ what }) => what === 'leased').length
+}
+
+function isDelivery({ what }: Note): boolean {
+  return what === 'leased' || what === 'taken'
 }
