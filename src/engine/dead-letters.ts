@@ -40,11 +40,12 @@ export function createDeadLetters(deps: {
   const act = createAct(deps.store, deps.now)
 
   /** The dead letters that match a filter, newest first. */
-  async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
+  async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
+    const { queue, group, error, code, pattern, since = 0, until } = filter
     const wanted = error?.toLowerCase() ?? ''
     let before = earlierOf(from, until)
     for (;;) {
-      const page = await deadLetters.list({ queue, group, before, limit: PAGE })
+      const page = await deadLetters.list({ queue, group, before, limit: PAGE, isPartial })
       for (const letter of page.items) {
         if (letter.at < since) return
         const last = lastOf(letter)
@@ -86,7 +87,8 @@ export function createDeadLetters(deps: {
     async list({ before, limit, ...filter }) {
       const found: DeadLetter[] = []
       let size = 0
-      for await (const letter of matching(filter, before === undefined ? undefined : placeOf(before))) {
+      const from = before === undefined ? undefined : placeOf(before)
+      for await (const letter of matching(filter, { from, isPartial: true })) {
         found.push(letter)
         size += letter.message?.text.length ?? 0
         if (found.length >= limit || size > LARGE_READ) break
@@ -94,7 +96,7 @@ export function createDeadLetters(deps: {
       return Promise.all(found.map((letter) => withRetry(rowOf(letter), keyOf(letter).messageId)))
     },
     async groups(filter) {
-      const groups = await countGroups(matching(filter))
+      const groups = await countGroups(matching(filter, { isPartial: true }))
       return Promise.all(groups.map(({ messageId, ...group }) => withRetry(group, messageId)))
     },
     async show({ id, queue }) {
@@ -164,6 +166,8 @@ function earlierOf(cursor: Place | undefined, until: number | undefined): Place 
   return cursor && cursor.at < until ? cursor : { at: until, id: '' }
 }
 
+/** `isPartial`: to show them, without those of unreachable shards. Work on letters needs all of them. */
+type Reading = { from?: Place | undefined; isPartial?: boolean }
 type Place = Pick<DeadLetter, 'at' | 'id'>
 
 /** Reads `at/id`. Throws `usage`. */

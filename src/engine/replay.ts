@@ -2,6 +2,7 @@ import { requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { NewJob, Store } from '../core/store.ts'
+import { addCount } from '../lib/name-counts.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { messages } from './operations/messages.ts'
 import { isAwaited, jobFor } from './pump.ts'
@@ -55,7 +56,7 @@ export function createReplay(deps: {
       signal.throwIfAborted()
       const some = jobs.slice(at, at + PAGE)
       const added = dryRun ? some : await route(some)
-      for (const { group } of added) routes[group] = (routes[group] ?? 0) + 1
+      for (const { group } of added) addCount(routes, group)
       routed += added.length
     }
     return { seen, routed, routes, unrouted, answered, more }

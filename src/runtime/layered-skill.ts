@@ -2,6 +2,7 @@ import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { ApprovalSettings } from '../core/route.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext, SkillOrigin } from '../core/skill.ts'
+import { byCodeUnits } from '../lib/by-code-units.ts'
 import { inOneLine } from './parse-settings.ts'
 
 /** A skill inside its enabled layers of middleware, outermost first. */
@@ -15,7 +16,7 @@ export function createLayeredSkill(skill: Skill, middleware: readonly Middleware
   const metadata = skill.metadata ?? {}
   const applied = middleware
     .filter((one) => one.always || Object.hasOwn(metadata, one.name))
-    .toSorted((a, b) => a.order - b.order || a.name.localeCompare(b.name))
+    .toSorted((a, b) => a.order - b.order || byCodeUnits(a.name, b.name))
     .flatMap(({ name, order, description, setup }) => {
       const settings = Object.hasOwn(metadata, name) ? metadata[name] : undefined
       try {

@@ -2,6 +2,7 @@ import { join, sep } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill, SkillOrigin } from '../core/skill.ts'
+import { byCodeUnits } from '../lib/by-code-units.ts'
 import { nearest } from '../lib/nearest.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { FoundSkill } from './discover.ts'
@@ -75,7 +76,7 @@ export function createRegistry(options: RegistryOptions) {
     }
     await Promise.all(sources.map(load))
     for (const { name, path } of replaced()) log.warn({ skill: name, path }, REPLACED)
-    failures = failed.sort((a, b) => a.name.localeCompare(b.name))
+    failures = failed.sort((a, b) => byCodeUnits(a.name, b.name))
     middleware = layers
     useRemote([...remote.values()].map(({ layered }) => layered.skill))
   }

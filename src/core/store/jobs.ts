@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts'
 import type { Message } from '../message.ts'
 import type { Note } from '../note.ts'
-import type { Page } from './page.ts'
+import type { Page, ReachablePage } from './page.ts'
 
 /**
  * Durable jobs. Jobs of one lane run one at a time, in order; lanes run in parallel. A waiting job
@@ -26,13 +26,16 @@ export type Jobs = {
    * error: its shard is unreachable.
    */
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
-  /** Held jobs at the heads of their lanes, by job id, after the id `after`. */
-  held(queue: string, after: string, limit: number): Promise<Page<HeldJob>>
+  /**
+   * Held jobs at the heads of their lanes, by job id, after the id `after`. Those of unreachable
+   * shards are left out, as in `unhold`, `hasten` and `nextDue`.
+   */
+  held(queue: string, after: string, limit: number): Promise<ReachablePage<HeldJob>>
   /** Makes held jobs claimable again at their old place. Returns their number. */
   unhold(queue: string, ids: readonly string[]): Promise<number>
   /**
    * Makes jobs that wait for another attempt claimable now: all, or those with these ids. Returns
-   * their number.
+   * their number. Rejects if one of these ids may be on an unreachable shard.
    */
   hasten(queue: string, ids?: readonly string[]): Promise<number>
   /** When the next unclaimed job is due (Unix ms), possibly in the past; undefined if none is. */
@@ -49,7 +52,7 @@ export type Jobs = {
 
 export type DeadLetters = {
   /** Newest first, by time and then id. */
-  list(filter: LetterFilter): Promise<Page<DeadLetter>>
+  list(filter: LetterFilter): Promise<ReachablePage<DeadLetter>>
   ids(): Promise<string[]>
   /** Without `queue`, the newest with that id; also in the methods below. */
   get(id: string, queue?: string): Promise<DeadLetter | undefined>
@@ -152,6 +155,8 @@ export type LetterFilter = {
   /** The place from which to continue. */
   before?: Pick<DeadLetter, 'at' | 'id'> | undefined
   limit: number
+  /** Leave out the letters of unreachable shards. Otherwise the read rejects if there are any. */
+  isPartial?: boolean
 }
 
 /** Contains the whole message, even after retention has removed it from the journal. */

@@ -7,3 +7,9 @@ export type Page<Item> = {
   /** False: nothing was left. True: the next read continues from here, and may find nothing. */
   more: boolean
 }
+
+/** A page of the items that could be reached. */
+export type ReachablePage<Item> = Page<Item> & {
+  /** The shards that could not be reached; absent if all could. */
+  away?: number[]
+}

@@ -35,7 +35,8 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
   /** The time (Unix ms) of the newest point, and the JSON of `now`, as last sent. */
   let sentPoint = 0
   let sentNow = ''
-  const readLetters = async () => (await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS })).items
+  const readLetters = async () =>
+    (await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS, isPartial: true })).items
   const overview = () => overviewWith(deps, pending.size)
 
   return {

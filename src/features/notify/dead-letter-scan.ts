@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DeadLetter, Page, Store } from '../../core/store.ts'
+import type { DeadLetter, ReachablePage, Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 
 /** Key of the cursor: the time (Unix ms) of the newest dead letter that was handled. */
@@ -26,46 +26,53 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
 
   /** A cheap value that changes with each new letter. */
   const readSignature = async () => {
-    const [stats, newest] = await Promise.all([
+    const [stats, { items, away }] = await Promise.all([
       store.stats(),
-      deadLetters.list({ limit: 1 }).then(({ items }) => items[0]),
+      deadLetters.list({ limit: 1, isPartial: true }),
     ])
     const counts = stats.jobs.map(({ queue, dead }) => [queue, dead])
-    return { newest, signature: JSON.stringify([counts, newest?.id, newest?.at]) }
+    const [newest] = items
+    const isPartial = away !== undefined || stats.away !== undefined
+    return { newest, isPartial, signature: JSON.stringify([counts, newest?.id, newest?.at]) }
   }
 
   /** The letters since a time (Unix ms) that are not handled yet, oldest first. */
-  const lettersSince = async (start: number): Promise<DeadLetter[]> => {
+  const lettersSince = async (start: number) => {
     const found: DeadLetter[] = []
     let before: Pick<DeadLetter, 'at' | 'id'> | undefined
-    let page: Page<DeadLetter>
+    let isPartial = false
+    let page: ReachablePage<DeadLetter>
     do {
-      page = await deadLetters.list({ limit: PAGE_SIZE, before })
+      page = await deadLetters.list({ limit: PAGE_SIZE, before, isPartial: true })
       found.push(...page.items.filter((letter) => letter.at >= start && !handledKeys.has(keyOf(letter))))
       before = page.items.at(-1)
+      isPartial ||= page.away !== undefined
     } while (page.more && before && before.at >= start)
-    return found.reverse()
+    return { letters: found.reverse(), isPartial }
   }
 
   return {
     /** New letters, oldest first. Call `handled` after handling them. */
     async scan(): Promise<{ letters: DeadLetter[]; handled(): Promise<void> }> {
-      const { newest, signature } = await readSignature()
+      const { newest, signature, isPartial } = await readSignature()
       if (signature === lastSignature) return { letters: [], handled: async () => {} }
       const stored = cursorSchema.safeParse((await store.kv.get(CURSOR_KEY))?.value).data
       // Letters from before the first scan are not news. A cursor in the future comes from a clock
       // that was set back.
       const isUsable = stored !== undefined && stored.at <= now() + OVERLAP
       const cursor = isUsable ? stored.at : startedAt
-      const letters = await lettersSince(isUsable ? cursor - OVERLAP : cursor)
+      const found = await lettersSince(isUsable ? cursor - OVERLAP : cursor)
+      const { letters } = found
       return {
         letters,
         async handled() {
-          const next = Math.max(cursor, newest?.at ?? 0)
+          // Letters of unreachable shards are still to be found, from the same cursor.
+          const isWhole = !isPartial && !found.isPartial
+          const next = isWhole ? Math.max(cursor, newest?.at ?? 0) : cursor
           if (next !== stored?.at) await store.kv.set(CURSOR_KEY, { at: next })
           if (handledKeys.size > MAX_REMEMBERED) handledKeys.clear()
           for (const letter of letters) handledKeys.add(keyOf(letter))
-          lastSignature = signature
+          lastSignature = isWhole ? signature : ''
         },
       }
     },

@@ -49,8 +49,8 @@ export function createPauses(deps: {
     const isChanged = !isDeepStrictEqual(active, checkedPauses)
     if (isChanged) checkUntil = now() + CHECK_AFTER_CHANGE
     if (!isChanged && now() > checkUntil && now() - checkedAt < CHECK_INTERVAL) return
-    await releaseJobs(store.jobs, queues.dispatch, view.holds)
-    await releaseJobs(store.jobs, queues.schedules, ({ group }) => view.holdsSkill(group))
+    // The held jobs of unreachable shards are checked at the next poll.
+    if (!(await releaseAll(store.jobs, queues, view))) return
     checkedPauses = active
     checkedAt = now()
   }
@@ -118,20 +118,34 @@ function endingWith(
   }
 }
 
-/** Releases the jobs of a queue that are not to be held any more. */
+/** Releases the jobs that are not to be held any more. False: not those of unreachable shards. */
+async function releaseAll(
+  jobs: Pick<Jobs, 'held' | 'unhold'>,
+  queues: { dispatch: string; schedules: string },
+  { holds, holdsSkill }: Pick<ReturnType<typeof createPauseView>, 'holds' | 'holdsSkill'>,
+): Promise<boolean> {
+  const ofDispatch = await releaseJobs(jobs, queues.dispatch, holds)
+  const ofSchedules = await releaseJobs(jobs, queues.schedules, ({ group }) => holdsSkill(group))
+  return ofDispatch.areAll && ofSchedules.areAll
+}
+
+/** Releases the jobs of a queue that are not to be held any more. `areAll`: no shard was unreachable. */
 async function releaseJobs(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,
   isHeld: (job: Held) => boolean,
-): Promise<void> {
+): Promise<{ areAll: boolean }> {
   let after = ''
+  let areAll = true
   let page: Awaited<ReturnType<typeof jobs.held>>
   do {
     page = await jobs.held(queue, after, PAGE_SIZE)
     const free = page.items.filter((job) => !isHeld(job)).map(({ id }) => id)
     if (free.length > 0) await jobs.unhold(queue, free)
+    areAll &&= page.away === undefined
     after = page.items.at(-1)?.id ?? after
   } while (page.more)
+  return { areAll }
 }
 
 /** The reason of a cancelled attempt, as in its dead letter. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY } from '../../core/units.ts'
+import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import type { createCostLedger, Sum } from './cost-ledger.ts'
@@ -56,7 +57,7 @@ export function createCost(deps: {
 }
 
 function byName(a: CostRow, b: CostRow): number {
-  return a.name.localeCompare(b.name)
+  return byCodeUnits(a.name, b.name)
 }
 
 /** The most expensive first; without prices, the one with the most tokens. */

@@ -5,6 +5,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { addCount } from '../../lib/name-counts.ts'
 import { dayOf } from './day.ts'
 import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
@@ -197,7 +198,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
 function countCaller(callers: Record<string, number>, by: string, times: number): void {
   const isCounted = Object.hasOwn(callers, by) || Object.keys(callers).length < MOST_CALLERS
   const name = isCounted ? by : OTHERS
-  callers[name] = (callers[name] ?? 0) + times
+  addCount(callers, name, times)
 }
 
 function newest(runs: readonly Run[], most: number): Run[] {

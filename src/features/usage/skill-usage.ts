@@ -1,5 +1,6 @@
 import type { ServiceOf } from '../../core/operation.ts'
 import { DAY } from '../../core/units.ts'
+import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
@@ -128,7 +129,7 @@ function daysOf({ days }: Pick<RunLog, 'days'>, { from, to }: Span): [string, Ru
   const last = to.slice(0, 10)
   return Object.entries(days)
     .filter(([day]) => day >= first && day <= last)
-    .sort(([a], [b]) => a.localeCompare(b))
+    .sort(([a], [b]) => byCodeUnits(a, b))
 }
 
 function recentIn({ recent }: Pick<RunLog, 'recent'>, { since, until }: Range) {

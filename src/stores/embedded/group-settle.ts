@@ -64,7 +64,8 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
       // Events that were read and have expired since do not count as missed.
       const gone = until === undefined ? goneOf(group, ids, found) : NONE
       const open = [...found, ...gone].filter((at) => at > consumed || rows.isPending(group, at))
-      advance(group, Math.max(...open, consumed), found, gone)
+      const last = open.reduce((most, at) => Math.max(most, at), consumed)
+      advance(group, last, found, gone)
       for (const position of open) {
         if (until !== undefined) {
           rows.hide(group, position, until)

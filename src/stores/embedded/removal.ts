@@ -35,7 +35,9 @@ export function createRemoval({ sql, counters, ready }: Parts) {
     messages(seqs: readonly number[], areLost: boolean): number {
       if (seqs.length === 0) return 0
       const gateways = new Set<number>()
+      let last = 0
       for (const seq of seqs) {
+        last = Math.max(last, seq)
         const row = sql.get<Removed>`DELETE FROM journal WHERE seq = ${seq} RETURNING gateway, id, conversation`
         if (!row) continue
         const { gateway, id } = row
@@ -49,7 +51,7 @@ export function createRemoval({ sql, counters, ready }: Parts) {
       }
       ready.skipRemoved(gateways)
       counters.add('messages', -seqs.length)
-      dropPending(MESSAGES, Math.max(...seqs))
+      dropPending(MESSAGES, last)
       return seqs.length
     },
   }

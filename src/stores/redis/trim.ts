@@ -52,7 +52,7 @@ export function createTrim({ run, call, roots }: Server) {
       removed += count
       wasSlice ||= count >= SLICE
       const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
-      if (groups === 0) await call('SREM', `${roots.main}grouped-topics`, topic)
+      if (groups === 0) await removeFrom('grouped-topics', topic, ['groups'])
     }
     if (!wasSlice) cursor = next
     // The next topics are likely to have a few too many, too.
@@ -66,8 +66,15 @@ export function createTrim({ run, call, roots }: Server) {
     const maxCount = own?.maxCount ?? policy.topicMaxCount ?? journal.maxCount
     const args = [SLICE, maxAge, maxCount, randomDigest()]
     const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
-    if (alive === 0) await call('SREM', names, topic)
+    if (alive === 0) await removeFrom('topics', topic, ['journal', 'meta', 'groups'])
     return removed
+  }
+
+  /** Removes a topic from a set, unless something was added to it since these keys of it were found absent. */
+  async function removeFrom(set: string, topic: string, keys: readonly string[]): Promise<void> {
+    await call('SREM', `${roots.main}${set}`, topic)
+    const [first = '', ...rest] = keys.map((key) => `${roots.topic(topic)}${key}`)
+    if ((await call<number>('EXISTS', first, ...rest)) > 0) await call('SADD', `${roots.main}${set}`, topic)
   }
 }
 

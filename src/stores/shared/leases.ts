@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { KeyValues, Leases } from '../../core/store.ts'
+import { HOUR } from '../../core/units.ts'
 
 /** Key prefix of leases. */
 export const LEASES = 'lease/'
@@ -13,6 +14,9 @@ const holderSchema = z.object({
 
 /** A lease is considered abandoned after this multiple of its duration without a renewal. */
 const MARGIN = 1.5
+/** Above this number of watched leases, those that nobody asked for in this time (ms) are forgotten. */
+const MANY = 1_000
+const UNSEEN = HOUR
 
 /**
  * Leases as expiring values. The token is the version at which the holder acquired it; versions
@@ -20,12 +24,21 @@ const MARGIN = 1.5
  * renewed for longer than its duration, by this process's monotonic clock, also counts as expired.
  */
 export function createLeases(kv: KeyValues): Leases {
-  const watched = new Map<string, { version: number; since: number }>()
+  const watched = new Map<string, { version: number; since: number; seen: number }>()
   const isLeftBehind = (name: string, version: number, ttl: number) => {
+    const seen = performance.now()
     const known = watched.get(name)
-    if (known?.version === version) return performance.now() - known.since > MARGIN * ttl
-    watched.set(name, { version, since: performance.now() })
-    return false
+    if (known?.version !== version) {
+      watched.set(name, { version, since: seen, seen })
+      if (watched.size > MANY) forgetUnseen(seen - UNSEEN)
+      return false
+    }
+    known.seen = seen
+    return seen - known.since > MARGIN * ttl
+  }
+  /** Names such as those of ended jobs are not asked for again. */
+  const forgetUnseen = (before: number) => {
+    for (const [name, { seen }] of watched) if (seen < before) watched.delete(name)
   }
   const find = async (name: string) => {
     const found = await kv.get(LEASES + name)

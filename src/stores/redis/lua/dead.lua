@@ -47,8 +47,17 @@ local function retry(queue)
   return 1
 end
 
+-- By bytes; `<` follows the locale of the server.
+local function is_less(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
 local function is_before(letter, at, other)
-  return letter.at < at or (letter.at == at and letter.id < other)
+  return letter.at < at or (letter.at == at and is_less(letter.id, other))
 end
 
 local function list(queue, group, limit, before_at, before_id)

@@ -2,6 +2,7 @@ import type { Log } from '../../../core/log.ts'
 import type { Retention } from '../../../core/retention.ts'
 import type { KeyValues, Leases, StoreStats } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
+import { addCount } from '../../../lib/name-counts.ts'
 import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
@@ -91,7 +92,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
     defined({ oldestAt: earliest(timeIn) })
   const lost: Record<string, number> = {}
   for (const { receive } of all) {
-    for (const [gateway, count] of Object.entries(receive.lost)) lost[gateway] = (lost[gateway] ?? 0) + count
+    for (const [gateway, count] of Object.entries(receive.lost)) addCount(lost, gateway, count)
   }
   const queues = new Set(all.flatMap(({ jobs }) => jobs.map(({ queue }) => queue)))
   return {

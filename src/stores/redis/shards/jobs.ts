@@ -1,7 +1,16 @@
-import type { Claim, ClaimedJob, ClaimedJobs, DeadLetter, Jobs, Page } from '../../../core/store.ts'
+import type {
+  Claim,
+  ClaimedJob,
+  ClaimedJobs,
+  DeadLetter,
+  Jobs,
+  Page,
+  ReachablePage,
+} from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { Owned } from './owned.ts'
+import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The jobs of several shards as one: a lane is on one of them. The token of a claim names its shard. */
@@ -29,16 +38,23 @@ export function createShardedJobs(
     )
   }
 
-  /** The first truthy answer of a shard. Asks one after the other, beginning with the likely one. */
+  /** The first truthy answer of a shard. Asks one after the other, beginning with the likely one. Without one, rejects if a shard is away. */
   async function first<Answer>(
     id: string,
     ask: (shard: number) => Promise<Answer>,
   ): Promise<Answer | undefined> {
-    const likely = shardIn(id.match(UUID)?.[0] ?? '') ?? 0
+    const likely = likelyShard(shardIn, id) ?? 0
+    let failure: { error: unknown } | undefined
     for (let step = 0; step < of; step++) {
-      const answer = await ask((likely + step) % of)
-      if (answer) return answer
+      try {
+        const answer = await ask((likely + step) % of)
+        if (answer) return answer
+      } catch (error) {
+        if (!isAway(error)) throw error
+        failure ??= { error }
+      }
     }
+    if (failure) throw failure.error
     return undefined
   }
 
@@ -65,7 +81,7 @@ export function createShardedJobs(
       ),
     renew: (queue, claims, lease) => ofClaims(claims, (shard, some) => at(shard).renew(queue, some, lease)),
     end: (queue, id) => first(id, (shard) => at(shard).end(queue, id)),
-    ...createShardedHolds(shards, owned),
+    ...createShardedHolds(shards, shardIn, owned),
     deadLetters: createShardedLetters(shards, owned, first),
   }
 }
@@ -76,8 +92,9 @@ function createShardedLetters(shards: readonly Shard[], owned: Owned, first: Fir
   const deadLetters = shards.map(({ jobs }) => jobs.deadLetters)
   return {
     list: async (filter) => {
-      const pages = await Promise.all(deadLetters.map((letters) => letters.list(filter)))
-      return mergePages(pages, filter.limit, byAge)
+      const { answers, away, failure } = await askAll(deadLetters, (letters) => letters.list(filter))
+      if (away.length > 0 && !filter.isPartial) throw failure
+      return mergePages(answers, away, filter.limit, byAge)
     },
     ids: async () => (await Promise.all(deadLetters.map((letters) => letters.ids()))).flat(),
     get: (id, queue) => first(id, async (shard) => deadLetters[shard]?.get(id, queue)),
@@ -135,32 +152,34 @@ async function claimOnAll(
 
 function createShardedHolds(
   shards: readonly Shard[],
+  shardIn: Layout['shardIn'],
   owned: Owned,
 ): Pick<Jobs, 'held' | 'unhold' | 'hasten' | 'nextDue'> {
+  /** Makes jobs claimable on the reachable shards. */
+  async function release(queue: string, run: (jobs: Shard['jobs']) => Promise<number>) {
+    const { answers, ...rest } = await askAll([...shards.entries()], async ([shard, { jobs }]) => {
+      const count = await run(jobs)
+      if (count > 0) owned.mayClaim(queue, shard)
+      return count
+    })
+    return { ...rest, count: answers.reduce((sum, count) => sum + count, 0) }
+  }
+
   return {
     held: async (queue, after, limit) => {
-      const pages = await Promise.all(shards.map(({ jobs }) => jobs.held(queue, after, limit)))
-      return mergePages(pages, limit, (a, b) => (a.id < b.id ? -1 : 1))
+      const { answers, away } = await askAll(shards, ({ jobs }) => jobs.held(queue, after, limit))
+      return mergePages(answers, away, limit, (a, b) => (a.id < b.id ? -1 : 1))
     },
-    unhold: async (queue, ids) => {
-      const unhold = async ({ jobs }: Shard, shard: number) => {
-        const count = await jobs.unhold(queue, ids)
-        if (count > 0) owned.mayClaim(queue, shard)
-        return count
-      }
-      return (await Promise.all(shards.map(unhold))).reduce((sum, count) => sum + count, 0)
-    },
+    unhold: async (queue, ids) => (await release(queue, (jobs) => jobs.unhold(queue, ids))).count,
     hasten: async (queue, ids) => {
-      const hasten = async ({ jobs }: Shard, shard: number) => {
-        const count = await jobs.hasten(queue, ids)
-        if (count > 0) owned.mayClaim(queue, shard)
-        return count
-      }
-      return (await Promise.all(shards.map(hasten))).reduce((sum, count) => sum + count, 0)
+      const { count, away, failure } = await release(queue, (jobs) => jobs.hasten(queue, ids))
+      const mayBeAway = (id: string) => away.includes(likelyShard(shardIn, id) ?? away[0] ?? -1)
+      if (ids?.some(mayBeAway)) throw failure
+      return count
     },
     nextDue: async (queue) => {
-      const times = await Promise.all(shards.map(({ jobs }) => jobs.nextDue(queue)))
-      const known = times.filter((time) => time !== undefined)
+      const { answers } = await askAll(shards, ({ jobs }) => jobs.nextDue(queue))
+      const known = answers.filter((time) => time !== undefined)
       return known.length === 0 ? undefined : Math.min(...known)
     },
   }
@@ -169,22 +188,29 @@ function createShardedHolds(
 /** The pages of all shards as one, in order. */
 function mergePages<Item>(
   pages: readonly Page<Item>[],
+  away: number[],
   limit: number,
   order: (a: Item, b: Item) => number,
-): Page<Item> {
+): ReachablePage<Item> {
   const cut = pages.filter(({ more }) => more)
   const all = pages.flatMap(({ items }) => items).sort(order)
   // Items after the end of a cut page are not safe to return: that shard may have some in between.
   const ends = cut.map((page) => page.items.at(-1))
   const known = all.filter((item) => ends.every((end) => end !== undefined && order(item, end) <= 0))
   const items = known.slice(0, limit)
-  return { items, more: cut.length > 0 || items.length < known.length }
+  const more = cut.length > 0 || items.length < known.length
+  return { items, more, ...(away.length > 0 && { away }) }
 }
 
 /** Ms after which an unreachable shard is asked again. */
 const RETRY_AFTER = 1_000
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
+
+/** The shard of the message that an id names. */
+function likelyShard(shardIn: Layout['shardIn'], id: string): number | undefined {
+  return shardIn(id.match(UUID)?.[0] ?? '')
+}
 
 const tokenOf = (token: string) => token.slice(token.indexOf('-') + 1)
 

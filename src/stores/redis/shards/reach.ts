@@ -78,13 +78,13 @@ function guardAll<Part extends object>(part: Part, through: Through): Part {
 }
 
 /**
- * The answers of the reachable shards, and the numbers of the others. Rejects if none is reachable,
- * and with any other failure.
+ * The answers of the reachable shards, and the numbers of the others with the failure of the first.
+ * Rejects if none is reachable, and with any other failure.
  */
 export async function askAll<Item, T>(
   shards: readonly Item[],
   ask: (shard: Item) => Promise<T>,
-): Promise<{ answers: T[]; away: number[] }> {
+): Promise<{ answers: T[]; away: number[]; failure: unknown }> {
   const settled = await Promise.allSettled(shards.map(ask))
   const answers: T[] = []
   const away: number[] = []
@@ -97,5 +97,5 @@ export async function askAll<Item, T>(
     } else throw outcome.reason
   }
   if (answers.length === 0) throw failure
-  return { answers, away }
+  return { answers, away, failure }
 }

@@ -1,0 +1,5 @@
+/** Orders texts the same on every machine, whatever its locale. */
+export function byCodeUnits(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

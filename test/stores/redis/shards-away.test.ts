@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { TriviumError } from '../../../src/core/errors.ts'
+import type { Jobs, Settled } from '../../../src/core/store.ts'
+import { createLayout } from '../../../src/stores/redis/layout.ts'
+import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
+import { createOwned } from '../../../src/stores/redis/shards/owned.ts'
+import { openStore } from '../../runtime/support/store.ts'
+
+const SHARDS = 4
+const AWAY = 2
+const COUNT = 40
+const ERROR = { at: 1, code: 'skill_failed', message: 'no' }
+
+/** The jobs of a store with four shards, each a real store. `setAway` makes one of them unreachable. */
+async function openShards(t: TestContext) {
+  let isAway = false
+  const refuse = () =>
+    Promise.reject(new TriviumError('store_unavailable', { store: 'redis', reason: 'it hangs' }))
+  const guard = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name)
+        return isAway && typeof method === 'function' ? refuse : method
+      },
+    })
+  const shards: { jobs: Jobs }[] = []
+  for (let shard = 0; shard < SHARDS; shard++) {
+    const { jobs } = await openStore(t)
+    shards.push({ jobs: shard === AWAY ? guard({ ...jobs, deadLetters: guard(jobs.deadLetters) }) : jobs })
+  }
+  const owners = { own: new Set<number>(), begin: async () => {}, stop: async () => {} }
+  const owned = createOwned(SHARDS, owners, () => () => {})
+  const jobs = createShardedJobs(shards as never, createLayout(SHARDS), owned, Date.now)
+  const setAway = (value: boolean) => {
+    isAway = value
+  }
+  return { jobs, setAway }
+}
+
+/** Adds jobs, claims each once, and ends the claims with this outcome. */
+async function addWith(jobs: Jobs, queue: string, outcome: Record<string, unknown>): Promise<void> {
+  await jobs.add(
+    queue,
+    Array.from({ length: COUNT }, (_, n) => ({
+      id: `${queue}-${n}`,
+      lane: `lane-${n}`,
+      group: 'g',
+      data: {},
+    })),
+  )
+  const { items } = await jobs.claim(queue, { max: COUNT, lease: 60_000 })
+  assert.equal(items.length, COUNT)
+  await jobs.settle(
+    queue,
+    items.map(({ id, token }) => ({ id, token, ...outcome }) as Settled),
+  )
+}
+
+describe('jobs while a shard is away', () => {
+  test('dead letters of the other shards are listed and retried, and a complete list is refused', async (t) => {
+    const { jobs, setAway } = await openShards(t)
+    const { deadLetters } = jobs
+    await addWith(jobs, 'q', { outcome: 'dead', reason: 'attempts', error: ERROR })
+    setAway(true)
+    await assert.rejects(deadLetters.list({ limit: 100 }), { code: 'store_unavailable' })
+    const { items, away } = await deadLetters.list({ limit: 100, isPartial: true })
+    assert.deepEqual(away, [AWAY])
+    assert.ok(items.length > 0 && items.length < COUNT, `${items.length} letters`)
+    for (const { id } of items) {
+      assert.equal((await deadLetters.get(id))?.id, id)
+      assert.equal(await deadLetters.retry(id), true)
+    }
+    await assert.rejects(deadLetters.get('unknown'), { code: 'store_unavailable' })
+    setAway(false)
+    const rest = await deadLetters.list({ limit: 100, isPartial: true })
+    assert.deepEqual([rest.items.length, rest.away], [COUNT - items.length, undefined])
+    assert.equal(await deadLetters.get('unknown'), undefined)
+  })
+
+  test('held jobs of the other shards are listed and released', async (t) => {
+    const { jobs, setAway } = await openShards(t)
+    await addWith(jobs, 'q', { outcome: 'hold' })
+    setAway(true)
+    const { items, away } = await jobs.held('q', '', 100)
+    assert.deepEqual(away, [AWAY])
+    const ids = Array.from({ length: COUNT }, (_, n) => `q-${n}`)
+    assert.equal(await jobs.unhold('q', ids), items.length)
+    setAway(false)
+    assert.equal((await jobs.held('q', '', 100)).items.length, COUNT - items.length)
+  })
+
+  test('waiting jobs of the other shards are hastened, unless one by id may be on that shard', async (t) => {
+    const { jobs, setAway } = await openShards(t)
+    await addWith(jobs, 'q', { outcome: 'retry', delay: 600_000, error: ERROR })
+    setAway(true)
+    assert.ok(((await jobs.nextDue('q')) ?? 0) > Date.now())
+    await assert.rejects(jobs.hasten('q', ['unknown']), { code: 'store_unavailable' })
+    const count = await jobs.hasten('q')
+    assert.ok(count > 0 && count < COUNT, `${count} jobs`)
+    setAway(false)
+    assert.equal(await jobs.hasten('q'), COUNT - count)
+  })
+})
