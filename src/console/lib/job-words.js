@@ -1,3 +1,4 @@
+import { causeOf } from './cause.js'
 import { dateTime } from './parts.js'
 import { count } from './troubles.js'
 
@@ -28,13 +29,32 @@ export function aboutJob({ kind, target }) {
     return `Replay ${topic} to ${receiver}, ${rangeOf(target) || 'all retained events'}`
   }
   if (kind === 'dead-letters') {
-    const { do: verb, ...filter } = target
-    const conditions = Object.entries(filter).map(([key, value]) => `${key} ${shownTime(value)}`)
-    const action = `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters`
-    return conditions.length > 0 ? `${action}: ${conditions.join(', ')}` : action
+    const why = target.pattern ?? target.error ?? target.code
+    const range = rangeOf(target)
+    const verb = target.do === 'retry' ? 'Retry' : 'Drop'
+    return `${verb} ${lettersOf(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
   }
   if (kind === 'person-erase') return 'Erase a person'
   return `${kind} ${Object.values(target).join(' ')}`
+}
+
+/** Dead letters by what they are of: `dead letters of the route orders`. */
+function lettersOf({ queue = '', group }) {
+  const [, push] = /^push\/(.+)$/.exec(queue) ?? []
+  if (push) return `dead letters of the push ${push}`
+  if (queue === 'outbox') return `replies that were not delivered${group ? ` by ${group}` : ''}`
+  if (group) return `dead letters of ${queue === 'dispatch' ? 'the route ' : ''}${group}`
+  if (queue === 'dispatch') return 'dead letters of all routes'
+  return queue ? `dead letters of ${queue}` : 'all dead letters'
+}
+
+/** Maximum characters of an error in a title. */
+const SHORT_ERROR = 90
+
+/** The pattern of an error as people read it: `…` for what differs. */
+function errorInWords(pattern) {
+  const words = causeOf(pattern).replaceAll('#', '…')
+  return words.length > SHORT_ERROR ? `${words.slice(0, SHORT_ERROR)}…` : words
 }
 
 function rangeOf({ since, until, from, to }) {
@@ -77,4 +97,17 @@ export function resultOf({ kind, result, target }) {
 /** Data directories of daemons that did not run. */
 function laterOf({ later = [] }) {
   return later.map(({ host }) => `the data directory on ${host} is erased when its daemon runs again`)
+}
+
+/** What an erasure leaves to do, a sentence each. Backticks mark code. */
+export function leftOf({ later = [], needsCompact, beforeRestore = [] }) {
+  return [
+    ...later.map(({ host }) => `The data directory on ${host} is erased when its daemon runs again.`),
+    needsCompact &&
+      'The file of the store was not rewritten, and may still contain old copies of erased rows. Stop the daemon and run `trivium compact`.',
+    ...beforeRestore.map(
+      (folder) =>
+        `The content before a restore was neither searched nor erased. If you do not need it, delete \`${folder}\` in the data directory.`,
+    ),
+  ].filter(Boolean)
 }

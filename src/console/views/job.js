@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { aboutJob, JOB_BADGES, KIND_NAMES, progressOf, resultOf, shownTime } from '../lib/job-words.js'
+import { aboutJob, JOB_BADGES, KIND_NAMES, leftOf, progressOf, resultOf, shownTime } from '../lib/job-words.js'
 import { cancelJob } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import {
@@ -19,6 +19,7 @@ import {
   took,
   useLoaded,
   Wait,
+  Words,
 } from '../lib/parts.js'
 import { Outcomes, useRetries } from '../lib/retries.js'
 import { link } from '../lib/router.js'
@@ -73,8 +74,9 @@ function Job({ job, reload }) {
     <h2>Asked for</h2>
     <${Asked} of=${job} />
     ${result?.counts && html`<${Counts} of=${result.counts} />`}
+    ${kind === 'person-erase' && result && html`<${Left} of=${result} />`}
     ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
-    <details><summary>The whole job</summary><${Json} value=${job} label="The job" /></details>`
+    ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
 /** What the push of a replay has not delivered by now, of this replay or not: the receiver may fail long after the job has ended. */
@@ -99,7 +101,7 @@ function Asked({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
   const { topic, group, subscription, route, ...others } = target
-  const named = Object.entries(others).map(([name, value]) => [NAMES[name] ?? name, shownTime(value)])
+  const named = Object.entries(others).map(([name, value]) => [NAMES[name] ?? name, name === 'pattern' ? value.replaceAll('#', '…') : shownTime(value)])
   if (kind !== 'replay') {
     const isRoute = others.queue === 'dispatch' && group !== undefined
     const routeLink = isRoute && html`<a href=${link(['configuration', group])}>${group}</a>`
@@ -108,6 +110,13 @@ function Asked({ of: { kind, target } }) {
   const receiver = html`<a href=${link(['queues', topic, group])}>${subscription ?? group}</a>`
   const all = named.length === 0 && { range: 'all retained events' }
   return html`<${Facts} of=${{ topic, [subscription ? 'push' : 'group']: receiver, ...Object.fromEntries(named), ...all }} />`
+}
+
+/** What an erasure did not do. */
+function Left({ of }) {
+  const left = leftOf(of)
+  if (left.length === 0) return null
+  return html`<h2>Left to do</h2><ul class="plain">${left.map((text) => html`<li key=${text}><${Words} text=${text} /></li>`)}</ul>`
 }
 
 const NAMES = { do: 'action', code: 'error code', pattern: 'error', error: 'error contains' }
