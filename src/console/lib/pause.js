@@ -61,6 +61,9 @@ const WAITS = {
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
 }
 
+/** Keeps the end of a pause. */
+const AS_BEFORE = 'as before'
+
 /** When a pause ends by itself. */
 const ENDS = [
   ['', 'it is resumed'],
@@ -70,21 +73,29 @@ const ENDS = [
   ['24h', 'in a day'],
 ]
 
-/** Asks for a reason and an end, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. */
-export async function pauseWith({ kind, of, name, action = 'Pause' }) {
-  let reason = ''
-  let end = ''
+/**
+ * Asks for a reason and an end, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. `before`: the
+ * reason and end (Unix ms) of the pause that it changes.
+ */
+export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
+  let reason = before?.reason ?? ''
+  const ends = before?.until
+    ? [[AS_BEFORE, `as now: in ${span(Math.max(0, before.until - Date.now()))}`], ...ENDS]
+    : ENDS
+  let end = ends[0][0]
   const body = html`<p>${WAITS[kind]}</p>
-    <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
+    <label>Reason (optional) <input data-confirms maxlength="200" value=${reason} onInput=${(event) => {
       reason = event.target.value.trim()
     }} /></label>
     <label>Until <select onChange=${(event) => {
       end = event.target.value
-    }}>${ENDS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>`
+    }}>${ends.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>`
   if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action }))) return false
   return act(async () => {
-    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }), ...(end && { for: end }) })
-    return WAITS[kind]
+    const duration =
+      end === AS_BEFORE ? `${Math.max(1, Math.round((before.until - Date.now()) / 1_000))}s` : end
+    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }), ...(duration && { for: duration }) })
+    return before ? 'The pause is changed.' : WAITS[kind]
   })
 }
 

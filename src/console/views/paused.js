@@ -1,26 +1,28 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
-import { Age, act, Badge, Empty, Moment, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
+import { heldIds, Released } from '../lib/released.js'
 import { link } from '../lib/router.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
   const loaded = useLoaded((signal) => invoke('pause-list', {}, signal), [pausesOfDaemon()])
   const { value, reload } = loaded
+  const { rows, end } = useRows(value)
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Paused</h1></header>
     <${Wait} of=${loaded} what="what is paused" />
-    ${value?.length === 0 && html`<${Empty} title="Nothing is paused.">Messages of what is paused are accepted and wait.<//>`}
+    ${value && rows.length === 0 && html`<${Empty} title="Nothing is paused.">Messages of what is paused are accepted and wait.<//>`}
     ${
-      value?.length > 0 &&
+      rows.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="group-table">
       <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"></th></tr></thead>
-      <tbody>${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</tbody></table></div>`
+      <tbody>${rows.map(({ pause, ids, height }) => (ids ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} ids=${ids} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
     }
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
@@ -29,23 +31,70 @@ export function PausedPage() {
 
 const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
-function Paused({ pause, done }) {
-  const { kind, name, label = name, gateway, since, by, reason, until, drop, waiting } = pause
-  const { args, at } = placeOfPause(pause)
-  const resume = async () => {
+/**
+ * The rows in the order in which they appeared. What is resumed here keeps its row, so that the next button does not move: `end`
+ * gets the pause, the ids of the messages that it had held, and the height of the row.
+ */
+function useRows(value = []) {
+  const order = useRef([])
+  const [ended, setEnded] = useState({})
+  const active = Object.fromEntries(value.map((pause) => [keyOf(pause), { pause }]))
+  for (const key of Object.keys(active)) if (!order.current.includes(key)) order.current.push(key)
+  const end = (pause, ids, height) =>
+    setEnded((last) => ({ ...last, [keyOf(pause)]: { pause, ids, height } }))
+  return { rows: order.current.flatMap((key) => active[key] ?? ended[key] ?? []), end }
+}
+
+function Name({ pause }) {
+  const { kind, name, label = name, gateway } = pause
+  const { at } = placeOfPause(pause)
+  return html`<${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}`
+}
+
+/** Since when, by whom and why it is or was paused. */
+function About({ pause: { since, by, reason, drop } }) {
+  return html`<td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${authorOf(by) ?? ''}</td>
+    <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
+}
+
+/** What was resumed here, with the outcomes of the messages that it had held. `height`: of the row before, which it keeps. */
+function Resumed({ pause, ids, height }) {
+  return html`<tr style=${{ height: `${height}px` }}>
+    <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />
+    <td colspan="3"><b>Resumed.</b> ${HOLDS_MESSAGES.has(pause.kind) && !pause.drop && html`<${Released} ids=${ids} />`}</td>
+  </tr>`
+}
+
+/** The kinds of pauses that hold messages, and have an end. */
+const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
+
+function Paused({ pause, end, done }) {
+  const { kind, name, label = name, reason, until } = pause
+  const { args } = placeOfPause(pause)
+  const [isBusy, once] = useOnce()
+  const resume = async ({ offsetHeight }) => {
     await act(async () => {
+      const ids = pause.waiting > 0 ? await heldIds(pause) : []
       await invoke(`${kind}-resume`, args)
+      end(pause, ids, offsetHeight)
       return `${label} goes on.`
     })
     done()
   }
+  const change = async () => {
+    if (await pauseWith({ kind, of: args, name: label, before: { reason, until } })) done()
+  }
   return html`<tr>
-    <td class="group-name"><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
-    <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${authorOf(by) ?? ''}</td>
-    <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
+    <td class="group-name"><${Name} pause=${pause} /></td>
+    <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
-    <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
+    <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
+    <td class="row-actions">${HOLDS_MESSAGES.has(kind) && kind !== 'conversation' && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" disabled=${isBusy} onClick=${(
+      event,
+    ) => {
+      const row = event.currentTarget.closest('tr')
+      once(() => resume(row))
+    }} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }
 
@@ -55,10 +104,14 @@ function PauseForm({ done }) {
   const [name, setName] = useState('')
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  // The words of the assistant are routes too, which nobody pauses one by one.
+  const words = new Set(
+    skills.filter(({ kind, shipped }) => shipped && kind === 'prefix').map(({ name }) => name),
+  )
   const names = {
-    route: routes.map((each) => each.name),
+    route: routes.filter(({ to }) => !words.has(to)).map((each) => each.name),
     skill: skills
-      .filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
+      .filter(({ kind, name }) => kind !== 'built-in' && !words.has(name))
       .map((each) => each.name),
     gateway: (now.value?.gateways ?? []).map((each) => each.name),
   }[kind]

@@ -1,0 +1,56 @@
+import { useEffect, useState } from 'preact/hooks'
+import { OUTCOMES } from '../../lib/outcomes.ts'
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { Badge, OUTCOME_KINDS } from './parts.js'
+import { count } from './troubles.js'
+
+/** Maximum number of messages that are followed. */
+const MOST = 200
+/** Polling interval (ms). */
+const AGAIN = 1_000
+/** Outcomes that still change by themselves. */
+const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
+
+/** The ids of the oldest messages that a pause holds. Read them before it ends. */
+export async function heldIds({ kind, name, gateway }) {
+  const filters = {
+    gateway: async () => [{ gateway: name }],
+    route: async () => [{ route: name }],
+    conversation: async () => [{ gateway, conversation: name }],
+    async skill() {
+      const routes = await invoke('route-list')
+      return routes.filter(({ to }) => to === name).map((route) => ({ route: route.name }))
+    },
+  }
+  const found = await Promise.all(
+    ((await filters[kind]?.()) ?? []).map((filter) =>
+      invoke('message-search', { ...filter, outcome: 'waiting', limit: MOST }),
+    ),
+  )
+  return found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MOST)
+}
+
+/** What became of the messages that a pause had held. */
+export function Released({ ids }) {
+  const [outcomes, setOutcomes] = useState()
+  const isOpen = !outcomes || outcomes.some((each) => OPEN.has(each))
+  useEffect(() => {
+    if (ids.length === 0 || !isOpen) return undefined
+    let isHere = true
+    const read = () =>
+      invoke('message-attempts', { ids }).then(
+        (found) => isHere && setOutcomes(found.map(({ outcome }) => outcome)),
+        () => {},
+      )
+    read()
+    const timer = setInterval(() => document.hidden || read(), AGAIN)
+    return () => {
+      isHere = false
+      clearInterval(timer)
+    }
+  }, [ids, isOpen])
+  if (ids.length === 0) return html`<span class="dim">No message had waited.</span>`
+  const kinds = OUTCOMES.filter((each) => outcomes?.includes(each))
+  return html`<span>${count(ids.length, 'message', ids.length === MOST ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
+}
