@@ -94,12 +94,28 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
       /name: rest, match: \{ gateway: shop/,
     )
     await page.getByRole('list', { name: 'Last messages' }).getByRole('link').first().waitFor()
+    await page.getByRole('link', { name: 'refunds', exact: true }).waitFor()
+    await page.locator('.figure', { hasText: /^Failed, last day\s*0$/ }).waitFor()
+    assert.match(
+      String(await page.getByRole('link', { name: 'Test …' }).getAttribute('href')),
+      /compose\?gateway=shop$/,
+    )
     await press('Pause route rest')
     await answer('Pause')
     await page.getByRole('button', { name: 'Resume route rest' }).click()
     await page.getByRole('button', { name: 'Pause route rest' }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('route')
+    await daemon.invoke('gateway-pause', { gateway: 'shop' })
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'wait' }))
+    await show('configuration?show=routes')
+    const state = page
+      .getByRole('region', { name: 'Routes', exact: true })
+      .getByRole('row')
+      .filter({ hasText: 'refunds' })
+    await state.getByText('gateway shop paused').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
     await show('configuration/nothing')
     await page.getByText('There is no route with this name.').waitFor()
   })

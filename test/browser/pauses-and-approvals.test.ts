@@ -68,7 +68,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await shots('paused-route')
     await show('configuration?show=routes')
     const routes = page.locator('.route-table tbody tr')
-    await routes.filter({ hasText: 'refund' }).getByText('paused', { exact: true }).first().waitFor()
+    await routes.filter({ hasText: 'refund' }).getByText('skill refund paused').first().waitFor()
     await routes.filter({ hasText: 'rest' }).getByText('paused', { exact: true }).first().waitFor()
     await show('paused')
     await page.getByRole('link', { name: '1 message', exact: true }).waitFor()

@@ -4,7 +4,7 @@ import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
-import { usePauses } from '../lib/pauses.js'
+import { useRouteStates } from '../lib/route-state.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { RoutePage } from './route.js'
@@ -124,17 +124,24 @@ function RouteTable({ routes = [], since }) {
 }
 
 function RouteRows({ label, routes }) {
-  const { value: pauses = [] } = usePauses()
-  const isPaused = (kind, name) => pauses.some((pause) => pause.kind === kind && pause.name === name)
+  const stateOf = useRouteStates(routes)
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th></tr></thead>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
     <tbody>${routes.map(
-      ({ name, match, skill, queue, bolt, hour, day, lastAt }) => html`<tr key=${name}>
-        <td><a data-row href=${link(['configuration', name])}>${name}</a>${isPaused('route', name) && html` <${Badge} kind="warn">paused<//>`}</td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
-        <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>${isPaused('skill', skill) && html` <${Badge} kind="warn">paused<//>`}` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
+      ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
+        <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
+        <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <td class="number" data-label="last hour">${hour.toLocaleString('en')}</td><td class="number" data-label="last day">${day.toLocaleString('en')}</td>
-        <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td></tr>`,
+        <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
+        <td><${State} name=${name} of=${stateOf(routes[at])} /></td></tr>`,
     )}</tbody></table></div>`
+}
+
+/** What holds messages of a route, how many wait for it, and its dead letters. */
+function State({ name, of: { pauses, waiting, dead } }) {
+  return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
+    ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
+    ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}`
 }
 
 function matchOf(match) {

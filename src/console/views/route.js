@@ -4,9 +4,11 @@ import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
+import { percent } from '../lib/money.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
+import { gatewaysOf } from '../lib/route-state.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { routeIn } from '../lib/yaml.js'
@@ -25,11 +27,13 @@ export function RoutePage({ name }) {
     <${Back} to="configuration" />
     <${Wait} of=${loaded} what="the configuration" />
     ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
-    ${route && html`<${Shown} route=${route} place=${place} since=${value.countedSince} />`}
+    ${route && html`<${Shown} route=${route} routes=${value.routes} place=${place} since=${value.countedSince} />`}
   </section>`
 }
 
-function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
+function Shown({ route, routes, place, since }) {
+  const { name, skill, queue, bolt, hour, day, lastAt } = route
+  const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
   const target = skill
@@ -40,18 +44,60 @@ function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, 
         ? `the app ${bolt}`
         : 'nothing'
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
-      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
-    <p>Its messages go to ${target}.</p>
+    <p>Its messages go to ${target}. <${Order} of=${route} routes=${routes} /></p>
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
-      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
+      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} />
+      <${Failed} route=${name} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
     ${holds.length > 0 && html`<${Held} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+}
+
+/** Which routes are tried before it: those of the file that the same gateways can reach. */
+function Order({ of: { name, match }, routes }) {
+  const own = gatewaysOf({ match })
+  const isRival = (route) => {
+    const others = gatewaysOf(route)
+    return others.length === 0 || own.length === 0 || others.some((each) => own.includes(each))
+  }
+  const at = routes.findIndex((route) => route.name === name)
+  const before = routes.slice(0, at).filter((route) => !route.name.includes('@') && isRival(route))
+  if (before.length === 0) return html`<span class="dim">No route of its gateways is tried before it.</span>`
+  const shown = before.slice(-MOST_BEFORE)
+  return html`<span class="dim">Tried before it${shown.length < before.length ? `: ${before.length} routes, the last ones are` : ':'} </span>${shown.map((route, index) => html`${index > 0 && ', '}<a key=${route.name} href=${link(['configuration', route.name])}>${route.name}</a>`)}<span class="dim">. The first that matches takes a message.</span>`
+}
+
+/** Maximum number of routes before it that are named. */
+const MOST_BEFORE = 4
+/** Outcomes of messages whose last attempt failed. */
+const FAILED_OUTCOMES = ['dead', 'retrying']
+
+/** The share of the messages of the last day whose last attempt failed. */
+function Failed({ route }) {
+  const { value } = useLoaded(
+    async (signal) => {
+      const counted = (outcome) =>
+        invoke('message-histogram', { route, since: '24h', buckets: 1, ...outcome }, signal)
+      const [all, ...failed] = await Promise.all([
+        counted({}),
+        ...FAILED_OUTCOMES.map((outcome) => counted({ outcome })),
+      ])
+      return { all: all.total, failed: failed.reduce((sum, { total }) => sum + total, 0) }
+    },
+    [route],
+  )
+  const { all = 0, failed = 0 } = value ?? {}
+  const share =
+    failed === 0
+      ? '0'
+      : `${failed.toLocaleString('en')} of ${all.toLocaleString('en')} (${percent(failed / Math.max(all, failed))})`
+  return html`<${Figure} name="Failed, last day" value=${value ? share : '…'} isBad=${failed > 0} />`
 }
 
 /**
@@ -86,8 +132,8 @@ function Held({ route, messages, next }) {
     ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`
 }
 
-function Figure({ name, value }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
+function Figure({ name, value, isBad = false }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
 /** The last messages of the route, with their outcomes. */
