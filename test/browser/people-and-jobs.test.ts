@@ -101,7 +101,10 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await jobs.getByRole('link', { name: 'Erase a person' }).first().click()
     await page.getByRole('heading', { name: /^Erase a person done$/ }).waitFor()
     await page.getByRole('region', { name: 'Erased' }).waitFor()
-    assert.doesNotMatch(String(await page.locator('main').textContent()), /needsCompact|beforeRestore|"later"/)
+    assert.doesNotMatch(
+      String(await page.locator('main').textContent()),
+      /needsCompact|beforeRestore|"later"/,
+    )
     assert.equal(await page.getByText('As JSON').count(), 0)
     await show('messages')
     await page.getByText('1 message', { exact: true }).waitFor()

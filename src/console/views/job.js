@@ -2,7 +2,15 @@ import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { aboutJob, JOB_BADGES, KIND_NAMES, leftOf, progressOf, resultOf, shownTime } from '../lib/job-words.js'
+import {
+  aboutJob,
+  JOB_BADGES,
+  KIND_NAMES,
+  leftOf,
+  progressOf,
+  resultOf,
+  shownTime,
+} from '../lib/job-words.js'
 import { cancelJob } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import {
@@ -101,7 +109,10 @@ function Asked({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
   const { topic, group, subscription, route, ...others } = target
-  const named = Object.entries(others).map(([name, value]) => [NAMES[name] ?? name, name === 'pattern' ? value.replaceAll('#', '…') : shownTime(value)])
+  const named = Object.entries(others).map(([name, value]) => [
+    NAMES[name] ?? name,
+    name === 'pattern' ? value.replaceAll('#', '…') : shownTime(value),
+  ])
   if (kind !== 'replay') {
     const isRoute = others.queue === 'dispatch' && group !== undefined
     const routeLink = isRoute && html`<a href=${link(['configuration', group])}>${group}</a>`
