@@ -7,7 +7,7 @@ export { OUTCOMES }
 export type Outcome = (typeof OUTCOMES)[number]
 
 /**
- * A filter; all given fields must match. `sender`, `text` and `words` match as substrings and
+ * A filter; all given fields must match. `sender`, `text`, `words` and `numbers` match parts and
  * ignore case; the others match exactly. Times are Unix ms, `until` is exclusive.
  */
 export type MessageQuery = {
@@ -20,11 +20,10 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
   text?: string | undefined
-  /**
-   * Each must be part of the subject or the text, as `text`. A word with an `@` may also be part of
-   * the sender.
-   */
+  /** Each must be part of the subject, the text (as `text`) or the sender (as `sender`). */
   words?: readonly string[] | undefined
+  /** As `words`, but not within a longer number: 4711 is not found in 54711. */
+  numbers?: readonly string[] | undefined
   /**
    * The route of its job, or of its last attempt. Stores look it up: messages do not have it, so
    * `createMatcher` ignores it.
@@ -41,10 +40,8 @@ export const SEARCHED_LENGTH = 16_000
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
   const sender = query.sender?.toLowerCase()
-  const wanted = wordsOf(query).map((word) => word.toLowerCase())
-  const addresses = new Set(
-    (query.words ?? []).filter((word) => word.includes('@')).map((word) => word.toLowerCase()),
-  )
+  const said = query.text?.toLowerCase()
+  const wanted = [...(query.words ?? []).map(partTest), ...(query.numbers ?? []).map(numberTest)]
   const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
     if (gateways && !gateways.includes(message.gateway)) return false
@@ -56,16 +53,33 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const { id, name, address } = message.from
     const isFrom = (part: string) => [id, name, address].some((field) => has(field, part))
     if (sender !== undefined && !isFrom(sender)) return false
-    if (wanted.length === 0) return true
+    if (said === undefined && wanted.length === 0) return true
     const text = message.text.slice(0, SEARCHED_LENGTH).toLowerCase()
-    const isIn = (word: string) => has(message.subject, word) || text.includes(word)
-    return wanted.every((word) => isIn(word) || (addresses.has(word) && isFrom(word)))
+    if (said !== undefined && !has(message.subject, said) && !text.includes(said)) return false
+    return wanted.every((isIn) => isIn(text) || isIn(message.subject) || [id, name, address].some(isIn))
   }
 }
 
-/** All parts of the subject or the text that a query asks for. */
-export function wordsOf({ text, words = [] }: MessageQuery): readonly string[] {
-  return text === undefined ? words : [text, ...words]
+type TextTest = (field: string | undefined) => boolean
+
+function partTest(word: string): TextTest {
+  const part = word.toLowerCase()
+  return (field) => field?.toLowerCase().includes(part) ?? false
+}
+
+function numberTest(digits: string): TextTest {
+  const whole = wholeNumber(digits)
+  return (field) => field !== undefined && whole.test(field)
+}
+
+/** A pattern of a number that is not within a longer one. `digits` has only digits. */
+export function wholeNumber(digits: string): RegExp {
+  return new RegExp(`(?<!\\d)${digits}(?!\\d)`)
+}
+
+/** All parts of the subject, the text or the sender that a query asks for. */
+export function wordsOf({ text, words = [], numbers = [] }: MessageQuery): readonly string[] {
+  return [...(text === undefined ? [] : [text]), ...words, ...numbers]
 }
 
 /**

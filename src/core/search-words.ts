@@ -2,9 +2,13 @@ import { nearest } from '../lib/nearest.ts'
 import { OUTCOMES, type Outcome } from './message-query.ts'
 import { parseTime } from './units.ts'
 
-/** A parsed search text. All conditions must hold; `words` are parts of the subject or the text. */
+/**
+ * A parsed search text. All conditions must hold; `words` are parts of the subject, the text or the
+ * sender, and `numbers` are numbers in them.
+ */
 export type SearchWords = {
   words: string[]
+  numbers?: string[]
   sender?: string
   outcome?: Outcome[]
   gateway?: string
@@ -63,18 +67,21 @@ export function parseSearch(text: string): SearchWords {
   const quotationMarks = text.replaceAll(/\\./g, '').split('"').length - 1
   if (quotationMarks % 2 === 1) throw new Error('a quotation mark is not closed')
   const found: SearchWords = { words: [] }
+  const numbers: string[] = []
   for (const [whole, bare, key, quoted, plain] of text.matchAll(TERM)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
     // A URL is a text in spite of its colon. So is `10:30`, which the pattern does not split.
     const isUrl = key !== undefined && plain?.startsWith('//')
     if (bare === undefined && (key === undefined || isUrl)) {
-      found.words.push(isUrl ? whole : (value ?? ''))
+      // In quotes, a number may be a part of a longer one.
+      if (quoted === undefined && /^\d+$/.test(whole)) numbers.push(whole)
+      else found.words.push(isUrl ? whole : (value ?? ''))
       continue
     }
     addCondition(found, keyOf(bare ?? key ?? '', whole), value, whole)
   }
   found.words = found.words.filter((word) => word !== '')
-  return found
+  return numbers.length > 0 ? { ...found, numbers } : found
 }
 
 function keyOf(name: string, whole: string): Key {

@@ -5,7 +5,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
-import { rowOf, searchOf } from './search.ts'
+import { foundRow, rowOf, searchOf } from './search.ts'
 import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
 
 /** Number of messages per step. */
@@ -50,7 +50,8 @@ export function createConversations(deps: {
     })
     const rows = [...known.values()].map(async (messages) => {
       const [{ message, outcome }] = messages
-      return { ...rowOf(message, outcome), messages: messages.length, ...(await stateOf(messages)) }
+      const row = foundRow(message, outcome, search)
+      return { ...row, messages: messages.length, ...(await stateOf(messages)) }
     })
     return { rows: await Promise.all(rows), next }
   }
@@ -98,11 +99,7 @@ export function createConversations(deps: {
         return [said, ...repliesIn(message.id, await journal.history(message.id))]
       })
       const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
-      return {
-        entries: sorted,
-        ...defined({ next }),
-        ...(before === undefined && (await stateOf(found))),
-      }
+      return { entries: sorted, ...defined({ next }), ...(before === undefined && (await stateOf(found))) }
     },
   }
 }

@@ -7,6 +7,7 @@ import type { SearchWords } from '../core/search-words.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
+import { excerptOf } from './excerpt.ts'
 import type { messages } from './operations/messages.ts'
 
 /**
@@ -32,6 +33,12 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
     outcome,
     ...defined({ subject, summary, event, files, test }),
   }
+}
+
+/** The row of a message that a search found. `excerpt`: a match that the row does not show otherwise. */
+export function foundRow(message: Message, outcome: Outcome, query: MessageQuery) {
+  const row = rowOf(message, outcome)
+  return { ...row, ...defined({ excerpt: excerptOf(message, row.summary, query) }) }
 }
 
 type Filter = Omit<MessageQuery, 'gateways'> & {
@@ -101,8 +108,9 @@ export function createSearch(
       return found
     },
     async search({ limit, before, ...filter }, { caller }) {
-      const { found, next } = await store.journal.search({ ...searchOf(filter, caller), before, limit })
-      const messages = found.map(({ message, outcome }) => rowOf(message, outcome))
+      const query = searchOf(filter, caller)
+      const { found, next } = await store.journal.search({ ...query, before, limit })
+      const messages = found.map(({ message, outcome }) => foundRow(message, outcome, query))
       return { messages, ...(next === undefined ? {} : { next, searchedTo: timeOf(next) }) }
     },
   }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -11,13 +12,16 @@ subscriptions:
   - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes:
   - { name: stock, match: { text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
+  - { name: money, match: { text: "refund*" }, skill: echo, reply: none, approval: { title: "{text}" } }
+  - { name: parts, match: { text: "broken*" }, skill: broken, retry: { attempts: 1 } }
   - { name: all, skill: echo, reply: none }
 `
 const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
+const BROKEN = `export default { description: 'breaks', run() { throw new Error('the box 5031 is broken') } }`
 
 describe('navigation in the console by keyboard and on a phone', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { stock: STOCK } })
+  const site = openSite({ routes: ROUTES, skills: { stock: STOCK, broken: BROKEN } })
   const daemon = await site.start()
   await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'analytics' })
   const { page, dialog, show } = await openConsole(() => daemon)
@@ -56,6 +60,33 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     await page.keyboard.press('Enter')
     await page.waitForURL('**/#/messages?search=status%3Adone+blue')
     await page.getByRole('listitem').filter({ hasText: 'the blue book' }).waitFor()
+  })
+
+  test('finds approvals, causes of dead letters, people and conversations, with the number that was searched for', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const say = (message: object) =>
+      fetch(`${daemon.control}/v1/messages`, {
+        ...{ method: 'POST', headers },
+        body: JSON.stringify({ gateway: 'shop', ...message }),
+      })
+    await say({ text: `${'a very long story '.repeat(8)} about order 4711`, from: 'h.olsen@mail.example' })
+    await say({ text: 'level lvl-94711', from: 'warehouse' })
+    await say({ text: 'refund 4711', from: 'ada' })
+    await say({ text: 'broken 5031', from: 'ada' })
+    const isAsked = async () => JSON.stringify(await daemon.invoke('approval-list', {})).includes('4711')
+    const isDead = async () => JSON.stringify(await daemon.invoke('dead-letter-groups', {})).includes('5031')
+    await until(async () => (await isAsked()) && (await isDead()), 'the approval and the dead letter')
+    await show('now')
+    await open()
+    await input.fill('4711')
+    await option(/refund.*4711.*approval$/i).waitFor()
+    await option(/h\.olsen@mail\.example: .*4711.*conversation$/).waitFor()
+    assert.equal(await option(/94711/).count(), 0)
+    await input.fill('olsen')
+    await option(/h\.olsen@mail\.example.*person$/).waitFor()
+    await input.fill('broken 5031')
+    await option(/the box 5031 is broken.*dead letters$/).click()
+    await page.getByRole('heading', { level: 1, name: /broken|Dead letters/ }).waitFor()
   })
 
   test('what can be done with the open message and with a push is found by its name', async () => {

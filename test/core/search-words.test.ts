@@ -26,6 +26,13 @@ describe('search words', () => {
     assert.deepEqual(parseSearch('  '), { words: [] })
   })
 
+  test('that are numbers are whole numbers, unless they are in quotes', () => {
+    assert.deepEqual(parseSearch('refund 4711 "4777" #12'), {
+      words: ['refund', '4777', '#12'],
+      numbers: ['4711'],
+    })
+  })
+
   test('can be URLs, times and quoted keys', () => {
     assert.deepEqual(parseSearch('https://example.org/a?b=c at 10:30'), {
       words: ['https://example.org/a?b=c', 'at', '10:30'],

@@ -50,7 +50,10 @@ function transports() {
   return (now.value?.gateways ?? []).map(({ transport }) => transport).filter(Boolean)
 }
 
-const WORDS = [['refund "out of stock"', 'in the subject or the text, each of them']]
+const WORDS = [
+  ['refund "out of stock" olsen', 'in the subject, the text or the sender, each of them'],
+  ['4711', 'this number; as "4711" in longer ones too'],
+]
 const ALSO = html` The same words work in <code>trivium message list --search</code>.`
 
 /** The search field of messages, with the words of `message list --search`. */

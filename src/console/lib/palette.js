@@ -2,14 +2,15 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
+import { Marked, wantedIn } from './marked.js'
 import { Modal } from './modal.js'
 import { actions, groupEntries, ofMessage, pauses, resumes, scheduleEntries } from './palette-actions.js'
-import { preview, span, useLoaded } from './parts.js'
+import { useFound } from './palette-found.js'
+import { preview, useLoaded } from './parts.js'
 import { go, route, titles } from './router.js'
 
-/** Maximum entries per kind, of conversations before twins are joined, and in total; ms after the last key until conversations are searched. */
-const MOST = { kind: 6, searched: 30, all: 30 }
-const SETTLE = 250
+/** Maximum entries per kind, and in total. */
+const MOST = { kind: 6, all: 30 }
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 /** Goes to any view, gateway, skill, conversation or message, and does what is often done, by its name. `start`: the text so far. */
@@ -32,6 +33,7 @@ export function Palette({ start, close }) {
     else return
     event.preventDefault()
   }
+  const wanted = wantedIn({ search: wordsIn(text.trim()) })
   return html`<${Modal} class="palette" aria-label="Go to" leave=${close} onClick=${(event) => event.target.localName === 'dialog' && close()}>
     <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Go to a view, gateway, skill, conversation or message"
       aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, or a message id)" autocomplete="off" spellcheck=${false}
@@ -44,7 +46,7 @@ export function Palette({ start, close }) {
         entry,
         index,
       ) => html`<li key=${`${entry.kind} ${entry.name}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
-        onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span>${entry.name}</span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
+        onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span><${Marked} text=${entry.name} wanted=${wanted} /></span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
     )}</ul>
     ${entries.length === 0 && html`<p class="dim">No matches.</p>`}
   <//>`
@@ -71,7 +73,7 @@ function useEntries(text) {
   const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value: shown } = useLoaded(openMessage, [])
-  const conversations = useConversations(text)
+  const searched = useFound(wordsIn(text), ID.test(text))
   const begun = useBegunIds(text)
   const fixed = useMemo(
     () => [
@@ -125,7 +127,7 @@ function useEntries(text) {
   const few = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
     found.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  return [...message(text), ...begun, ...person(text), ...few, ...conversations, ...search(text)].slice(
+  return [...message(text), ...begun, ...person(text), ...few, ...searched, ...search(text)].slice(
     0,
     MOST.all,
   )
@@ -213,42 +215,4 @@ function useBegunIds(text) {
     ...{ kind: 'message', name: id, about: (subject ?? summary ?? preview(content)).slice(0, 60) },
     run: to(['messages', id]),
   }))
-}
-
-/** Conversations that contain the text, once typing pauses. */
-function useConversations(text) {
-  const [found, setFound] = useState([])
-  useEffect(() => {
-    setFound([])
-    if (text.length < 2 || ID.test(text)) return
-    const end = new AbortController()
-    const load = async () => {
-      const { conversations } = await invoke('conversation-list', { text, limit: MOST.searched }, end.signal)
-      setFound(withoutTwins(conversations.map(entryOf)).slice(0, MOST.kind))
-    }
-    const timer = setTimeout(() => load().catch(() => undefined), SETTLE)
-    return () => {
-      end.abort()
-      clearTimeout(timer)
-    }
-  }, [text])
-  return found
-}
-
-/** Of entries that look the same, only the newest, which says how many others there are. */
-function withoutTwins(entries) {
-  const groups = Map.groupBy(entries, ({ name, about }) => `${about} ${name}`)
-  return [...groups.values()].map(([newest, ...others]) => {
-    const { about, at, ...entry } = newest
-    const more = others.length > 0 ? `, newest of ${others.length + 1}` : ''
-    return { ...entry, about: `${about}, ${span(Math.max(0, Date.now() - at))} ago${more}` }
-  })
-}
-
-function entryOf({ gateway, conversation, at, from = {}, subject, summary, text }) {
-  const name = `${from.name || from.address || from.id || ''}: ${subject ?? summary ?? preview(text)}`.slice(
-    0,
-    80,
-  )
-  return { kind: 'conversation', name, about: gateway, at, run: to(['conversations', gateway, conversation]) }
 }

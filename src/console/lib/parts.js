@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ageText as span } from '../../lib/age-text.ts'
 import { html } from './html.js'
 import { clock, now, state } from './live.js'
+import { Marked } from './marked.js'
 import { Modal } from './modal.js'
 
 /** A duration or age: `90 s`, `90 min`, `42 h`, `3 d`. */
@@ -31,9 +32,13 @@ export function preview(text) {
 export const TestMark = ({ many }) =>
   html`<${Badge} title="Sent as a test: not counted among the problems">${many === undefined ? 'test' : `${many} test${many === 1 ? '' : 's'}`}<//>`
 
-/** A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text. */
-export function Gist({ of: { event, subject, summary, text = '', test } }) {
-  return html`<span class="text">${test && html`<${TestMark} /> `}${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${subject ? html`<span class="dim">${summary ?? preview(text)}</span>` : (summary ?? preview(text))}</span>`
+/**
+ * A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text; before it, what a search
+ * found elsewhere in it. `wanted`: as `wantedIn` returns it.
+ */
+export function Gist({ of: { event, subject, summary, text = '', test, excerpt }, wanted }) {
+  const said = html`<${Marked} text=${summary ?? preview(text)} wanted=${wanted} />`
+  return html`<span class="text">${test && html`<${TestMark} /> `}${event && html`<span class="event">${event}</span>`}${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}${excerpt && html`<span class="excerpt"><${Marked} text=${excerpt} wanted=${wanted} /></span> `}${subject || excerpt ? html`<span class="dim">${said}</span>` : said}</span>`
 }
 
 /** The time of day here, to the millisecond. */

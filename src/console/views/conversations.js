@@ -4,6 +4,7 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
+import { Marked, wantedIn } from '../lib/marked.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { usePages } from '../lib/pages.js'
 import { Age, Badge, CopyLink, Empty, Gist, Loading, Outcome, Problem, useLoaded } from '../lib/parts.js'
@@ -46,6 +47,7 @@ const SHOWN = [
 function Conversations({ query }) {
   const { show = '', ...filter } = query
   const of = JSON.stringify(filter)
+  const wanted = wantedIn(filter)
   const { turn, isDue, held, reload } = useStale()
   const waiting = useLoaded(async (signal) => ({ of, rows: await unanswered(filter, signal) }), [of, turn])
   // What is there of another filter would be wrong here.
@@ -83,7 +85,7 @@ function Conversations({ query }) {
     ${
       rows.length === 0 && isKnown
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, reload)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, reload, wanted)} />`
     }
     <footer class="under">${(rows.length > 0 || isKnown) && count(rows.length, 'conversation', isKnown ? '' : '+')}</footer>
   </section>`
@@ -217,7 +219,7 @@ function useStale() {
 /** Outcomes that say why somebody waits. */
 const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
 
-function row(conversation, reload) {
+function row(conversation, reload, wanted) {
   const { gateway, conversation: name, at, messages, from, waitingSince, heldBy } = conversation
   const takeOver = async () => {
     if (
@@ -231,18 +233,18 @@ function row(conversation, reload) {
       reload()
   }
   return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
-    <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    <${LastSaid} of=${conversation} />
+    <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
+    <${LastSaid} of=${conversation} wanted=${wanted} />
     <span class="many dim wide">${count(messages, 'message')}</span>
     <span class="turn"><${Turn} of=${conversation} /></span>
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 
-/** The subject, and what was said last. */
-function LastSaid({ of: conversation }) {
-  const { reply, subject } = conversation
-  if (!reply) return html`<${Gist} of=${{ ...conversation, event: undefined }} />`
-  return html`<span class="text">${subject && html`<b>${subject}</b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> ${reply.text}</span>`
+/** The subject, and what was said last; of a search, what it found. */
+function LastSaid({ of: conversation, wanted }) {
+  const { reply, subject, excerpt } = conversation
+  if (!reply || excerpt) return html`<${Gist} of=${{ ...conversation, event: undefined }} wanted=${wanted} />`
+  return html`<span class="text">${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> <${Marked} text=${reply.text} wanted=${wanted} /></span>`
 }
 
 /** Who has it, and since when somebody waits; or how the newest message ended. */

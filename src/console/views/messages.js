@@ -7,6 +7,7 @@ import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { changes, clock, rowHeight } from '../lib/live.js'
+import { Marked, wantedIn } from '../lib/marked.js'
 import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import {
   Age,
@@ -41,6 +42,7 @@ export function MessagesPage({ query }) {
   const filterKey = JSON.stringify(filter)
   useEffect(selection.clear, [filterKey])
   const list = useRef()
+  const wanted = wantedIn(filter)
   const wrong = filter.search && searchProblem(found.error)
   const show = () => {
     list.current.querySelector('.list').scrollTop = 0
@@ -62,11 +64,11 @@ export function MessagesPage({ query }) {
       wrong
         ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
         : found.rows.length > 0 || !found.isEnd
-          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
+          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} wanted=${wanted} />`} />`
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<${SenderHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
+              ? html`<${NumberHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`
@@ -76,11 +78,11 @@ export function MessagesPage({ query }) {
   </section>`
 }
 
-/** Words are not searched in senders: a single one may be the name of one. */
-function SenderHint({ filter }) {
-  if (!/^[\w.-]+$/.test(filter.search ?? '')) return null
-  const search = `from:${filter.search}`
-  return html`As a sender: <a href=${link('messages', { ...filter, search })}>${search}</a>. `
+/** A number is not searched within longer ones, unless it is in quotes. */
+function NumberHint({ filter }) {
+  if (!/^\d+$/.test(filter.search ?? '')) return null
+  const search = `"${filter.search}"`
+  return html`In longer numbers: <a href=${link('messages', { ...filter, search })}>${search}</a>. `
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */
@@ -105,7 +107,7 @@ function Columns() {
 const keyOf = ({ id }) => id
 const hrefOf = ({ id }) => link(['messages', id])
 
-function Row({ message, selection }) {
+function Row({ message, selection, wanted }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
   // First in a row that is tried again: a long text would cut it off.
@@ -113,8 +115,8 @@ function Row({ message, selection }) {
   const cause = attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
-    <span class="sender">${senderOf(from)}</span>
-    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${isRetrying && cause} <${Gist} of=${message} />${outcome === 'dead' && cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${isRetrying && cause} <${Gist} of=${message} wanted=${wanted} />${outcome === 'dead' && cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />

@@ -29,7 +29,7 @@ const searchWords = z
   })
   .exactOptional()
   .describe(
-    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject or text, in quotes if they contain spaces`,
+    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject, text or sender, in quotes if they contain spaces`,
   )
 
 /** The filter for messages, in searches and in the live stream. */

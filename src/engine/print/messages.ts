@@ -51,13 +51,15 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
     ]
   })
   const next = pathGet(found, 'next')
-  const list = rows.length === 0 ? `No messages.${senderHint(search)}` : lineTable(MESSAGE_COLUMNS, rows)
+  const list = rows.length === 0 ? `No messages.${numberHint(search)}` : lineTable(MESSAGE_COLUMNS, rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** Search words do not match senders, but a single word may be meant as a sender. */
-function senderHint(search: Json | undefined): string {
-  return typeof search === 'string' && /^[\w.-]+$/.test(search) ? ` Of a sender: --search from:${search}` : ''
+/** A number is not searched within longer ones, unless it is in quotes. */
+function numberHint(search: Json | undefined): string {
+  return typeof search === 'string' && /^\d+$/.test(search)
+    ? ` In longer numbers: --search '"${search}"'`
+    : ''
 }
 
 /** `message-attempts`. */

@@ -46,6 +46,11 @@ export function searchContract(factory: StoreFactory): void {
         [{ sender: 'lovelace' }, ['100% of x_y']],
         [{ sender: 'B@EXAMPLE' }, ['again an INVOICE']],
         [{ conversation: 'c1' }, ['other\ninvoice 4711', '100% of x_y']],
+        [{ words: ['Lovelace', 'x_y'] }, ['100% of x_y']],
+        [{ words: ['b@example'] }, ['again an INVOICE']],
+        [{ numbers: ['4711'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
+        [{ numbers: ['471'] }, []],
+        [{ numbers: ['711'], words: ['invoice'] }, []],
         [{ since: middle + 1 }, ['other\ninvoice 4711', 'again an INVOICE']],
         [{ until: middle + 1, conversation: 'c1' }, ['100% of x_y']],
       ]

@@ -1,0 +1,42 @@
+import { html } from './html.js'
+
+/** `key:value`, or a text; both may be in quotes. As in src/core/search-words.ts. */
+const TERM = /(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+const OF_SENDER = /^(from|sender)$/i
+
+/**
+ * A pattern of what a search looks for in texts and senders, as a group, to split texts by; undefined
+ * if it has no such words. `search`: search words; `text`, `sender`: one part each.
+ */
+export function wantedIn({ search = '', text, sender }) {
+  const parts = [...[text, sender].filter(Boolean).map((part) => escaped(part)), ...patternsIn(search)]
+  return parts.length > 0 ? new RegExp(`(${parts.join('|')})`, 'i') : undefined
+}
+
+/** A function that tests whether a text has all words of a search. */
+export function wordTests(search) {
+  const patterns = patternsIn(search).map((pattern) => new RegExp(pattern, 'i'))
+  return (text) => patterns.length > 0 && patterns.every((pattern) => pattern.test(text))
+}
+
+function patternsIn(search) {
+  const patterns = []
+  for (const [, key, inQuotes, plain] of search.matchAll(TERM)) {
+    if (key && !OF_SENDER.test(key)) continue
+    const word = escaped(plain ?? inQuotes.replace(/\\(.)/g, '$1'))
+    const isNumber = plain !== undefined && /^\d+$/.test(plain)
+    if (word) patterns.push(isNumber ? `(?<!\\d)${plain}(?!\\d)` : word)
+  }
+  return patterns
+}
+
+/** A text with its matches marked. */
+export function Marked({ text, wanted }) {
+  if (!wanted || !text) return text
+  return text.split(wanted).map((part, at) => (at % 2 === 1 ? html`<mark key=${at}>${part}</mark>` : part))
+}
+
+/** As `RegExp.escape`, which browsers of 2024 do not have. */
+function escaped(text) {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+}

@@ -1,0 +1,131 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke, isViewer } from './api.js'
+import { authorOf } from './authors.js'
+import { causeOf } from './cause.js'
+import { wantedIn, wordTests } from './marked.js'
+import { preview, span } from './parts.js'
+import { go } from './router.js'
+
+/** Maximum entries per kind, and of what is searched for them: entries that look the same are joined. */
+const MOST = { kind: 6, conversations: 30, approvals: 200, senders: 200 }
+/** Ms after the last key. */
+const SETTLE = 250
+/** Characters of a name, and how many of them may be before a match. */
+const NAME = { all: 80, before: 30, around: 16 }
+
+const to = (path, query) => () => go(path, query)
+
+/** Approvals, causes of dead letters, people and conversations that `search` finds, once typing pauses. */
+export function useFound(search, isId) {
+  const [found, setFound] = useState([])
+  useEffect(() => {
+    setFound([])
+    if (search.length < 2 || isId) return
+    const end = new AbortController()
+    const load = async () => {
+      // One of them may be refused, such as a cause to a viewer: the others are shown all the same.
+      const all = [approvals, causes, people, conversations].map((find, at) =>
+        find(search, end.signal).then(
+          (entries) => setFound((known) => Object.assign([...known], { [at]: entries.slice(0, MOST.kind) })),
+          () => undefined,
+        ),
+      )
+      await Promise.all(all)
+    }
+    const timer = setTimeout(load, SETTLE)
+    return () => {
+      end.abort()
+      clearTimeout(timer)
+    }
+  }, [search, isId])
+  return found.flatMap((entries) => entries ?? [])
+}
+
+const PENDING_FIRST = ({ status }) => (status === 'pending' ? 0 : 1)
+
+async function approvals(search, signal) {
+  const all = await invoke('approval-list', { limit: MOST.approvals }, signal)
+  const fits = wordTests(search)
+  return all
+    .toReversed()
+    .filter(({ title = '', skill, by, id, args }) =>
+      fits(`${title} ${skill} ${authorOf(by)} ${id} ${JSON.stringify(args)}`),
+    )
+    .toSorted((a, b) => PENDING_FIRST(a) - PENDING_FIRST(b))
+    .map(({ id, title, skill, status, requestedAt }) => ({
+      ...{ kind: 'approval', name: cut(title ?? skill, search) },
+      about: `${status}, asked ${ago(requestedAt)}`,
+      run: to('approvals', { id }),
+    }))
+}
+
+async function causes(search, signal) {
+  const fits = wordTests(search)
+  const groups = await invoke('dead-letter-groups', {}, signal)
+  return groups
+    .filter(({ group, code, common }) => fits(`${group} ${code} ${common}`))
+    .map(({ queue, group, code, pattern, common, count }) => ({
+      ...{ kind: 'dead letters', name: cut(`${group}: ${causeOf(common)}`, search) },
+      about: `${count.toLocaleString('en')} with this error`,
+      run: to('dead-letters', { queue, group, code, pattern }),
+    }))
+}
+
+async function people(search, signal) {
+  if (isViewer.value || /:|"/.test(search)) return []
+  const { messages } = await invoke('message-search', { sender: search, limit: MOST.senders }, signal)
+  const known = new Map()
+  for (const { gateway, from, at } of messages) {
+    const name = from.address ?? from.id
+    const who = `${gateway}:${from.external ? 'external:' : ''}${name}`
+    if (!name || known.has(who)) continue
+    const shown = from.name && from.name !== name ? `${from.name} · ${name}` : name
+    const about = `${gateway}, wrote ${ago(at)}`
+    known.set(who, { kind: 'person', name: shown, about, run: to('people', { who }) })
+  }
+  return [...known.values()]
+}
+
+async function conversations(search, signal) {
+  const args = { search, limit: MOST.conversations }
+  const { conversations: found } = await invoke('conversation-list', args, signal)
+  // What one sees that it fits comes before what has a match somewhere in it.
+  const [visible, hidden] = [false, true].map((isHidden) =>
+    found.filter(({ excerpt }) => (excerpt !== undefined) === isHidden),
+  )
+  return withoutTwins([...visible, ...hidden].map((one) => entryOf(one, search)))
+}
+
+/** Of entries that look the same, only the newest, which says how many others there are. */
+function withoutTwins(entries) {
+  const groups = Map.groupBy(entries, ({ name, about }) => `${about} ${name}`)
+  return [...groups.values()].map(([newest, ...others]) => {
+    const { about, at, ...entry } = newest
+    const more = others.length > 0 ? `, newest of ${others.length + 1}` : ''
+    return { ...entry, about: `${about}, ${ago(at)}${more}` }
+  })
+}
+
+function entryOf({ gateway, conversation, at, from = {}, subject, summary, text, excerpt }, search) {
+  const sender = from.name || from.address || from.id || ''
+  const said = excerpt ?? [subject, summary ?? preview(text)].filter(Boolean).join(' · ')
+  const run = to(['conversations', gateway, conversation])
+  return {
+    kind: 'conversation',
+    name: `${cut(sender, search)}: ${cut(said, search)}`,
+    about: gateway,
+    at,
+    run,
+  }
+}
+
+/** A text of limited length in which the first match is visible. */
+function cut(text, search) {
+  const at = text.search(wantedIn({ search }) ?? '')
+  const from = at > NAME.before ? at - NAME.around : 0
+  return `${from > 0 ? '… ' : ''}${text.slice(from, from + NAME.all)}`
+}
+
+function ago(at) {
+  return `${span(Math.max(0, Date.now() - at))} ago`
+}

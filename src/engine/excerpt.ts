@@ -1,0 +1,35 @@
+import type { Message } from '../core/message.ts'
+import { type MessageQuery, SEARCHED_LENGTH, wholeNumber } from '../core/message-query.ts'
+
+/** Approximate number of characters of a text that lists show. */
+const SHOWN = 60
+/** Number of characters before and after a match. */
+const AROUND = { before: 24, after: 60 }
+
+/**
+ * The text around the first match of a search that a row of a list does not show: in a long text,
+ * or in a body of which lists show a summary. Undefined if all matches are visible.
+ */
+export function excerptOf(
+  { subject, text, from }: Pick<Message, 'subject' | 'text' | 'from'>,
+  summary: string | undefined,
+  { text: part, words = [], numbers = [] }: MessageQuery,
+): string | undefined {
+  const parts = [...(part === undefined ? [] : [part]), ...words].map(
+    (word) => new RegExp(RegExp.escape(word), 'i'),
+  )
+  const shown = [subject, summary ?? text.slice(0, SHOWN), from.name ?? from.address ?? from.id]
+  for (const pattern of [...parts, ...numbers.map(wholeNumber)]) {
+    if (shown.some((field) => field !== undefined && pattern.test(field))) continue
+    const found = pattern.exec(text.slice(0, SEARCHED_LENGTH))
+    if (found) return around(text, found.index, found[0].length)
+  }
+  return undefined
+}
+
+function around(text: string, start: number, length: number): string {
+  const from = Math.max(0, start - AROUND.before)
+  const to = Math.min(text.length, start + length + AROUND.after)
+  const cut = text.slice(from, to).replaceAll(/\s+/g, ' ').trim()
+  return `${from > 0 ? '…' : ''}${cut}${to < text.length ? '…' : ''}`
+}
