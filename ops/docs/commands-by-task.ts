@@ -22,7 +22,14 @@ export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
     'run cancel',
     'job cancel',
   ],
-  'back up, restore, make room': ['backup', 'restore', 'daemon resume', 'compact', 'store grow'],
+  'back up, restore, make room': [
+    'backup',
+    'restore',
+    'daemon resume',
+    'compact',
+    'store grow',
+    'store pause',
+  ],
   'send a message': ['gateway send', 'send list', 'send cancel', 'message send'],
   'read messages in a program': ['gateway receive', 'gateway ack', 'gateway nack', 'gateway extend'],
   'read events': [

@@ -70,7 +70,7 @@ for (const kind of ['embedded', 'Redis']) {
     // Long enough for the schedule, and for the retries of route and push.
     await pause(2_500)
     assert.deepEqual([done(), pushed], ['', []])
-    assert.ok((await titlesOf(paused)).includes('Everything is paused after a restore'))
+    assert.ok((await titlesOf(paused)).includes('Everything is paused'))
     // A restart does not end the pause, and neither do commands without a daemon.
     await paused.end()
     assert.equal((await site.run(['message', 'list'])).code, 0)
@@ -84,8 +84,19 @@ for (const kind of ['embedded', 'Redis']) {
     )
     await until(() => pushed.length === 2, 'both pushes')
     assert.deepEqual(pushed.toSorted(), ['new', 'waiting'])
-    assert.ok(!(await titlesOf(daemon)).includes('Everything is paused after a restore'))
+    assert.ok(!(await titlesOf(daemon)).includes('Everything is paused'))
     assert.match((await site.run(['daemon', 'resume'])).out, /Nothing was paused/)
     await daemon.end()
   })
 }
+
+test('store pause pauses the daemons that start later, and is refused while one runs', async () => {
+  const site = openSite({ routes: 'gateways: { cli: { transport: cli } }' })
+  assert.match((await site.run(['store', 'pause'])).out, /until `trivium daemon resume`/)
+  const daemon = await site.start()
+  assert.ok((await titlesOf(daemon)).includes('Everything is paused'))
+  assert.match((await site.run(['store', 'pause', '--json'])).err, /store_locked/)
+  assert.match((await site.run(['daemon', 'resume'])).out, /continue/)
+  await until(async () => (await titlesOf(daemon)).length === 0, 'no trouble')
+  await daemon.end()
+})

@@ -1,14 +1,36 @@
 import { TriviumError } from '../../core/errors.ts'
 import { silent } from '../../core/log.ts'
+import { pauseStore } from '../../features/store-pause/record.ts'
 import { counted } from '../../lib/counted.ts'
 import { type AddCommand, loadFor, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium store grow`. */
+/** `trivium store grow` and `trivium store pause`. */
 export const addStore: AddCommand = (program, context) => {
-  program
-    .command('store')
-    .description('change the store while no daemon runs')
+  const store = program.command('store').description('change the store while no daemon runs')
+  addGrow(store, context)
+  addPause(store, context)
+}
+
+const addPause: AddCommand = (store, context) => {
+  store
+    .command('pause')
+    .description('daemons that start from now on only accept messages, until `trivium daemon resume`')
+    .action(async () => {
+      const { daemon } = await loadFor(context.environs(), { withoutVariables: 'except-store' })
+      const { openStore } = await import('../../daemon/open-store.ts')
+      const opened = await openStore(daemon, { log: silent })
+      try {
+        await pauseStore(opened.kv, Date.now())
+      } finally {
+        await opened.close()
+      }
+      show(context.terminal(), { ok: true }, () => 'Everything is paused until `trivium daemon resume`.')
+    })
+}
+
+const addGrow: AddCommand = (store, context) => {
+  store
     .command('grow')
     .argument('<count>', 'the new number of shards', wholeNumber('<count>'))
     .description('add shards to a Redis store; stop all daemons first')

@@ -4,6 +4,6 @@ import { closed } from '../../core/arguments.ts'
 export const storePause = {
   /** Throws `forbidden`. */
   resume: closed({}).describe(
-    'Resumes all daemons of the store after `trivium restore --paused`: messages, replies, pushes and schedules continue.',
+    'Resumes all daemons of the store after `trivium restore --paused` or `trivium store pause`: messages, replies, pushes and schedules continue.',
   ),
 }

@@ -12,7 +12,7 @@ import { STORE_PAUSE_KEY, storePausedSince } from './record.ts'
 const POLL_INTERVAL = 2_000
 
 /**
- * The pause after `trivium restore --paused`. A restore begins it while no daemon runs, so a daemon
+ * The pause after `trivium restore --paused` or `trivium store pause`. It begins while no daemon runs, so a daemon
  * reads it at its start, and begins its work when the pause has ended.
  */
 export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'onSignal'>; log: Log }) {
@@ -25,7 +25,7 @@ export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'on
       since = await storePausedSince(store.kv)
       if (since !== undefined) return POLL_INTERVAL
       unsubscribe()
-      log.info({}, 'the pause after the restore has ended; the work begins')
+      log.info({}, 'the pause of the store has ended; the work begins')
       begin()
       return undefined
     },
@@ -41,7 +41,7 @@ export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'on
     async start(work: () => void, { isWaiting }: { isWaiting: boolean }): Promise<void> {
       since = await storePausedSince(store.kv)
       if (since === undefined) return work()
-      log.warn({}, 'the store is paused after a restore: `trivium daemon resume` begins the work')
+      log.warn({}, 'the store is paused: `trivium daemon resume` begins the work')
       if (!isWaiting) return
       begin = work
       unsubscribe = store.onSignal(`kv:${STORE_PAUSE_KEY}`, loop.wake)

@@ -9,8 +9,8 @@ export function storePauseTroubles(since: number | undefined): Trouble[] {
       'paused',
       { reason: 'restore' },
       {
-        title: 'Everything is paused after a restore',
-        text: 'Messages are accepted. No skill, schedule, reply, planned send or push runs.',
+        title: 'Everything is paused',
+        text: 'Since a restore or `trivium store pause`. Messages are accepted; no skill, schedule, reply, planned send or push runs.',
         todo: 'Cancel or pause what must not run again; then `trivium daemon resume` begins the work.',
         since,
       },
