@@ -1,37 +1,40 @@
 import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import type { Submission } from '../core/message.ts'
 import { pause } from '../lib/pause.ts'
 import type { Connection } from './connection.ts'
 import { pausedBy } from './paused-by.ts'
 
-/** A message that was submitted with this key. */
-type Submitted = { gateway: string; conversation: string; key: string }
+/** A message that is submitted with this key. */
+type Submitted = Submission & { conversation: string; key: string }
 
 /** Polling interval (ms) for the state of the message. */
 const POLL_INTERVAL = 1_000
 /** Number of messages of the conversation among which the message is searched. */
 const NEWEST = 20
+/** After this many searches, a message with a key of the user was probably accepted long ago. */
+const SEARCHES = 2
 
-/** Prints pauses and failed attempts of a submitted message until `signal` aborts. */
+/** Prints pauses and failed attempts of a submitted message until `signal` aborts. `isOwnKey`: the key may have been used before. */
 export async function reportAttempts(
   daemon: Connection,
   submitted: Submitted,
-  signal: AbortSignal,
-  err: (text: string) => void,
+  { isOwnKey, signal, err }: { isOwnKey: boolean; signal: AbortSignal; err: (text: string) => void },
 ): Promise<void> {
-  const { gateway, conversation } = submitted
   const reported = new Set<string>()
   const report = (key: string, text: string) => {
     if (signal.aborted || reported.has(key)) return
     reported.add(key)
     err(`${text}\n`)
   }
-  let id: string | undefined
-  for (;;) {
+  let found: { id: string; conversation: string } | undefined
+  for (let searches = 1; ; searches++) {
     await pause(POLL_INTERVAL, signal)
     if (signal.aborted) return
-    id ??= await idOf(daemon, submitted)
-    if (id === undefined) continue
-    const paused = await pausedBy(daemon, { id, gateway, conversation })
+    found ??= await inConversation(daemon, submitted)
+    if (isOwnKey && searches > SEARCHES) found ??= await byKey(daemon, submitted)
+    if (found === undefined) continue
+    const { id } = found
+    const paused = await pausedBy(daemon, { ...found, gateway: submitted.gateway })
     if (paused) report(paused, paused)
     // Best effort: the final result reports errors.
     const shown = await daemon.invoke('message-show', { id }).catch(() => null)
@@ -42,11 +45,19 @@ export async function reportAttempts(
   }
 }
 
-/** The id of the message; undefined while it is not accepted, and if its key was used longer ago. */
-async function idOf(daemon: Connection, { gateway, conversation, key }: Submitted) {
+/** The message among the newest ones of the conversation; undefined while it is not accepted. */
+async function inConversation(daemon: Connection, { gateway, conversation, key }: Submitted) {
   const list = await daemon.invoke('message-list', { gateway, conversation, limit: NEWEST }).catch(() => null)
-  const found = objectsIn(list).find((message) => message.key === key)?.id
-  return typeof found === 'string' ? found : undefined
+  const id = objectsIn(list).find((message) => message.key === key)?.id
+  return typeof id === 'string' ? { id, conversation } : undefined
+}
+
+/** The message that had the key first, which may be older, and in another conversation. A key is accepted once. */
+async function byKey(daemon: Connection, submitted: Submitted) {
+  if (!daemon.running) return undefined
+  const result = await daemon.submit({ ...submitted, wait: 0 }).catch(() => null)
+  const { id, conversation } = Object(result)
+  return typeof id === 'string' ? { id, conversation: String(conversation) } : undefined
 }
 
 /** The text of an entry of the history, if it is a failed attempt that is repeated. */

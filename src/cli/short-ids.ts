@@ -95,6 +95,10 @@ const CANDIDATES: Readonly<
     const requests = objectsIn(await daemon.invoke('approval-list', { limit: 1_000 }))
     yield requests.map(({ id, requestedAt, status, title }) => candidateOf(id, requestedAt, status, title))
   },
+  async *job(daemon) {
+    const jobs = objectsIn(await daemon.invoke('job-list', { limit: 1_000 }))
+    yield jobs.map(({ id, startedAt, kind, state }) => candidateOf(id, startedAt, kind, state))
+  },
   async *conversation(daemon, _part, { gateway }) {
     const query = { limit: PAGE_SIZE, ...(typeof gateway === 'string' && { gateway }) }
     const page = await daemon.invoke('conversation-list', query)

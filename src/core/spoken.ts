@@ -1,7 +1,7 @@
 import { type ZodType, z } from 'zod'
 
 /** What an argument is the id of. People may give its beginning or its end. */
-export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation'
+export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation' | 'job'
 
 /**
  * How people give an argument on the command line, where that differs from its schema. Declared

@@ -95,7 +95,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     const state = async () => jobList.parse(await daemon.invoke('job-list', {}))[0]?.state
     await until(async () => (await state()) === 'done', 'the end of the job')
     await show(`people?who=${encodeURIComponent(`shop:${ADA}`)}`)
-    await page.getByText('Nothing is kept about this person.').waitFor()
+    await page.getByText('Nothing was found about this person.').waitFor()
     await jobs.getByText(/\d+ records were erased/).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await jobs.getByRole('link', { name: 'Erase a person' }).first().click()
@@ -116,7 +116,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     const last = page.getByRole('link', { name: /my number is 555 0100/ })
     await last.waitFor()
     await eraseWith('eve@example.com')
-    await page.getByText('Nothing is kept about this person.').waitFor()
+    await page.getByText('Nothing was found about this person.').waitFor()
     await last.waitFor({ state: 'detached' })
   })
 

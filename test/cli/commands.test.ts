@@ -21,6 +21,7 @@ routes:
     match: { text: "bad" }
     skill: fail
     retry: { attempts: 1 }
+  - { name: late, match: { text: "late*" }, skill: fail, retry: { attempts: 2, delay: 10m } }
   - { name: slow, match: { text: "slow*" }, skill: fail, retry: { attempts: 2, delay: 3s } }
   - name: rest
     skill: echo
@@ -169,6 +170,21 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { code, err } = await slow
     assert.equal(code, 1)
     assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
+  })
+
+  test('message reports the attempts of an older message with its key, in another conversation', async () => {
+    const { id } = await json('message', 'cli', 'late', '--key', 'old-key', '--wait', '0')
+    const { code, err } = await site.run(['message', 'cli', 'late', '--key', 'old-key', '--wait', '6000'])
+    assert.equal(code, 4)
+    assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
+    assert.equal((await json('message', 'cli', 'late', '--key', 'old-key', '--wait', '0')).id, id)
+  })
+
+  test('message --test marks the message in lists', async () => {
+    const { id } = await json('message', 'cli', 'a test', '--test')
+    assert.match((await site.run(['message', 'list', '--limit', '1'])).out, /\[test\] a test/)
+    assert.equal((await json('message', 'list', '--limit', '1')).messages[0].test, true)
+    assert.equal((await json('message', 'show', id)).message.data.replyTarget.test, true)
   })
 
   test('route explain says why each route answers or does not', async () => {

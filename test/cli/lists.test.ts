@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { humanLetters } from '../../src/engine/print/dead-letters.ts'
+import { humanGroup } from '../../src/engine/print/group.ts'
 import { lettersByCause } from '../../src/engine/print/letter-causes.ts'
 import { humanRefused } from '../../src/engine/print/refusals.ts'
 
@@ -153,6 +154,81 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   assert.match(text, /\nplanned +began +late +took +outcome\n20.* UTC +20.* UTC +47 min late +2 min +done\n/)
   assert.match(text, /\n- +20.* UTC +4 s +failed$/)
   assert.doesNotMatch(text, /misfire|channel/)
+})
+
+test('long jobs are described in words, with what they did', () => {
+  const job = { state: 'done', startedAt: now - HOUR, endedAt: now, by: 'ann' }
+  const target = { topic: 'orders', group: 'erp', subscription: 'erp', since: '2026-11-28T14:00:00.000Z' }
+  const jobs = [
+    { ...job, id: 'replay-1', kind: 'replay', done: 9, total: 9, target, result: { events: 9, filtered: 2 } },
+    {
+      ...job,
+      id: 'dead-1',
+      kind: 'dead-letters',
+      done: 3,
+      total: 3,
+      target: { do: 'retry', group: 'orders', text: '502' },
+      result: { count: 3 },
+    },
+    { ...job, id: 'erase-1', kind: 'person-erase', done: 1, total: 19, target: {}, state: 'running' },
+    {
+      ...job,
+      id: 'erase-2',
+      kind: 'person-erase',
+      done: 19,
+      total: 19,
+      target: {},
+      result: { records: 17, needsCompact: true },
+    },
+  ]
+  const text = show('job-list', jobs)
+  assert.match(
+    text,
+    /replay-1 .*9 of 9 events .*replay orders to push erp, from 2026-11-28 14:00 UTC +9 events handed to the push, 2 events left out/,
+  )
+  assert.match(
+    text,
+    /3 of 3 dead letters .*retry dead letters: route orders, error 502 +3 dead letters retried/,
+  )
+  assert.match(text, /erase-1 .*running +1 of 19 places .*erase the data about a person/)
+  const erased = show('job-show', jobs.at(3) ?? null)
+  assert.match(
+    erased,
+    /^erase-2 {2}erase the data about a person\n\nstate +done\n.*\nresult +17 records erased\n/,
+  )
+  assert.match(erased, /stop the daemon and run `trivium compact`/)
+  assert.doesNotMatch(erased, /needsCompact/)
+  assert.match(show('job-show', jobs.at(2) ?? null), /`trivium job cancel erase-1` ends it/)
+})
+
+test('lists mark tests', () => {
+  const message = { id: 'm', at: now, gateway: 'shop', outcome: 'done', summary: 'an order' }
+  assert.match(show('message-search', { messages: [{ ...message, test: true }] }), /\[test\] an order/)
+  assert.doesNotMatch(show('message-search', { messages: [message] }), /test/)
+  const conversations = [{ ...message, conversation: 'c', messages: 1, test: true }]
+  assert.match(show('conversation-list', { conversations }), /\[test\] an order/)
+  const letter = { id: 'm', at: now, queue: 'dispatch', group: 'orders', errors: [], summary: 'an order' }
+  const marked = { ...letter, message: { data: { replyTarget: { test: true } } } }
+  assert.match(show('dead-letter-list', [marked]), /\[test\] an order/)
+  assert.doesNotMatch(show('dead-letter-list', [letter]), /test/)
+})
+
+test('group show recommends reading before skipping', () => {
+  const group = {
+    group: 'search',
+    topic: 'orders',
+    state: 'stalled',
+    lag: 9,
+    oldestId: 'e1',
+    oldestAt: now,
+    pending: 0,
+    waiting: 0,
+  }
+  const text = humanGroup([{ ...group, retention: {}, history: [] }])
+  assert.match(
+    text,
+    /event show orders e1` .*event wait orders --queue search --no-ack .*group seek .*--dry-run` /s,
+  )
 })
 
 test('push subscriptions show their filter and the failed share, the worst first', () => {

@@ -85,7 +85,10 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       /dispatch, route bad[\s\S]*1 .*skill_failed +Skill fail failed: I fail[\s\S]*\nbad\n/,
     )
     assert.match(await run('dead-letter-list'), /^id +age +queue/)
-    assert.equal(await run('person erase *:nobody@example.com'), 'Nothing is kept about this person.\n')
+    assert.equal(
+      await run('person erase *:nobody@example.com'),
+      'Nothing was found about this person. People who are only named in the body of a webhook are not counted.\n',
+    )
     assert.match(
       await run('person erase *:cli'),
       /messages +\d+[\s\S]*Nothing was erased; --confirm erases them/,
@@ -102,7 +105,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       /has already run with the key k; nothing was run again/,
     )
     assert.equal((await json('schedule run nightly --key k')).repeated, true)
-    assert.match(await run('schedule show nightly'), /cron: 0 3 \* \* \*[\s\S]*next: .* UTC/)
+    assert.match(await run('schedule show nightly'), /when +0 3 \* \* \*, UTC\nnext +.* UTC/)
   })
 
   test('schedule create refuses two kinds of time', async () => {

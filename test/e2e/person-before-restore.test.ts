@@ -12,7 +12,10 @@ test('counts, exports and erasures name the content before a restore, which they
   const site = openSite({ routes: ROUTES })
   await site.start()
   const clean = await site.run(['person', 'count', ...WHO])
-  assert.equal(clean.out.trim(), 'Nothing is kept about this person.')
+  assert.equal(
+    clean.out.trim(),
+    'Nothing was found about this person. People who are only named in the body of a webhook are not counted.',
+  )
   mkdirSync(join(site.dir, '.trivium', FOLDER))
   writeFileSync(join(site.dir, '.trivium', FOLDER, 'messages.jsonl'), 'of alice@example.com')
   for (const line of ['count', 'erase', 'export', 'erase --confirm --wait 60s']) {

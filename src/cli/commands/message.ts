@@ -26,6 +26,7 @@ type SendOptions = {
   subject?: string
   event?: string
   data?: JsonObject
+  test?: true
   wait: number
   explain?: true
   all?: true
@@ -50,6 +51,7 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--subject <text>', 'the subject')
     .option('--event <name>', 'the event, such as app_mention or push')
     .option('--data <json>', 'fields of the transport, as routes match them by `data.…`', jsonObject)
+    .option('--test', 'mark it as a test in lists, as *Test message* of the console does')
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
     .option('--explain', 'only explain which route would match; submits nothing')
     .option('--all', 'with --explain: every route, not only those that nearly match')
@@ -66,7 +68,10 @@ export const addMessage: AddCommand = (program, context) => {
       const send = async (daemon: Connection) => {
         const submitted = { ...submission, key }
         const answered = new AbortController()
-        void reportAttempts(daemon, submitted, answered.signal, context.terminal().err)
+        const isOwnKey = options.key !== undefined
+        void reportAttempts(daemon, submitted, {
+          ...{ isOwnKey, signal: answered.signal, err: context.terminal().err },
+        })
         const result = await daemon.submit(submitted).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         const isLate = options.wait > 0 && outcome === undefined

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -185,8 +186,8 @@ function Senders({ show, typed }) {
 
 function Nothing({ who }) {
   const isBare = who.some((identity) => !identity.includes('@') && identity.startsWith(`${ANY}:`))
-  return html`<${Empty} title="Nothing is kept about this person.">
-    ${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} <a href=${link('messages')}>Search the messages</a> to find how they are named.
+  return html`<${Empty} title=${NOTHING_FOUND}>
+    ${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} ${NOT_COUNTED} <a href=${link('messages')}>Search the messages</a> to find how they are named.
   <//>`
 }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { closed, limit, name, optional } from '../../core/arguments.ts'
 import { JOB_STATES } from '../../core/long-job.ts'
+import { spoken } from '../../core/spoken.ts'
 
-const id = name.describe('The job, as in job-list')
+const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
 
 /**
  * Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`.

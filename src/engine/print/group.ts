@@ -106,6 +106,13 @@ function nextSteps({ topic, group, push, oldestId, lag }: JsonObject): string[] 
     return [step(commandText('group replay', group, '--topic', topic), 'delivers retained events again.')]
   return [
     step(commandText('event show', topic, oldestId), 'shows the oldest unread event.'),
-    step(commandText('group seek', group, '--topic', topic, '--to', 'now'), 'skips all unread events.'),
+    step(
+      commandText('event wait', topic, '--queue', group, '--no-ack', '--timeout', 0),
+      'reads the next ones, and leaves them for the reader of the group. Start that reader to catch up.',
+    ),
+    step(
+      commandText('group seek', group, '--topic', topic, '--to', 'now', '--dry-run'),
+      'counts what would be lost if the group skipped all of them; without `--dry-run`, it skips them.',
+    ),
   ]
 }

@@ -1,9 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { fields, type Printers, secondOf, timeOf } from '../../core/readable.ts'
+import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { shorten } from '../../lib/short-text.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+import { aboutJob, afterErasure, progressOf, resultOf } from './job-words.ts'
 
 export const printers: Printers = {
   'job-list': humanJobs,
@@ -12,30 +15,50 @@ export const printers: Printers = {
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
+  { title: 'age' },
   { title: 'state', least: 16 },
-  { title: 'progress', least: 10 },
-  { title: 'started', leftOut: 2 },
+  { title: 'progress', least: 8 },
   { title: 'by', least: 12, leftOut: 1 },
-  { title: 'what', least: 16 },
+  { title: 'what', least: 24 },
+  { title: 'result', least: 16, leftOut: 2 },
 ]
+const LONGEST_TEXT = 160
 
 /** `job-list`. */
 function humanJobs(result: Json): string {
   const rows = objectsIn(result).map((job) => [
-    job.id,
-    stateOf(job),
-    [`${job.done}/${job.total}`, job.at].filter(Boolean).join(' '),
-    timeOf(job.startedAt),
-    job.by,
-    shorten(Object.values(Object(job.target)).join(' '), 60),
+    ...[shortJobId(job.id), age(job.startedAt), stateOf(job), progressOf(job), job.by],
+    shorten(aboutJob(job), LONGEST_TEXT),
+    resultOf(job),
   ])
   if (rows.length === 0) return 'There are no long jobs.'
   return lineTable(COLUMNS, rows)
 }
 
-/** `job-show`. */
+/** The end of the id of a job, for lists at a terminal. */
+function shortJobId(id: Json | undefined): string {
+  return process.stdout.isTTY ? String(id).slice(-8) : String(id)
+}
+
+/** `job-show`: what it does, how far it is, and what it did. */
 function humanJob(result: Json): string {
-  return fields(Object(result))
+  const job: JsonObject = Object(result)
+  const { id, by, startedAt, endedAt, state, retryAt } = job
+  const end = typeof endedAt === 'number' ? `, ended ${timeOf(endedAt)}` : ''
+  const facts = [
+    ['state', stateOf(job)],
+    ['progress', progressOf(job)],
+    ['result', resultOf(job)],
+    ['started', `${timeOf(startedAt)} (${age(startedAt)} ago) by ${by}${end}`],
+    ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
+  ].filter(([, text]) => text !== '')
+  return [
+    `${paint('bold', String(id))}  ${aboutJob(job)}`,
+    '',
+    ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(8)}  `, text)),
+    ...afterErasure(job.result ?? null),
+    ...(state === 'running' ? ['', paragraph('  → ', `${commandText('job cancel', id)} ends it.`)] : []),
+  ].join('\n')
 }
 
 /** The result of a command that starts a long job, or of its dry run. */

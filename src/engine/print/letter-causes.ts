@@ -4,7 +4,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { senderText } from './sender.ts'
+import { senderText, textWithMark } from './sender.ts'
 
 /** Columns that tell the dead letters of one cause apart. */
 export const LETTER_COLUMNS: readonly Column[] = [
@@ -87,7 +87,7 @@ function whoOf({ message, data }: JsonObject): string {
 }
 
 /** The text of the message, or of the unsent reply. */
-function textOf({ queue, data, summary }: JsonObject): string {
+function textOf({ queue, data, summary, message }: JsonObject): string {
   const unsent = queue === 'outbox' ? pathGet(data, 'text') : undefined
-  return String(unsent ?? summary ?? '')
+  return textWithMark(String(unsent ?? summary ?? ''), pathGet(message, 'data.replyTarget.test'))
 }

@@ -8,7 +8,7 @@ import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
-import { senderText } from './sender.ts'
+import { senderText, textWithMark } from './sender.ts'
 
 export const printers: Printers = {
   'message-list': humanMessages,
@@ -44,7 +44,10 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map((message) => {
     const { id, at, receivedAt, gateway, from, subject, summary, text, attempt } = message
-    const content = shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT)
+    const content = textWithMark(
+      shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT),
+      message.test ?? pathGet(message, 'data.replyTarget.test'),
+    )
     return [
       ...[shortId(id), age(at ?? receivedAt), gateway, senderText(from)],
       ...[messageState(message), pathGet(attempt, 'route') ?? '', content],
@@ -108,23 +111,11 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
     .toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
-    ({
-      at,
-      gateway,
-      from,
-      conversation,
-      messages,
-      outcome,
-      waitingSince,
-      heldBy,
-      subject,
-      summary,
-      text,
-    }) => [
+    ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
       ...[age(at), gateway, senderText(from)],
-      stateOf({ outcome, waitingSince, heldBy }),
+      stateOf(state),
       messages,
-      shorten(String(subject ?? summary ?? text ?? ''), 50),
+      textWithMark(shorten(String(subject ?? summary ?? text ?? ''), 50), test),
       conversation,
     ],
   )

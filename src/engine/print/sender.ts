@@ -9,3 +9,8 @@ export function senderText(from: unknown): string {
   const isReadable = typeof address === 'string' && address.includes('@')
   return String((isReadable ? address : (name ?? address ?? id)) ?? '')
 }
+
+/** The text of a message in a list, with a mark if it is a test. */
+export function textWithMark(text: string, isTest: unknown): string {
+  return isTest === true ? `[test] ${text}` : text
+}

@@ -1,0 +1,100 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
+import { age } from '../../lib/short-text.ts'
+
+/** What a job counts. */
+const UNITS: Readonly<Record<string, string>> = {
+  replay: 'event',
+  'dead-letters': 'dead letter',
+  'person-erase': 'place',
+}
+
+/** A long job in words: `replay gateway-message to analytics, 2026-11-28 14:00 UTC to 15:00 UTC`. */
+export function aboutJob({ kind, target }: JsonObject): string {
+  const { topic, group, subscription, do: verb, ...others }: JsonObject = Object(target)
+  if (kind === 'replay') {
+    const receiver = subscription === undefined ? group : `push ${subscription}`
+    return [`replay ${topic} to ${receiver}`, rangeOf(others)].filter(Boolean).join(', ')
+  }
+  if (kind === 'dead-letters') {
+    const filter = Object.entries(defined({ group, topic, subscription, ...others }))
+    const texts = filter.map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
+    return [`${verb} dead letters`, texts.join(', ')].filter(Boolean).join(': ')
+  }
+  if (kind === 'person-erase') return 'erase the data about a person'
+  return [kind, ...Object.values(Object(target))].join(' ')
+}
+
+/** The names of filters in `job-list`, as their flags. */
+const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
+
+/** `24 of 477 events`. */
+export function progressOf({ kind, done, total, at }: JsonObject): string {
+  const unit = UNITS[String(kind)]
+  const whole = unit === undefined ? String(total) : counted(Number(total), unit)
+  return [`${done} of ${whole}`, at].filter(Boolean).join(', ')
+}
+
+/** What an ended job did; empty if that is not known. */
+export function resultOf({ kind, target, result }: JsonObject): string {
+  const { events, unread, filtered, records, count }: JsonObject = Object(result)
+  if (kind === 'replay' && events !== undefined)
+    return [
+      `${counted(Number(events), 'event')} ${pathGet(target, 'subscription') === undefined ? 'replayed' : 'handed to the push'}`,
+      Number(unread) > 0 && `${counted(Number(unread), 'event')} not read yet left in place`,
+      Number(filtered) > 0 && `${counted(Number(filtered), 'event')} left out by its filter`,
+    ]
+      .filter(Boolean)
+      .join(', ')
+  if (records !== undefined) return `${counted(Number(records), 'record')} erased`
+  if (count === undefined) return ''
+  return `${counted(Number(count), 'dead letter')} ${pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'}`
+}
+
+/** What the erasure of a person left to do: data directories elsewhere, old copies, and the content before a restore. */
+export function afterErasure(result: Json): string[] {
+  return [...laterLines(result), ...compactLines(result), ...oldContentLines(result)]
+}
+
+/** Lines about data directories that are erased when their daemons run again. */
+function laterLines(result: Json): string[] {
+  return objectsIn(pathGet(result, 'later')).map(
+    ({ host, lastSeen }) =>
+      `The data directory on ${host} is erased when its daemon runs again (last seen ${age(lastSeen)} ago).`,
+  )
+}
+
+/** That the file of the store was not rewritten. */
+function compactLines(result: Json): string[] {
+  if (pathGet(result, 'needsCompact') !== true) return []
+  return [
+    'trivium.db was not rewritten, and may still contain old copies of erased rows.',
+    'To remove them, stop the daemon and run `trivium compact`.',
+  ]
+}
+
+/** Lines about the content before a restore, in which nothing is counted or erased. */
+export function oldContentLines(result: Json): string[] {
+  const folders = pathGet(result, 'beforeRestore')
+  if (!Array.isArray(folders)) return []
+  return [
+    '',
+    'The content before a restore is neither counted nor erased. If you do not need it, delete it:',
+    ...folders.map((folder) => `  rm -r <data dir>/${folder}`),
+  ]
+}
+
+function rangeOf({ since, until, from, to }: JsonObject): string {
+  const [first, last] = [since ?? from, until ?? to].map((end) => (end === undefined ? '' : shownTime(end)))
+  if (first && last) return `${first} to ${last}`
+  if (first) return `from ${first}`
+  return last ? `to ${last}` : ''
+}
+
+/** A time of ISO 8601 in words; other values unchanged. */
+function shownTime(value: Json): string {
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
+  return isTime ? timeOf(Date.parse(value)) : String(value)
+}
