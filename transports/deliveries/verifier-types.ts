@@ -19,7 +19,7 @@ export type Verifier = {
    * The body for the message: decrypted, or without the secret that it contains, with which readers of
    * the message could forge deliveries.
    */
-  conceal?(raw: Buffer): Buffer
+  conceal?(raw: Buffer, headers: Delivery['headers']): Buffer
   /** Answers a verified delivery that is not a message. */
   handshake?(raw: Buffer): Promise<Answer | undefined>
 }

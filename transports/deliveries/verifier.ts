@@ -1,6 +1,5 @@
 import { TriviumError } from '../../src/core/errors.ts'
 import { type Json, pathGet } from '../../src/core/json.ts'
-import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
 import { anyPublicKey, keyOfSecret } from '../keys.ts'
@@ -137,8 +136,8 @@ function fieldReader(
   const isUnreadable = isCompressed(headers['content-encoding'])
   let isRead = isUnreadable
   return (paths) => {
-    const sent = paths === name && !isUnreadable ? fieldOfForm(type, raw, name) : undefined
-    if (sent !== undefined) return sent
+    // Not the field of this name in the JSON of the form, whose other fields would not be signed.
+    if (paths === name) return isUnreadable ? undefined : fieldOfForm(type, raw, name)
     if (!isRead) body = decodeBody(type, raw, as).body
     isRead = true
     for (const path of paths.split(' ')) {
@@ -187,9 +186,10 @@ function withSecretInBody(field: string, known: string[], as: BodyOption | undef
       if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
       return `one of its notifications has another ${field}`
     },
-    conceal: (raw) =>
-      Buffer.from(
-        JSON.stringify(parseExact(raw.toString()), (name, value) => (name === field ? undefined : value)),
-      ),
+    conceal(raw, { 'content-type': type }) {
+      const { format, body } = decodeBody(type, raw, as)
+      if (format !== 'json') throw new TriviumError('bad_request', { reason: 'its body is not JSON' })
+      return Buffer.from(JSON.stringify(body, (name, value) => (name === field ? undefined : value)))
+    },
   }
 }

@@ -26,7 +26,7 @@ const PART_OVERHEAD = 200
  */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const preset = presetOf(options.verify)
-  const proof = proofOf(options.verify, preset)
+  const proof = proofOf(options.verify, preset, options.body)
   const findSender = createSenderFinder(proof)
   const readWhole = createDeliveryReader(options, preset, findSender)
   const partsOf = splitterFor(options, preset?.split)
@@ -53,9 +53,11 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
     return message
   }
 
-  return (request: IncomingMessage, decoded: DecodedBody): Normalized => {
+  /** `keySource`: the body in which a key is looked for if `decoded` has none. */
+  return (request: IncomingMessage, decoded: DecodedBody, keySource?: DecodedBody): Normalized => {
     const parts = partsOf?.(decoded.body)
     const whole = readWhole(request, decoded, partsOf && (parts ? 'list' : 'element'))
+    if (keySource && !parts) whole.key ??= readWhole(request, keySource).key
     if (!parts) return { messages: [messageOf(request, whole)], isSplit: false }
     requirePartCount(parts)
     const headersSize = JSON.stringify(whole.data.headers).length

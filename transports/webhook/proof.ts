@@ -1,4 +1,5 @@
 import { signedFields, signedHeaders, signsBody } from '../../src/lib/signatures.ts'
+import type { BodyOption } from '../deliveries/decode-body.ts'
 import { type ReadableDelivery, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
 import { SNS_SIGNED } from '../deliveries/sns.ts'
@@ -21,8 +22,8 @@ const NOTHING: Proof = { body: false, fields: [], headers: [], query: false, sen
 /** A shared secret in the request authenticates the whole request. */
 const EVERYTHING: Proof = { body: true, fields: [], headers: 'all', query: true, sender: true }
 
-/** What a gateway may trust with this verification. */
-export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
+/** What a gateway may trust with this verification. `as`: how bodies are decoded. */
+export function proofOf(verify: Verify, preset: Preset | undefined, as: BodyOption = 'auto'): Proof {
   switch (verify.scheme) {
     case 'none':
       return NOTHING
@@ -44,7 +45,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
     case 'hmac':
     case 'hash':
     case 'public-key':
-      return byTemplates([verify.template])
+      return byTemplates([verify.template], as)
   }
   if (!preset?.signature) return EVERYTHING
   const proof = byTemplates(preset.signature.map(({ template }) => template))
@@ -53,11 +54,11 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
 
 /**
  * A delivery is signed by one of several templates, so only parts signed by all of them are
- * trusted.
+ * trusted. With `body: form.NAME`, the body is the JSON in this field.
  */
-function byTemplates(templates: readonly (string | undefined)[]): Proof {
+function byTemplates(templates: readonly (string | undefined)[], as: BodyOption = 'auto'): Proof {
   const all = templates.map((template = '{body}') => ({
-    body: signsBody(template),
+    body: signsBody(template) || signedFields(template).some((name) => as === `form.${name}`),
     fields: signedFields(template),
     headers: signedHeaders(template),
     query: /\{(url|path)\??\}/.test(template),
@@ -73,6 +74,14 @@ function byTemplates(templates: readonly (string | undefined)[]): Proof {
     query: all.every((covered) => covered.query),
     sender: body,
   }
+}
+
+/**
+ * Whether a proof covers the body and not the header `Content-Type`, so that a captured delivery can
+ * be repeated with another type.
+ */
+export function leavesTypeOpen({ body, headers }: Proof): boolean {
+  return body && headers !== 'all' && !headers.includes('content-type')
 }
 
 /** The components that every signature has to cover. */

@@ -11,14 +11,16 @@ import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
 import { withOriginal } from './keep-original.ts'
 import { createNormalizer, type Normalized } from './normalize.ts'
+import { leavesTypeOpen, proofOf } from './proof.ts'
+import { decodeSignedBody } from './signed-body.ts'
 
 /** The messages of a delivery, and its body. */
 export type ReadResult = Normalized & { body: Json | undefined }
 /** The messages, or the response to a handshake of a sender. */
 export type Outcome = ReadResult | { greeting: Answer }
 
-/** A decompressed body, raw and decoded. */
-type DecompressedBody = { bytes: Buffer; decoded: DecodedBody }
+/** A decompressed body, raw and decoded. `asForm`: see `decodeSignedBody`. */
+type DecompressedBody = { bytes: Buffer; decoded: DecodedBody; asForm?: DecodedBody }
 
 /** Makes a function that turns an authentic delivery into messages, or into the response to a handshake. */
 export function createReader(
@@ -33,15 +35,12 @@ export function createReader(
   const normalize = createNormalizer(gateway, options)
   const presetOptions: PresetOptions = { secret: [], ...options.verify }
 
-  const decode = ({ headers }: IncomingMessage, bytes: Buffer): DecompressedBody => ({
-    bytes,
-    decoded: decodeBody(headers['content-type'], bytes, options.body),
-  })
+  const decode = createDecoder(options, preset)
 
-  const withoutFiles = (request: IncomingMessage, { bytes, decoded }: DecompressedBody): Outcome => {
+  const withoutFiles = (request: IncomingMessage, { bytes, decoded, asForm }: DecompressedBody): Outcome => {
     const greeting = preset?.handshake?.(decoded.body, presetOptions, request.headers)
     if (greeting) return { greeting }
-    const { messages, isSplit } = normalize(request, decoded)
+    const { messages, isSplit } = normalize(request, decoded, asForm)
     if (options.respond === 'result') {
       for (const { data } of messages) data.replyTarget = { body: contentHash(request, bytes) }
     }
@@ -97,6 +96,17 @@ export function createReader(
         return greeting ? { greeting } : withFiles(request, readable)
       })
     },
+  }
+}
+
+/** Makes a function that decodes bodies as their types, or their signatures, allow. */
+function createDecoder({ verify, body: as }: WebhookOptions, preset: Preset | undefined) {
+  const isTypeOpen = leavesTypeOpen(proofOf(verify, preset, as))
+  return ({ headers }: IncomingMessage, bytes: Buffer): DecompressedBody => {
+    const type = headers['content-type']
+    return isTypeOpen
+      ? { bytes, ...decodeSignedBody(type, bytes, as) }
+      : { bytes, decoded: decodeBody(type, bytes, as) }
   }
 }
 

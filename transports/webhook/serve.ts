@@ -73,7 +73,7 @@ export function createServe(
   }
 
   function read(visit: Visit, signed: Buffer) {
-    const raw = verifier.conceal?.(signed) ?? signed
+    const raw = verifier.conceal?.(signed, visit.request.headers) ?? signed
     visit.raw = raw
     requireToken(visit.response)
     if (accepting.isStopping()) throw stoppingError()

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { startWebhook } from './harness.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+const signatureOf = (text: string) => ({ 'x-sign': createHmac('sha256', 'key').update(text).digest('hex') })
+const verify = { scheme: 'hmac', header: 'x-sign', secret: 'key' }
+
+describe('a captured delivery that is repeated with another content type', () => {
+  const body = JSON.stringify({ id: 'evt-1', type: 'paid', name: 'Zoë' })
+
+  for (const key of ['data.body.id', undefined]) {
+    test(`is a duplicate if it is JSON, ${key ? 'with `key`' : 'by the hash of its body'}`, async () => {
+      const options = key ? { key, verify } : { verify: { scheme: 'zoom', secret: 'key' } }
+      const time = String(Math.floor(Date.now() / 1000))
+      const zoom = createHmac('sha256', 'key').update(`v0:${time}:${body}`).digest('hex')
+      const proof = key
+        ? signatureOf(body)
+        : { 'x-zm-request-timestamp': time, 'x-zm-signature': `v0=${zoom}` }
+      const { post, store } = await startWebhook(options)
+      for (const type of [
+        'application/json',
+        'application/json; charset=utf-16le',
+        'text/plain; charset=windows-1252',
+        'image/png',
+        'text/csv',
+        'application/octet-stream',
+        `${FORM}; charset=utf-16le`,
+      ]) {
+        const { status } = await post(body, { ...proof, 'content-type': type })
+        assert.ok(status < 300, `${type}: ${status}`)
+      }
+      assert.equal(store.messages.length, 1)
+    })
+  }
+
+  test('is a duplicate if it is a form', async () => {
+    const { post, store } = await startWebhook({ key: 'data.body.id', verify })
+    const form = 'id=7&text=hi'
+    for (const type of [
+      FORM,
+      `${FORM}; charset=utf-16le`,
+      'text/plain',
+      'image/png',
+      'text/csv; charset=utf-16',
+    ]) {
+      const { status } = await post(form, { ...signatureOf(form), 'content-type': type })
+      assert.ok(status < 300 || status === 400, `${type}: ${status}`)
+    }
+    assert.deepEqual(
+      store.messages.map(({ data }) => data.body),
+      [{ id: '7', text: 'hi' }],
+    )
+  })
+
+  test('keeps its own type if the type is signed, or nothing is', async () => {
+    const signed = await startWebhook({ verify: { ...verify, template: '{header.content-type}{body}' } })
+    await signed.post('{}', { ...signatureOf('text/csv{}'), 'content-type': 'text/csv' })
+    const open = await startWebhook({})
+    await open.post('{}', { 'content-type': 'text/csv' })
+    assert.deepEqual([signed.last().data.format, open.last().data.format], ['text', 'text'])
+  })
+})
+
+describe('a form with a signed field', () => {
+  const body = 'form.mandrill_events'
+  const options = { body, verify: { ...verify, template: '{body.mandrill_events}' }, from: 'data.body.by' }
+  const text = JSON.stringify({ by: 'ada' })
+
+  test('verifies its sender if the field is the body', async () => {
+    const { post, last } = await startWebhook(options)
+    const form = new URLSearchParams({ mandrill_events: text }).toString()
+    assert.equal((await post(form, { ...signatureOf(text), 'content-type': FORM })).status, 202)
+    assert.deepEqual(last().from, { id: 'ada', verified: true })
+    const elsewhere = await startWebhook({ ...options, body: 'form.other' })
+    const both = `${form}&other=${encodeURIComponent('{"by":"eve","mandrill_events":"x"}')}`
+    await elsewhere.post(both, { ...signatureOf('x'), 'content-type': FORM })
+    assert.equal(elsewhere.last().from.verified, undefined)
+  })
+
+  test('is refused if the signed text is a field of its JSON', async () => {
+    const { post } = await startWebhook(options)
+    const forged = JSON.stringify({ by: 'eve', mandrill_events: text })
+    const part = `--b\r\nContent-Disposition: form-data; name="mandrill_events"\r\n\r\n${forged}\r\n--b--\r\n`
+    for (const [sent, type] of [
+      [forged, 'application/json'],
+      [part, 'multipart/form-data; boundary=b'],
+    ] as const)
+      assert.equal((await post(sent, { ...signatureOf(text), 'content-type': type })).status, 401, type)
+  })
+})
+
+test('a notification of Microsoft Graph may begin with a byte order mark', async () => {
+  const { post, last } = await startWebhook({ verify: { scheme: 'microsoft-graph', secret: 'key' } })
+  const notification = JSON.stringify({ value: [{ id: 'n1', changeType: 'created', clientState: 'key' }] })
+  assert.equal((await post(`\ufeff${notification}`, { 'content-type': 'application/json' })).status, 202)
+  assert.doesNotMatch(JSON.stringify(last()), /clientState/)
+  const form = new URLSearchParams({ payload: notification }).toString()
+  assert.ok((await post(form, { 'content-type': FORM })).status < 500)
+})
