@@ -73,6 +73,19 @@ describe('the count of the records about a person', () => {
     assert.equal(collected.times, 2)
   })
 
+  test('is not forgotten when an older count of the same person ends, which was stopped for others', async () => {
+    const slow = Promise.withResolvers<void>()
+    const { ask, collected } = countingOf([placeOf('jobs', 2, slow.promise)])
+    const first = ask(ADA.identities, 60_000, NEVER)
+    for (let n = 0; n < 20; n++) await ask([`shop:person-${n}`], 0, NEVER)
+    await ask(ADA.identities, 0, NEVER)
+    assert.equal(collected.times, 22)
+    slow.resolve()
+    await assert.rejects(first, { name: 'AbortError' })
+    await ask(ADA.identities, 60_000, NEVER)
+    assert.equal(collected.times, 22)
+  })
+
   test('does not read a place that knows its count', async () => {
     const known: Place = { ...placeOf('messages', 99), count: async ({ person }) => person.messages.size }
     const { counts } = await countingOf([known]).ask(ADA.identities, 60_000, NEVER)

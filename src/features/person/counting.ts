@@ -67,7 +67,7 @@ export function createCounting(deps: {
     void run(identities, counting)
       .catch((error: unknown) => {
         counting.error = error
-        all.delete(key)
+        if (all.get(key) === counting) all.delete(key)
       })
       .finally(() => {
         shown.done = true
