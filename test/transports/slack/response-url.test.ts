@@ -21,3 +21,13 @@ test('a late ack does not follow a redirect of its response URL', async (t) => {
   await assert.rejects(acks.acknowledge(message, 'at last'))
   assert.deepEqual(paths, ['/respond'])
 })
+
+test('a late ack keeps the fields that a newer version has stored', async () => {
+  const kv = createMemoryBackend(Date.now, new Map())
+  const acks = createAcks({ gateway: 'team', kv })
+  const message = messageOf({ data: { payload: { command: '/slow' } } })
+  await kv.set(`slack/team/ack/${message.id}`, { at: 5 })
+  await acks.acknowledge(message, 'at last')
+  const { value } = (await kv.get(`slack/team/ack/${message.id}`)) ?? {}
+  assert.deepEqual(value, { at: 5, response: { text: 'at last' } })
+})

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { isJsonObject, type Json, objectsIn } from '../../../src/core/json.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
+import { withUnknownFields } from '../../../src/core/stored-entries.ts'
 
 const asideSchema = z.object({
   uid: z.int(),
@@ -39,6 +41,23 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
   const storedSchema = cursorSchema.extend({ token: z.number() })
   const fenced = new Error('another daemon reads this mailbox now')
   let version = 0
+  /** The last stored cursor, and what this version understands of it. */
+  let last: { raw: Json; cursor: Cursor } | undefined
+
+  /** The value to store, with the fields that a newer version has stored for the same UIDVALIDITY. */
+  const storedForm = (cursor: Cursor): Json => {
+    const before = last?.cursor.uidValidity === cursor.uidValidity ? last : undefined
+    const rawAside = objectsIn(isJsonObject(before?.raw) ? before.raw.aside : undefined)
+    const aside = cursor.aside.map((one) => {
+      const known = before?.cursor.aside.find(({ uid }) => uid === one.uid)
+      return withUnknownFields(
+        one,
+        rawAside.find(({ uid }) => uid === one.uid),
+        known,
+      )
+    })
+    return withUnknownFields({ ...cursor, aside, token }, before?.raw, before && { ...before.cursor, token })
+  }
 
   return {
     async load(): Promise<Cursor | undefined> {
@@ -47,13 +66,16 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
       const { token: holder, ...cursor } = storedSchema.parse(found.value)
       if (holder > token) throw fenced
       version = found.version
+      last = { raw: found.value, cursor }
       return cursor
     },
 
     async save(cursor: Cursor): Promise<Cursor> {
-      const written = await kv.set(key, { ...cursor, token }, { ifVersion: version })
+      const raw = storedForm(cursor)
+      const written = await kv.set(key, raw, { ifVersion: version })
       if (written === undefined) throw fenced
       version = written
+      last = { raw, cursor }
       return cursor
     },
   }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
-import { isJsonObject, type JsonObject, textAt, toJson } from '../../../src/core/json.ts'
+import { isJsonObject, type Json, type JsonObject, textAt, toJson } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
+import { withUnknownFields } from '../../../src/core/stored-entries.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { HOUR } from '../../../src/core/units.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
@@ -30,12 +31,12 @@ const ackSchema = z.object({
 export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const waiting = new Map<string, () => void>()
   const nameOf = (messageId: string) => `slack/${gateway}/ack/${messageId}`
-  const keep = (id: string, ack: z.infer<typeof ackSchema>, ifVersion: number) =>
+  const keep = (id: string, ack: Json, ifVersion: number) =>
     kv.set(nameOf(id), ack, { ttl: ACK_TTL_MS, ifVersion })
 
   const read = async (id: string) => {
     const stored = await kv.get(nameOf(id))
-    return stored && { version: stored.version, ...ackSchema.parse(stored.value) }
+    return stored && { ...stored, ack: ackSchema.parse(stored.value) }
   }
 
   /**
@@ -46,8 +47,9 @@ export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'
     const { id, data } = message
     const response = toJson(typeof content === 'string' ? { text: content } : content)
     const earlier = await read(id)
-    if (earlier?.response !== undefined) return
-    const version = await keep(id, { response }, earlier?.version ?? 0)
+    if (earlier?.ack.response !== undefined) return
+    const next = earlier ? withUnknownFields({ response }, earlier.value, earlier.ack) : { response }
+    const version = await keep(id, next, earlier?.version ?? 0)
     // Another daemon wrote in between.
     if (version === undefined) return acknowledge(message, content)
     const url = textAt(data.payload, 'response_url')
@@ -82,7 +84,7 @@ export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'
       })
       // From now on an `ack` is late, unless one was stored just now.
       if (!early) await keep(messageId, {}, 0)
-      const { response, unheard } = early ?? (await read(messageId)) ?? {}
+      const { response, unheard } = (early ?? (await read(messageId)))?.ack ?? {}
       if (unheard || (response === undefined && payload.type === 'view_submission')) {
         const reason = unheard ? 'no listener acknowledged it' : 'no listener acknowledged it in time'
         throw new TriviumError('store_unavailable', { store: 'Bolt', reason })
