@@ -4,7 +4,7 @@ import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import type { ClientUses } from './client-uses.ts'
 import type { ConnectionStatus } from './connection-status.ts'
-import { openClient } from './open-client.ts'
+import { openFittingClient } from './open-client.ts'
 import { listTools, type RemoteTool, type ToolList } from './tool-list.ts'
 
 export type ConnectionOptions = {
@@ -41,7 +41,7 @@ export function createCurrentClient(
     lose,
     refresh,
     /** Connects a new client. Throws an error that explains the failure. */
-    open: () => openClient({ ...options, isLegacy, signal, changed, lost: lose, connected: use }),
+    open: () => openFittingClient({ ...options, isLegacy, signal, changed, lost: lose, connected: use }),
     /** Removes and returns the current client. */
     drop(): Client | undefined {
       const last = client

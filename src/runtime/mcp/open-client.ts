@@ -1,4 +1,5 @@
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
+import { pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
@@ -11,8 +12,7 @@ const PROBE_TIMEOUT = 5_000
 /** Minimum interval (ms) between reactions to changed tools. */
 const CHANGE_INTERVAL = 500
 
-/** Connects a new client to a server. Throws an error that explains the failure. */
-export async function openClient(options: {
+type OpenOptions = {
   server: McpServer
   version: string
   login?(): Promise<OAuthClientProvider | undefined>
@@ -25,7 +25,29 @@ export async function openClient(options: {
   lost(client: Client, why: string): void
   /** Called once connected. If it throws, the client is closed. */
   connected(client: Client): Promise<void>
-}): Promise<void> {
+}
+
+/**
+ * Connects a new client to a server. A process that ends at the first request of the newer protocol
+ * is started again for the older one. Throws an error that explains the failure.
+ */
+export async function openFittingClient(options: OpenOptions): Promise<void> {
+  let hasConnected = false
+  const connected = (client: Client) => {
+    hasConnected = true
+    return options.connected(client)
+  }
+  try {
+    await openClient({ ...options, connected })
+  } catch (error) {
+    const isProcess = options.server.url === undefined
+    const isMissing = /^(ENOENT|EACCES)$/.test(String(pathGet(error, 'cause.code')))
+    if (!isProcess || isMissing || options.isLegacy || hasConnected || options.signal.aborted) throw error
+    await openClient({ ...options, isLegacy: true })
+  }
+}
+
+async function openClient(options: OpenOptions): Promise<void> {
   const { server, version, log, isLegacy, signal, changed, lost, connected } = options
   const { Client } = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
   let lossReason: string | undefined

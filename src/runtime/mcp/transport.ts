@@ -60,9 +60,11 @@ export async function openTransport(server: McpServer, deps: Deps): Promise<McpT
 
 async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpTransport> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+  // For the library's own class, it asks a second process for the protocol version.
+  class ProcessTransport extends StdioClientTransport {}
   const { command = '', args, env, folder: cwd } = server
   const limit = limitOf(server)
-  const transport = new StdioClientTransport({
+  const transport = new ProcessTransport({
     ...defined({ command, args, env, cwd }),
     stderr: 'pipe',
     maxBufferSize: limit,
