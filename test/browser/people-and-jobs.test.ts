@@ -120,6 +120,36 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await last.waitFor({ state: 'detached' })
   })
 
+  test('an erasure shows its progress and then what was erased, when and by whom, also after a reload', async () => {
+    await post('dan@example.com', 'first')
+    await daemon.post(
+      '/hooks/shop',
+      JSON.stringify({ email: 'zoe@example.com', text: 'ask dan@example.com' }),
+    )
+    await show(`people?who=${encodeURIComponent('*:dan@example.com')}`)
+    await page.getByText(/1 message of others has/).waitFor()
+    await eraseWith('dan@example.com')
+    const erasure = page.getByRole('region', { name: 'Erasure' })
+    await erasure.getByText('running', { exact: true }).waitFor()
+    await erasure.getByText(/\d+ records were erased/).waitFor()
+    await erasure.getByText(/by control token/).waitFor()
+    await erasure
+      .getByRole('row')
+      .filter({ hasText: /^messages/ })
+      .getByText('1', { exact: true })
+      .waitFor()
+    await page.reload()
+    await erasure.getByText(/\d+ records were erased/).waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('erased')
+    await erasure.getByRole('link', { name: 'Audit entries' }).click()
+    await page
+      .getByText(/erased/i)
+      .first()
+      .waitFor()
+  })
+
   test('a job is cancelled in the list of jobs, which is filtered by the address', async () => {
     await show(`people?who=${encodeURIComponent('*:bob@example.com')}`)
     await eraseWith('*:bob@example.com')

@@ -123,4 +123,26 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await page.getByLabel('text').fill('help')
     await verdict.getByText('help-words').waitFor()
   })
+
+  test('begin with a real message, and show what became of it on each road', async () => {
+    await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'archive' })
+    const { body } = await daemon.post('/shop', JSON.stringify({ type: 'order.shipped', order: 5031 }))
+    await show(`messages/${Object(body).id}`)
+    await page.getByRole('link', { name: 'Send as a test' }).click()
+    await page.getByText('A copy of a message').waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
+    await until(
+      async () => /5031/.test(await page.getByLabel('text').inputValue()),
+      'the body of the message',
+    )
+    await press('Send test message')
+    await answer('Send test message')
+    const roads = page.getByLabel('The three roads')
+    await roads.getByText('no route matches').waitFor()
+    await roads.getByText('no worker has taken it').waitFor()
+    await roads.getByText('0 of 1 got it').waitFor()
+    await daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'archive', timeout: 1_000 })
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('roads')
+  })
 })

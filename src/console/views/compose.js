@@ -4,7 +4,7 @@ import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { act, ask, preview, say, span, useLoaded, Wait } from '../lib/parts.js'
-import { replace } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { noteTest, tests } from '../lib/tests.js'
@@ -14,7 +14,7 @@ import { TestHistory, TestResult } from './test-result.js'
 /** Delay (ms) after the last key before routes are explained. */
 const SETTLE = 300
 /** Number of newest messages offered to start from. */
-const NEWEST = 8
+const NEWEST = 15
 
 const FROM = { name: 'from', kind: 'text', description: 'Who writes; it counts as proven. Without it: cli.' }
 const CONVERSATION = {
@@ -66,7 +66,8 @@ export function ComposePage({ query }) {
   const gateway = query.gateway ?? usualGateway(gateways)
   const about = gateways.find(({ name }) => name === gateway)
   const fields = FIELDS[about?.transport] ?? OTHER
-  const [values, setValues] = useState({ ...query, text: query.text ?? 'Hello' })
+  const [values, setValues] = useState({ ...query, text: query.text ?? (query.like ? '' : 'Hello') })
+  useLike(query.like, setValues)
   const [sent, setSent] = useState()
   const { args, errors } = readFields(fields, values)
   const draft = draftOf(gateway, args)
@@ -93,6 +94,7 @@ export function ComposePage({ query }) {
             </select></div>
           <${StartFrom} key=${gateway} gateway=${gateway} about=${about} take=${setValues} />
         </div>
+        ${query.like && html`<p class="hint">A copy of <a href=${link(['messages', query.like])}>a message</a>, in a conversation of its own. Change what you like.</p>`}
         ${about?.scheme && about.scheme !== 'none' && html`<p class="hint">A test skips the check of the signature (${about.scheme}).</p>`}
         ${fields.map(
           (
@@ -111,6 +113,13 @@ export function ComposePage({ query }) {
     </div>
     <${TestHistory} load=${load} again=${send} />
   </section>`
+}
+
+/** Fills the form with the message of an id. */
+function useLike(id, take) {
+  useEffect(() => {
+    if (id) act(async () => take(valuesOf((await invoke('message-show', { id })).message)))
+  }, [id])
 }
 
 /** The gateway of the last test, else the first that is not the command line. */

@@ -83,7 +83,14 @@ export const VIEWS = [
   },
   { path: 'jobs', title: 'Jobs', keys: ['kind', 'state'], parts: 1, Page: later.page('JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
-  { path: 'people', title: 'People', keys: ['who'], begins: true, parts: 0, Page: later.page('PeoplePage') },
+  {
+    path: 'people',
+    title: 'People',
+    keys: ['who', 'erasure'],
+    begins: true,
+    parts: 0,
+    Page: later.page('PeoplePage'),
+  },
   {
     path: 'audit',
     title: 'Audit',

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import { invoke } from '../lib/api.js'
+import { invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
 import { act, ask, Copy, useOnce } from '../lib/parts.js'
 import { CancelRun, retryNow } from '../lib/pause.js'
-import { go } from '../lib/router.js'
+import { go, link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
 /** The possible actions. Each names its effect and asks for confirmation. */
@@ -48,6 +48,7 @@ export function Actions({ shown, reload }) {
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
     <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
+    ${!isViewer.value && html`<a class="button" href=${link('compose', { gateway, like: id })}>Send as a test …</a>`}
     <${Copy} label="Copy as curl" text=${asCurl(message)} />
     ${
       form &&

@@ -5,6 +5,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
+import { Marked, wantedIn } from '../lib/marked.js'
 import {
   Age,
   act,
@@ -20,7 +21,9 @@ import {
 } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { startedJobs } from '../lib/started-jobs.js'
+import { quoted } from '../lib/suggest.js'
 import { count } from '../lib/troubles.js'
+import { Erasure } from './erasure.js'
 
 /** Separates identities in the address, as names may contain spaces. */
 const SEPARATOR = '\n'
@@ -41,6 +44,7 @@ export function PeoplePage({ query }) {
   const who = (query.who ?? '').split(SEPARATOR).filter(Boolean)
   const [typed, setTyped] = useState('')
   const show = (next) => replace('people', { who: next.join(SEPARATOR) })
+  const showErasure = (job) => replace('people', { ...query, erasure: job })
   if (isViewer.value)
     return html`<section class="page" aria-labelledby="title"><header class="bar"><h1 id="title">People</h1></header>
       <${Empty} title="This is for operators.">You are signed in as a viewer. Operators see here what is kept about one person, export it and erase it.<//></section>`
@@ -48,7 +52,7 @@ export function PeoplePage({ query }) {
     <header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${Who} who=${who} show=${show} typing=${setTyped} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} erasure=${query.erasure} showErasure=${showErasure} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
   </section>`
 }
 
@@ -110,16 +114,18 @@ function useCount(who) {
   return { ...held, turn, reload: () => setTurn((last) => last + 1) }
 }
 
-function Person({ who }) {
+function Person({ who, erasure, showErasure }) {
   const loaded = useCount(who)
   const { value, error, turn, reload } = loaded
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   const isKept = value && value.total > 0
-  return html`<${LastMessages} who=${who} turn=${turn} />
+  return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${reload} />`}
+    <${LastMessages} who=${who} turn=${turn} />
     <h2>What is kept</h2>
     ${!value?.done && html`<${Progress} of=${value} />`}
     ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${isKept && html`<${Kept} who=${who} counts=${value.counts} total=${value.total} done=${value.done} reload=${reload} />`}
+    ${isKept && html`<${Kept} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
+    ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${isErasing} ended=${reload} />`
 }
@@ -164,24 +170,36 @@ function Senders({ show, typed }) {
     (signal) => invoke('message-search', { limit: LATEST, ...(sender && { sender }) }, signal),
     [sender],
   )
-  const people = new Map()
-  for (const { gateway, from, at } of loaded.value?.messages ?? []) {
-    const name = from.address ?? from.id
-    if (!name) continue
-    const identity = `${gateway}:${from.external ? 'external:' : ''}${name}`
-    const known = people.get(identity) ?? { identity, gateway, name, shown: from.name, at, messages: 0 }
-    people.set(identity, { ...known, messages: known.messages + 1 })
-  }
-  const all = [...people.values()]
+  const all = peopleIn(loaded.value?.messages ?? [])
   return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
     ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'None wrote lately.' : 'Nobody has written yet.'}</p>`}
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th></tr></thead>
-      <tbody>${all.map(({ identity, gateway, name, shown, at, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}>${shown && shown !== name ? `${shown} · ${name}` : name}</button></td><td>${gateway}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${at} /><span class="wide"> ago</span></td></tr>`)}</tbody></table></div>
+      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
+      <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
       <p class="dim">Of the newest ${LATEST} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
     }`
+}
+
+/** The senders of messages, newest first. An address names a person on every gateway, other ids only on theirs. */
+function peopleIn(messages) {
+  const people = new Map()
+  for (const message of messages) {
+    const { gateway, from } = message
+    const name = from.address ?? from.id
+    if (!name) continue
+    const isAddress = name.includes('@') && !from.external
+    const identity = `${isAddress ? ANY : gateway}:${from.external ? 'external:' : ''}${name}`
+    const known = people.get(identity) ?? {
+      ...{ identity, name, shown: from.name, newest: message },
+      ...{ gateways: new Set(), messages: 0 },
+    }
+    known.gateways.add(gateway)
+    known.messages++
+    people.set(identity, known)
+  }
+  return [...people.values()]
 }
 
 function Nothing({ who }) {
@@ -191,12 +209,12 @@ function Nothing({ who }) {
   <//>`
 }
 
-function Kept({ who, counts, total, done, reload }) {
+function Kept({ who, counts, total, done, showErasure }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   return html`<div class="buttons person-actions">
       <${Export} who=${who} />
-      <button changes type="button" class="danger" disabled=${!done} title=${done ? undefined : 'After the count'} onClick=${() => erase(who, counts, total, reload)}>Erase …</button>
+      <button changes type="button" class="danger" disabled=${!done} title=${done ? undefined : 'After the count'} onClick=${() => erase(who, counts, total, showErasure)}>Erase …</button>
       <a class="button" href=${link('messages', { search: fromWords(who) })}>Their messages</a>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
@@ -209,8 +227,27 @@ function Kept({ who, counts, total, done, reload }) {
 
 /** The search for messages accepts one sender. */
 function fromWords([first]) {
-  const name = first.slice(first.indexOf(':') + 1)
-  return `from:${/[\s"]/.test(name) ? `"${name.replaceAll('"', '\\"')}"` : name}`
+  return `from:${quoted(nameIn(first))}`
+}
+
+function nameIn(identity) {
+  return identity.slice(identity.indexOf(':') + 1).replace(/^external:/, '')
+}
+
+/** Messages of others that have the name of a person in their text, such as the body of a webhook: they are not counted and not erased. */
+function Mentions({ who, turn }) {
+  const name = nameIn(who[0])
+  const search = quoted(name)
+  const { value } = useLoaded(
+    async (signal) => {
+      const { messages, next } = await invoke('message-search', { text: name, limit: LATEST }, signal)
+      const isOther = ({ from }) => ![from.id, from.address].includes(name)
+      return { many: messages.filter(isOther).length, isEnd: next === undefined }
+    },
+    [name, turn],
+  )
+  if (!value?.many) return null
+  return html`<p class="mentions"><b>${count(value.many, 'message')}${value.isEnd ? '' : ' or more'} of others</b> ${value.many === 1 ? 'has' : 'have'} <code>${name}</code> in the text, such as in the body of a webhook. They are not counted, exported or erased. <a href=${link('messages', { search })}>See them</a></p>`
 }
 
 function Export({ who }) {
@@ -230,14 +267,18 @@ function Export({ who }) {
   }
   if (made)
     return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
-      <span class="dim">${count(made.total, 'record')}</span>`
+      <span class="dim">${count(made.total, 'record')}, ${megabytes(made.file.size)}; kept for seven days, or until the person is erased</span>`
   return html`<button changes type="button" disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
 }
 
+function megabytes(bytes) {
+  return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 /** The page shows the dry run. The question repeats it, and the name must be typed. */
-async function erase(who, counts, total, reload) {
+async function erase(who, counts, total, showErasure) {
   const [wanted] = who
-  const name = wanted.slice(wanted.indexOf(':') + 1).replace(/^external:/, '')
+  const name = nameIn(wanted)
   const isTyped = signal(false)
   const typed = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
@@ -246,7 +287,7 @@ async function erase(who, counts, total, reload) {
     .filter(([, many]) => many > 0)
     .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
     .join(', ')}.</p>
-    <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom.</p>
+    <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
     <label>Type <code>${name}</code> to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {
@@ -262,11 +303,11 @@ async function erase(who, counts, total, reload) {
   }
   if (!(await ask(question))) return
   await act(async () => {
-    await invoke('person-erase', { identity: who, confirm: true })
+    const { job } = await invoke('person-erase', { identity: who, confirm: true })
     startedJobs.value++
+    showErasure(job.id)
     return 'Erasing has begun. You may close this page.'
   })
-  reload()
 }
 
 /** Says why *Erase* is disabled, once something else was typed. */

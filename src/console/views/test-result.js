@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { forgetTests, noteTest, tests } from '../lib/tests.js'
 import { MessageState } from './message-state.js'
@@ -13,6 +13,8 @@ const AGAIN = 500
 const LONGEST = 600_000
 /** How long (ms) a reply may follow `done`, the outcome of the skill. */
 const REPLY_TIME = 5_000
+/** How long (ms) after its end receivers on the other roads are watched, and at which interval. */
+const WATCHED = { for: 60_000, every: 2_000 }
 /** How many earlier tests without an outcome are looked at. */
 const MOST_OPEN = 5
 const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
@@ -31,8 +33,9 @@ export function TestResult({ test, again }) {
     if (shown) noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) })
     if (!OPEN.has(shown?.outcome)) endedAt.current ??= Date.now()
     const isOver = repliesOf(shown).length > 0 || Date.now() - endedAt.current > REPLY_TIME
-    if ((!OPEN.has(shown?.outcome) && isOver) || Date.now() - at > LONGEST) return
-    const timer = setTimeout(reload, AGAIN)
+    const isWatched = Date.now() - endedAt.current < WATCHED.for
+    if ((!OPEN.has(shown?.outcome) && isOver && !isWatched) || Date.now() - at > LONGEST) return
+    const timer = setTimeout(reload, isOver && endedAt.current ? WATCHED.every : AGAIN)
     return () => clearTimeout(timer)
   }, [shown, error])
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
@@ -42,10 +45,32 @@ export function TestResult({ test, again }) {
   return html`<h2>Result</h2>
     <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See its story</a></p>
     <${MessageState} shown=${shown} />
+    <${Roads} of=${shown} route=${ran?.route ?? test.route} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
     <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Its way</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
+}
+
+/** What became of it on each road. */
+function Roads({ of: { outcome, receive, events = [], pushes = [], running }, route }) {
+  const read = events.filter(({ state }) => state === 'read').length
+  const pushed = new Map(pushes.map((attempt) => [attempt.subscription, attempt]))
+  const receivers = [
+    ...events.map(
+      ({ group, state }) =>
+        html`<li key=${`group ${group}`}>${group} <${Badge} kind=${state === 'read' ? 'good' : 'dim'}>${state === 'read' ? 'read' : 'not read yet'}<//></li>`,
+    ),
+    ...[...pushed.values()].map(
+      ({ subscription, status, reason, attempt, ms }) =>
+        html`<li key=${`push ${subscription}`}>push ${subscription} <${Badge} kind=${reason ? 'bad' : 'good'}>${reason ? `attempt ${attempt} failed` : 'delivered'}<//> <span class="dim">${[status, ms !== undefined && took(ms), reason].filter(Boolean).join(', ')}</span></li>`,
+    ),
+  ]
+  return html`<dl class="facts roads" aria-label="The three roads">
+    <div><dt>dispatch</dt><dd>${route ? html`route ${route} ` : 'no route matches '}<${Outcome} outcome=${outcome} />${running?.attempt > 1 && html` <span class="dim">attempt ${running.attempt}</span>`}</dd></div>
+    <div><dt>receive</dt><dd>${receive?.by ? `taken by ${receive.by}` : receive?.state === 'waiting' ? 'no worker has taken it' : (receive?.state ?? 'not kept')}</dd></div>
+    <div><dt>events</dt><dd>${receivers.length === 0 ? 'no consumer group, no push' : html`<span class="dim">${read + [...pushed.values()].filter(({ reason }) => !reason).length} of ${receivers.length} got it</span><ul class="plain">${receivers}</ul>`}</dd></div>
+  </dl>`
 }
 
 function repliesOf(shown) {

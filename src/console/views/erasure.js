@@ -1,0 +1,49 @@
+import { useEffect } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { JOB_BADGES, progressOf, resultOf } from '../lib/job-words.js'
+import { Badge, CopyLink, Moment, took, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
+
+/** Polling interval (ms) of a running job. */
+const AGAIN = 1_000
+
+/** The erasure of a person: its progress, then what was erased, when and by whom. `ended` is called at its end. */
+export function Erasure({ id, places, ended }) {
+  const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
+  const { value: job, reload } = loaded
+  const state = job?.state
+  useEffect(() => {
+    if (state === undefined) return undefined
+    if (state !== 'running') return ended()
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [state])
+  return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
+    <${Wait} of=${loaded} what="the erasure" />
+    ${job && html`<${Course} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}
+    <div class="buttons"><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} /></div>
+  </section>`
+}
+
+function Course({ of: job }) {
+  const { state, by, at, done, total, startedAt, endedAt, result, error } = job
+  const who = html`by <b>${authorOf(by)}</b>, <${Moment} at=${endedAt ?? startedAt} />`
+  if (state === 'running')
+    return html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>
+      <p>${progressOf(job)}${at && `, now: ${at}`} <span class="dim">· started ${who}. It goes on if you leave the page.</span></p>`
+  if (error) return html`<p class="error">${error.message}</p>`
+  return html`<p>${result ? resultOf(job) : 'It was cancelled. What was erased until then is gone.'} <span class="dim">· ${who}, took ${took(Math.max(0, endedAt - startedAt))}</span></p>`
+}
+
+/** What was erased, by place. `places`: what is in each. */
+function Erased({ counts = {}, places }) {
+  const rows = Object.entries(counts).filter(([, many]) => many > 0)
+  if (rows.length === 0) return null
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Erased"><table class="kept">
+    <caption>Erased from ${count(rows.length, 'place')}</caption>
+    <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
+    <tbody>${rows.map(([place, many]) => html`<tr key=${place}><td>${place} <span class="dim">${places[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
+}
