@@ -5,7 +5,10 @@ import { append } from './codec.ts'
 import { digest } from './roots.ts'
 import type { Args, Server } from './scripts.ts'
 
-/** Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`: it has messages, or had. */
+/**
+ * Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`: it
+ * has messages, or had.
+ */
 export function createAccepting(
   { run, roots: { main }, places, owner, now }: Pick<Server, 'run' | 'roots' | 'places' | 'owner' | 'now'>,
   fresh: FreshMessages,
@@ -17,12 +20,15 @@ export function createAccepting(
   let underWay: Promise<unknown> | undefined
 
   /**
-   * ARGV[3] and ARGV[4] of lua/append.lua: no topic; then `1` if the journal has messages, and `s<number>` if this is one of several
-   * shards.
+   * ARGV[3] and ARGV[4] of lua/append.lua: no topic; then `1` if the journal has messages, and
+   * `s<number>` if this is one of several shards.
    */
   const head = () => ['', `${hasBegun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
 
-  /** A new master may lack the last writes and reuse their positions, so cached messages are outdated. */
+  /**
+   * A new master may lack the last writes and reuse their positions, so cached messages are
+   * outdated.
+   */
   const forgetMoved = () => {
     if (owner() !== server) fresh.pumpedTo(undefined)
     server = owner()

@@ -3,9 +3,10 @@ import type { Args } from './scripts.ts'
 /** Maximum items and characters per call, so that no script blocks others for long. */
 const MAX_ITEMS = 256
 const MAX_SIZE = 1_000_000
+
 /**
- * Sends items (each a list of script arguments) in successive calls of bounded size. Returns the results in order. If a call fails,
- * earlier ones stay in effect; repeating items must be harmless.
+ * Sends items (each a list of script arguments) in successive calls of bounded size. Returns the
+ * results in order. If a call fails, earlier ones stay in effect; repeating items must be harmless.
  */
 export async function inBatches<Answer>(
   items: readonly Args[],

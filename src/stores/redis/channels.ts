@@ -2,7 +2,10 @@ import type { Redis } from 'ioredis'
 import type { Log } from '../../core/log.ts'
 import { pauseBefore } from './connect.ts'
 
-/** A subscription to channels that changes while it runs, on a connection that is replaced whenever it breaks. */
+/**
+ * A subscription to channels that changes while it runs, on a connection that is replaced whenever
+ * it breaks.
+ */
 export function createChannels(options: {
   /** Opens a connection, which is used until it breaks. */
   subscriber(): Redis
@@ -54,7 +57,7 @@ export function createChannels(options: {
     /** Resolves after the first subscription; rejects if the user may not subscribe. */
     ready,
     all: (): ReadonlySet<string> => channels,
-    /** Subscribes to or unsubscribes from channels. Resolves once subscribed; earlier messages are missed. */
+    /** Changes the channels. Resolves once subscribed; messages sent before that are missed. */
     async change(more: readonly string[], less: readonly string[]): Promise<void> {
       for (const each of more) channels.add(each)
       for (const each of less) channels.delete(each)
@@ -68,7 +71,7 @@ export function createChannels(options: {
         connection.disconnect()
       }
     },
-    /** Closes a connection that does not answer: the only way to notice a peer that vanished silently. */
+    /** Closes a connection that does not answer: nothing else notices a vanished peer. */
     probe(): void {
       const connection = current
       if (connection?.status === 'ready') connection.ping().catch(() => connection.disconnect())

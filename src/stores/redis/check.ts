@@ -11,8 +11,8 @@ const OLDEST = [6, 2] as const
 const MAX_SKEW = 2_000
 
 /**
- * For `trivium doctor`: whether this Redis is reachable and durable. Never rejects: problems are in the
- * result.
+ * For `trivium doctor`: whether this Redis is reachable and durable. Never rejects: problems are in
+ * the result.
  */
 export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   const { connectTimeout = 5_000 } = options
@@ -122,7 +122,10 @@ function clockFinding([seconds, microseconds]: readonly unknown[]): Finding {
   return { name: 'clock', value: 'same as this machine', problem: skew > MAX_SKEW && problem }
 }
 
-/** Finds a slot that a node of a cluster is importing or migrating: `[93->-<node id>]` in CLUSTER NODES. */
+/**
+ * Finds a slot that a node of a cluster is importing or migrating: `[93->-<node id>]` in CLUSTER
+ * NODES.
+ */
 async function slotsFinding(server: Redis): Promise<Finding> {
   const nodes = String(await server.cluster('NODES'))
   const [, slot] = /\[(\d+)-[<>]-\w+\]/.exec(nodes) ?? []

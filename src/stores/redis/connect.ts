@@ -21,14 +21,18 @@ export type ConnectOptions = {
 
 export type Connection = Awaited<ReturnType<typeof connect>>
 
-/** Connects, and reconnects indefinitely; commands fail at once while disconnected. Throws `store_unavailable` after `connectTimeout`. */
+/**
+ * Connects, and reconnects indefinitely; commands fail at once while disconnected. Throws
+ * `store_unavailable` after `connectTimeout`.
+ */
 export async function connect(options: ConnectOptions) {
   const { url, log, commandTimeout = 2_000, connectTimeout = 5_000 } = options
   const target = parseUrl(url)
   const shared = {
     commandTimeout,
     connectTimeout: Math.min(connectTimeout, 5_000),
-    // Commands in flight when the connection broke are not resent: their outcome is unknown, and the caller decides.
+    // Commands in flight when the connection broke are not resent: their outcome is unknown, and
+    // the caller decides.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -49,11 +53,14 @@ export async function connect(options: ConnectOptions) {
     : new Redis({ ...shared, ...target.options, enableOfflineQueue: false, retryStrategy: pauseBefore })
   watch(client, 'store', target.address, log)
   await firstConnection(client, target.address, connectTimeout)
-  // Otherwise the first command to a node connects to it, and others fail meanwhile.
+  // Connects to all masters. Otherwise the first command to a node connects, and others fail
+  // meanwhile.
   if (client instanceof Cluster) await Promise.allSettled(client.nodes('master').map((node) => node.ping()))
 
   let turn = 0
-  /** Opens a separate connection for subscriptions, on a cluster to any node. It does not reconnect. */
+  /**
+   * Opens a separate connection for subscriptions, on a cluster to any node. It does not reconnect.
+   */
   const subscriber = () => {
     // A cluster forwards published messages to all nodes, so any will do; each call uses another.
     const nodes = client instanceof Cluster ? client.nodes('master').map((node) => node.options) : []
@@ -77,7 +84,10 @@ export async function connect(options: ConnectOptions) {
 /** The cluster slot of a key or hash tag. */
 export const slotOf = (key: string) => new Command('get', [key]).getSlot()
 
-/** Connects for queues: commands wait for the server, or are resent. `close` also closes duplicates. Throws `config_invalid`. */
+/**
+ * Connects for queues: commands wait for the server, or are resent. `close` also closes duplicates.
+ * Throws `config_invalid`.
+ */
 export function connectPatiently(url: string, log: Log) {
   const { address, options, nodes } = parseUrl(url, 'the `redis` of queues')
   let isClosed = false
@@ -101,7 +111,10 @@ export function pauseBefore(attempt: number): number {
 /** Ms between checks of the role of a server that is a replica. */
 const LOOK_AGAIN = 1_000
 
-/** Logs connection problems once per outage. `failed` and `worked` report calls; `trouble`: why it is unusable. */
+/**
+ * Logs connection problems once per outage. `failed` and `worked` report calls; `trouble`: why it
+ * is unusable.
+ */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`
   let isReported = false

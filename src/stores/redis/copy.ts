@@ -9,16 +9,18 @@ import { type ConnectOptions, connect } from './connect.ts'
 import { FORMAT } from './index.ts'
 import { channelOf } from './roots.ts'
 
-/** Longer streams are copied in parts, as a Redis value is limited to 512 MB. */
+/** Streams with more entries are copied in parts, as a Redis value is limited to 512 MB. */
 const LONG = 10_000
+/** Number of entries or keys in a part. */
 const PART = 200
 
 /** Called with received bytes or keys. */
 type Progress = (part: { length: number }) => void
 
 /**
- * Saves a snapshot of each master to `<dir>/redis-<n>.rdb`, like `redis-cli --rdb`. Returns the file names and the database number.
- * Throws `store_unavailable`, or `backup_refused` if the user may not run `SYNC`.
+ * Saves a snapshot of each master to `<dir>/redis-<n>.rdb`, like `redis-cli --rdb`. Returns the
+ * file names and the database number. Throws `store_unavailable`, or `backup_refused` if the user
+ * may not run `SYNC`.
  */
 export async function dumpServers(options: ConnectOptions, dir: string, progress: Progress) {
   const { client, close } = await connect(options)
@@ -78,8 +80,9 @@ function refusal(line: string): TriviumError {
 }
 
 /**
- * Restores the snapshots of `dumpServers` into a Redis without keys of that prefix; `empty` deletes them first, once the snapshots can
- * be read. Returns the number of keys. A local `redis-server` reads the snapshots. Throws `backup_refused` and `store_version`.
+ * Restores the snapshots of `dumpServers` into a Redis without keys of that prefix; `empty` deletes
+ * them first, once the snapshots can be read. Returns the number of keys. A local `redis-server`
+ * reads the snapshots. Throws `backup_refused` and `store_version`.
  */
 export async function restoreServers(
   options: ConnectOptions & { prefix: string; db: number; empty?: boolean },
@@ -140,7 +143,10 @@ async function deleteKeys(client: Redis | Cluster, prefix: string, progress: Pro
   }
 }
 
-/** The format of a snapshot; 0 if the key is in another one, or nowhere. Throws `store_version` for that of a newer Trivium. */
+/**
+ * The format of a snapshot; 0 if the key is in another one, or nowhere. Throws `store_version` for
+ * that of a newer Trivium.
+ */
 async function formatOf(client: Redis, path: string, prefix: string): Promise<number> {
   const found = Number(await client.get(`{${prefix}}:format`))
   if (found > FORMAT) throw new TriviumError('store_version', { path, found, known: FORMAT })
@@ -153,8 +159,8 @@ function noKeys(prefix: string): TriviumError {
 }
 
 /**
- * Reads the snapshots of `dumpServers` as `restoreServers` does, one after the other, and counts their messages. Throws
- * `backup_refused`, and `store_version` for those of a newer Trivium.
+ * Reads the snapshots of `dumpServers` as `restoreServers` does, one after the other, and counts
+ * their messages. Throws `backup_refused`, and `store_version` for those of a newer Trivium.
  */
 export async function readServers(
   { prefix, db }: { prefix: string; db: number },

@@ -14,7 +14,10 @@ const PER_LIST = 32
 
 type Found = [sequence: string, id: string, fields: string[]]
 
-/** Finds and removes the data of a person on one shard. All topics except `gateway-message` are on the first shard. */
+/**
+ * Finds and removes the data of a person on one shard. All topics except `gateway-message` are on
+ * the first shard.
+ */
 export function createErasing(server: Server, forgetFresh: () => void): Erasing {
   const { run, call, scan, places, roots } = server
   const { main } = roots

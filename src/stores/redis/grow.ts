@@ -14,9 +14,9 @@ const MAX_SHARDS = 256
 const AT_ONCE = 1_024
 
 /**
- * Adds shards to a Redis store without running daemons. Existing data stays in place with its ids; idempotency keys are copied to the
- * shards that look them up from now on. Can be interrupted and repeated. `force`: even if messages wait for dispatch. Throws
- * `store_shards` if not allowed.
+ * Adds shards to a Redis store without running daemons. Existing data stays in place with its ids;
+ * idempotency keys are copied to the shards that look them up from now on. Can be interrupted and
+ * repeated. `force`: even if messages wait for dispatch. Throws `store_shards` if not allowed.
  */
 export async function growStore(
   options: ConnectOptions & { prefix: string; shards: number; force: boolean },
@@ -67,7 +67,10 @@ const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 /** Suffixes of bucket names: two letters of the digest, and a quarter of the third. */
 const BUCKETS = LETTERS.flatMap((a) => LETTERS.flatMap((b) => [0, 1, 2, 3].map((n) => `${a}${b}${n}`)))
 
-/** Records where the first message of each key is, on the shard that looks it up from now on. Returns the number of keys. */
+/**
+ * Copies the place of the first message of each key to the shard that looks up the key from now on.
+ * Returns the number of keys.
+ */
 async function moveKeys(
   client: Awaited<ReturnType<typeof connect>>['client'],
   prefix: string,

@@ -70,7 +70,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       for (const { forget } of shards) forget()
     })
     await warn(connection, log, options.replicas)
-    // A test clock differs from the server's.
+    // A test clock differs from the server's, which would look like a clock that was set back.
     const unwatchClocks = options.now ? undefined : watchClocks(servers, log)
     return {
       kind: 'redis',

@@ -11,7 +11,10 @@ import type { Places } from './layout.ts'
 import { digest } from './roots.ts'
 import type { Args, Server } from './scripts.ts'
 
-/** Where `jobs-add` expects the cursor of the pump and the message it moves to: these jobs are not from the pump. */
+/**
+ * Empty arguments of `jobs-add` for the cursor of the pump and its new message: the jobs are not
+ * from the pump.
+ */
 const NO_CURSOR = ['', '', '', ''] as const
 
 /** The job queues of one shard. */
@@ -30,7 +33,8 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       return (await each('jobs-add', [queue, ...NO_CURSOR], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
-      // Only dispatch is filled by the pump. The oldest jobs are claimed first, so that the newest need not be listed.
+      // Only dispatch is filled by the pump. The oldest jobs are claimed first, so that the newest
+      // need not be listed.
       const known = queue === 'dispatch' ? fresh.pumped() : createPumpedJobs()
       const size = known.size()
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
@@ -141,7 +145,10 @@ function outcomeArgs(settled: Settled): Args {
 
 const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
-/** A job returned by `jobs-claim`. The fields are a flat list, absent if unchanged since the pump added the job. */
+/**
+ * A job returned by `jobs-claim`. The fields are a flat list, absent if unchanged since the pump
+ * added the job.
+ */
 type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
 /** Its message comes from `known` if the script omitted it. */

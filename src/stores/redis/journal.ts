@@ -12,7 +12,10 @@ import { createSearch } from './search.ts'
 /** The journal of one shard. */
 export type ShardJournal = Journal &
   Pick<Store, 'ping'> & {
-    /** The shards of messages whose keys (digests) this shard keeps; `wanted`: the shard of a new one. */
+    /**
+     * For keys (digests) that are looked up on this shard: the shard of the first message with the
+     * key. `wanted`: the shard of a message with a new key.
+     */
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
 

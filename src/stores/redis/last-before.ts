@@ -4,7 +4,10 @@ import type { Server } from './scripts.ts'
 /** Whether an entry comes before the wanted one; true for all older entries. */
 type IsBefore = (head: ReturnType<typeof parseHead>, position: number) => boolean
 
-/** Binary search for the last journal entry for which `isBefore` is true. Returns its position, 0 if there is none. */
+/**
+ * Binary search for the last journal entry for which `isBefore` is true. Returns its position, 0 if
+ * there is none.
+ */
 export async function lastBefore(call: Server['call'], main: string, isBefore: IsBefore): Promise<number> {
   const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
   let low = 0

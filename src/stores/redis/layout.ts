@@ -11,8 +11,9 @@ export type Layout = ReturnType<typeof createLayout>
 export type Places = ReturnType<Layout['places']>
 
 /**
- * Maps messages, conversations and keys to shards. An id contains its shard: places count within a shard, positions in ids over all
- * shards. After a growth, existing shards and ids stay valid, and new positions are above all from `before`.
+ * Maps messages, conversations and keys to shards. An id contains its shard: places count within a
+ * shard, positions in ids over all shards. After a growth, existing shards and ids stay valid, and
+ * new positions are above all from `before`.
  */
 export function createLayout(of: number, before: readonly Era[] = []) {
   let highest = 0
@@ -38,14 +39,20 @@ export function createLayout(of: number, before: readonly Era[] = []) {
     of,
     before,
     shardIn,
-    /** The shard for new messages of a conversation: that of its first message, if the conversation is named by its id. */
+    /**
+     * The shard for new messages of a conversation: that of its first message, if the conversation
+     * is named by its id.
+     */
     shardOf,
     /** The shards that may have messages of a conversation, oldest first. */
     shardsOf(conversation: string): number[] {
       const earlier = isId(conversation) ? [] : before.map((era) => crc32(conversation) % era.of)
       return [...new Set([...earlier, shardOf(conversation)])]
     },
-    /** The shard of a lane. Lanes of dispatch and outbox are `<gateway>/<conversation>`, on the shard of their messages. */
+    /**
+     * The shard of a lane. Lanes of dispatch and outbox are `<gateway>/<conversation>`, on the
+     * shard of their messages.
+     */
     shardOfLane: (lane: string) => shardOf(lane.slice(lane.indexOf('/') + 1)),
     /** The shard that records the first message of a key, by the key's digest. */
     shardOfKey: (digest: string) => crc32(digest) % of,
@@ -73,7 +80,10 @@ export function createLayout(of: number, before: readonly Era[] = []) {
           const era = eras.find(({ ends }) => place <= (ends[shard] ?? 0)) ?? now
           return makeId(time, era.positionAt(place, shard), tail)
         },
-        /** Place, time and random end for scripts; undefined for ids of other shards and foreign ids. */
+        /**
+         * Place, time and random end for scripts; undefined for ids of other shards and foreign
+         * ids.
+         */
         partsOf,
         placeOf: (id: string) => partsOf(id)?.[0],
       }

@@ -7,10 +7,12 @@ import { createHandOver } from './hand-over.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** A message exists, but is newer (Unix ms) than requested. */
+/** There is a message, but it is newer than requested. `held`: its time (Unix ms). */
 export type Held = { held: number }
 
-/** Arguments of `receive-look` (gateway, position, maximum) that do not matter if positions follow. */
+/**
+ * Arguments of `receive-look` (gateway, position, maximum) that do not matter if positions follow.
+ */
 const ANY = ['', 0, 0] as const
 
 /** The receive road of one shard. */
@@ -19,7 +21,10 @@ export type ShardReceive = Omit<ReceiveQueue, 'take'> & {
   take(filter: ReceiveFilter, lease?: number, by?: string, until?: number): Promise<Taken | Held | undefined>
 }
 
-/** Empty arguments of `receive-take` (filter, lease and token), for a call that only reports lost replies. */
+/**
+ * Empty arguments of `receive-take` (filter, lease and token), for a call that only reports lost
+ * replies.
+ */
 const TAKE_NOTHING = ['', '', '', '', '', '', ''] as const
 
 export function createReceive({ run, roots: { main }, places, now, isClosed }: Server): ShardReceive {

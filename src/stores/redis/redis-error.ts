@@ -1,8 +1,8 @@
 import { TriviumError } from '../../core/errors.ts'
 
 /**
- * Converts a failed call: `store_unavailable` for temporary failures (connection, timeout, restart, failover, full memory),
- * `store_unreadable` for keys with foreign content.
+ * Converts a failed call: `store_unavailable` for temporary failures (connection, timeout, restart,
+ * failover, full memory), `store_unreadable` for keys with foreign content.
  */
 export function toStoreError(error: unknown, address: string): TriviumError {
   if (error instanceof TriviumError) return error

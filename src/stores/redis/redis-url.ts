@@ -10,8 +10,8 @@ const FILES = ['ca', 'cert', 'key'] as const
 const LOGIN = ['sentinel-username', 'sentinel-password'] as const
 
 /**
- * Parses a URL into options of ioredis, with `nodes` for a cluster, and an address without credentials. Throws `config_invalid` for
- * an unknown form; `where` names the setting.
+ * Parses a URL into options of ioredis, with `nodes` for a cluster, and an address without
+ * credentials. Throws `config_invalid` for an unknown form; `where` names the setting.
  */
 export function parseUrl(url: string, where = 'REDIS_URL') {
   const [, scheme = ''] = /^(rediss?-sentinel:\/\/)/.exec(url) ?? []
@@ -32,13 +32,14 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
   if (isSentinel && !master) throw badUrl(url, where)
   const isCluster = nodes.length > 1 && !isSentinel
   const query = new Map(urls.flatMap(({ searchParams }) => [...searchParams]))
-  // The rest of a password with an unescaped / or ? would be shown.
+  // The part of a password after an unescaped / or ? would be shown in logs.
   if ([...path, ...query.keys()].some((part) => part.includes('@'))) throw badUrl(url, where)
   const db = databaseOf(path, isCluster, where)
   for (const parameter of query.keys()) requireKnownParameter(parameter, where)
   const [sentinelUsername, sentinelPassword] = LOGIN.map((parameter) => query.get(parameter))
   const host = nodes[0]?.host ?? ''
-  // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name later.
+  // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name
+  // later.
   const tls = { ...filesOf(query, where), ...(!isSentinel && !isIP(host) && { servername: host }) }
   const options = {
     ...(first.username && { username: decoded(first.username, 'user name', where) }),
@@ -47,7 +48,8 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
     ...(db > 0 && { db }),
     ...(master && isTls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
     ...(master && defined({ sentinelUsername, sentinelPassword })),
-    // Otherwise it stays with a demoted master until that one closes the connection.
+    // Without `failoverDetector`, the client stays with a demoted master until that one disconnects
+    // it.
     ...(master ? { name: master, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
   }
   for (const each of urls) each.username = each.password = each.search = ''

@@ -22,19 +22,28 @@ export function rootOf(prefix: string, shard: number, { madeOf }: Layout): strin
 /** The channel of a store's signals, to which each daemon is subscribed. */
 export const channelOf = (prefix: string) => `${prefix}:signals`
 
-/** 96 bits of SHA-256 in 16 characters: compact, and collision-free in practice for one number of parts. */
+/**
+ * 96 bits of SHA-256 in 16 characters: compact, and collision-free in practice for one number of
+ * parts.
+ */
 export function digest(...parts: readonly string[]): string {
   return hash('sha256', joined(parts), 'base64url').slice(0, 16)
 }
 
-/** The parts as a JSON array, or the only part. Pairs are the most common, and an array takes longer to serialise. */
+/**
+ * The parts as a JSON array, or the only part. Pairs are the most common, and an array takes longer
+ * to serialise.
+ */
 function joined(parts: readonly string[]): string {
   const [first = '', second = ''] = parts
   if (parts.length === 1) return first
   return parts.length === 2 ? `[${JSON.stringify(first)},${JSON.stringify(second)}]` : JSON.stringify(parts)
 }
 
-/** The name; or `~` and its digest if it is long or has characters that are not safe in a hash tag, such as braces. */
+/**
+ * The name; or `~` and its digest if it is long or has characters that are not safe in a hash tag,
+ * such as braces.
+ */
 export function slug(name: string): string {
   return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
 }

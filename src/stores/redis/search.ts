@@ -16,14 +16,20 @@ const CALL_TIME = 200
 /** A search ends once its results have this many characters. */
 const LARGEST = 4_000_000
 
-/** Searches the journal from its end, in slices. There is no index: most filters are about the content of messages. */
+/**
+ * Searches the journal from its end, in slices. There is no index: most filters are about the
+ * content of messages.
+ */
 export function createSearch(
   call: Server['call'],
   main: string,
   places: Places,
   { outcomes, routes }: Lookup,
 ) {
-  /** The place of the last message before an id. The id may be of another shard, as ids are in order within each shard. */
+  /**
+   * The place of the last message before an id. The id may be of another shard, as ids are in order
+   * within each shard.
+   */
   const placeBefore = async (id: string) => {
     const own = places.placeOf(id)
     if (own !== undefined || !isId(id)) return (own ?? 0) - 1

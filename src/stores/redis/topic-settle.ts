@@ -41,7 +41,10 @@ export function createTopicSettle({
   }
 }
 
-/** The arguments of `lua/topic-settle.lua` for an action: the topic (empty to consume), a delay, a mode, and a round. */
+/**
+ * The arguments of `lua/topic-settle.lua` for an action: the topic (empty to consume), a delay, a
+ * mode, and a round.
+ */
 function argsOf(
   topic: string,
   action: Action,

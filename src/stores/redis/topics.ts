@@ -19,8 +19,8 @@ export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
 }
 
 /**
- * Each topic has its own slot. Two sets under the main root list all topics, and those that have or had consumer groups. There may be
- * many, as every conversation with replies is a topic.
+ * Each topic has its own slot. Two sets under the main root list all topics, and those that have or
+ * had consumer groups. There may be many, as every conversation with replies is a topic.
  */
 export function createTopics(
   { run, call, roots, places, now, isClosed }: Server,
@@ -36,7 +36,8 @@ export function createTopics(
     publish: async (topic, events) => {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
-      // Readers of reply topics resume by position. In other topics, groups would count the jump as missed events.
+      // Readers of reply topics resume by position. In other topics, groups would count the jump as
+      // missed events.
       const jumpsAfterRestart = topic.startsWith(REPLY_TOPICS) ? 1 : ''
       const named = call('SADD', main('topics'), topic)
       const items = events.map((event) => argsOf(event, now()))
@@ -90,7 +91,10 @@ export function createTopics(
   }
 }
 
-/** The arguments of `append` for an event. The payload has the fields that are neither in its id nor in its head. */
+/**
+ * The arguments of `append` for an event. The payload has the fields that are neither in its id nor
+ * in its head.
+ */
 function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
   return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']
 }

@@ -16,7 +16,10 @@ export type ShardRetention = Retention & {
   topicMaxCount?: number
 }
 
-/** Makes `trim`: trims a slice of the journal, and then topics and the rest. A failed call is continued by the next. */
+/**
+ * Makes `trim`: trims a slice of the journal, and then topics and the rest. A failed call is
+ * continued by the next.
+ */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
   /** The position at which the next slice of the journal begins; 0 when all of it was checked. */
@@ -42,7 +45,10 @@ export function createTrim({ run, call, roots }: Server) {
     return removed
   }
 
-  /** Trims some of the topics, and the same ones again if one has more events to remove than a slice. */
+  /**
+   * Trims some of the topics, and the same ones again if one has more events to remove than a
+   * slice.
+   */
   async function trimTopics(policy: ShardRetention): Promise<Trimmed> {
     const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)
     let removed = 0
@@ -70,7 +76,10 @@ export function createTrim({ run, call, roots }: Server) {
     return removed
   }
 
-  /** Removes a topic from a set, unless something was added to it since these keys of it were found absent. */
+  /**
+   * Removes a topic from a set, unless something was added to it since these keys of it were found
+   * absent.
+   */
   async function removeFrom(set: string, topic: string, keys: readonly string[]): Promise<void> {
     await call('SREM', `${roots.main}${set}`, topic)
     const [first = '', ...rest] = keys.map((key) => `${roots.topic(topic)}${key}`)

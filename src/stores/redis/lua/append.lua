@@ -1,21 +1,22 @@
 -- include: whole seen ready
--- Appends messages to the journal, visible on all roads at once, or events to a topic. Each key is appended once within
--- seven days.
+-- Appends messages to the journal, visible on all roads at once, or events to a topic. Each key is
+-- appended once within seven days.
 --
 -- ARGV[3]   topic, or empty for messages
--- ARGV[4]   for messages: `1` if the caller knows that the journal has messages, then `s<number>` if this is one of several
---           shards (see lua/place.lua for keys that another shard has)
---           for a topic: `1` if readers resume by position: then positions jump after a restart of the server, because it
---           may have lost its last entries
--- ARGV[5…]  six values per entry: tail (random, below 2^34); receivedAt or timestamp (Unix ms); digest of the key (for a
---           message: of gateway and key), or empty; payload; for a message its gateway, and the digest of its
---           conversation, or empty
--- Returns   the time in the ids of new entries; then per entry its position, or for a known key the `time:position:tail`
---           of the first entry, or the `shard` that has it
--- Guarantees: Atomic, even if a command fails half-way. A key is known only if its entry exists. Positions are contiguous.
---           The time in ids never decreases. Repeated after a lost reply, it adds no second entry for a key, but writes
---           something, so that waiting for replicas covers the first call. A lost journal is not started again for a
---           caller that knew it. Without entries, it tests whether large messages can be written: it fails with OOM if
+-- ARGV[4]   for messages: `1` if the caller knows that the journal has messages, then `s<number>`
+--           if this is one of several shards (see lua/place.lua for keys that another shard has)
+--           for a topic: `1` if readers resume by position: then positions jump after a restart of
+--           the server, because it may have lost its last entries
+-- ARGV[5…]  six values per entry: tail (random, below 2^34); receivedAt or timestamp (Unix ms);
+--           digest of the key (for a message: of gateway and key), or empty; payload; for a message
+--           its gateway, and the digest of its conversation, or empty
+-- Returns   the time in the ids of new entries; then per entry its position, or for a known key the
+--           `time:position:tail` of the first entry, or the `shard` that has it
+-- Guarantees: Atomic, even if a command fails half-way. A key is known only if its entry exists.
+--           Positions are contiguous. The time in ids never decreases. Repeated after a lost reply,
+--           it adds no second entry for a key, but writes something, so that waiting for replicas
+--           covers the first call. A lost journal is not started again for a caller that knew it.
+--           Without entries, it tests whether large messages can be written: it fails with OOM if
 --           less than 4 MiB of memory is free.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
@@ -117,7 +118,8 @@ local function append_all(from)
   return answers
 end
 
--- Undoes the writes of this call after a failed command, for example if another program wrote to one of the keys.
+-- Undoes the writes of this call after a failed command, for example if another program wrote to
+-- one of the keys.
 local function undo()
   for _, digest in ipairs(keys) do redis.pcall('HDEL', seen_bucket(seen, digest), string.sub(digest, 3)) end
   for i = 1, #pushes, 2 do redis.pcall('LREM', root .. 'conversation:' .. pushes[i], -1, pushes[i + 1]) end
@@ -133,7 +135,8 @@ local function undo()
   else redis.pcall('HDEL', root .. 'meta', 'end', 'time') end
 end
 
--- The newest position of the stream, if an earlier version failed after writing entries and did not record them.
+-- The newest position of the stream, if an earlier version failed after writing entries and did not
+-- record them.
 local function position_of_stream(failure)
   if not string.find(failure, 'equal or smaller than the target stream top item', 1, true) then return nil end
   local info = redis.call('XINFO', 'STREAM', root .. 'journal')

@@ -1,9 +1,11 @@
 -- include: groups
--- After the clock of the server was set back: moves all waiting times under this root back by the same amount. Otherwise
--- leases, retries and delays would last until the clock reaches their times again.
+-- After the clock of the server was set back: moves all waiting times under this root back by the
+-- same amount. Otherwise leases, retries and delays would last until the clock reaches their times
+-- again.
 --
 -- ARGV[3]  topics with groups under this root, separated by line feeds
--- Returns  by how many ms the clock was set back, compared with the latest time in `latest`; 0 if less than ten seconds
+-- Returns  by how many ms the clock was set back, compared with the latest time in `latest`; 0 if
+--          less than ten seconds
 local SET_BACK = 10000
 local latest = tonumber(redis.call('HGET', root .. 'meta', 'latest') or nil) or 0
 local back = latest - now

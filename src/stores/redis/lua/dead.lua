@@ -1,16 +1,18 @@
 -- include: lanes
 -- Dead letters. Keys under `jobs:<queue>:`
 --   dead         zset of ids by time of death
---   dead:<id>    hash: the fields of the job, y reason, z time of death (ms), and the message as h and p, as in log.lua
+--   dead:<id>    hash: the fields of the job, y reason, z time of death (ms), and the message as h
+--                and p, as in log.lua
 --
 -- ARGV[3]  the operation, followed by its arguments:
---          `list` queue or empty, group or empty, limit, time and id after which to continue or empty. Returns {1 if there
---          are more, else 0; letters, newest first by time and then id, each {queue, id, reason, fields as a flat list};
---          fewer than the limit if they are large}
+--          `list` queue or empty, group or empty, limit, time and id after which to continue or
+--          empty. Returns {1 if there are more, else 0; letters, newest first by time and then id,
+--          each {queue, id, reason, fields as a flat list}; fewer than the limit if they are large}
 --          `ids`  Returns all ids
 --          `get` id, queue or empty. Returns a letter, or false
---          `retry` id, queue or empty. Returns 1 if the job is back at the end of its lane, with its message and all
---          attempts; 0 if there is no such letter, or an unfinished job with its id
+--          `retry` id, queue or empty. Returns 1 if the job is back at the end of its lane, with
+--          its message and all attempts; 0 if there is no such letter, or an unfinished job with
+--          its id
 --          `drop` id, queue or empty. Returns 1 if it was removed, 0 if there is no such letter
 local what, id = ARGV[3], ARGV[4]
 local queues = redis.call('SMEMBERS', root .. 'queues')

@@ -2,10 +2,12 @@
 -- Finds and removes the data of a person.
 --
 -- ARGV[3]  the operation, followed by its arguments:
---          `messages` position, time and tail of ids…  Removes messages with their history, their jobs and their places on
---          the roads. Returns how many existed
---          `jobs` queue, id…  Removes unfinished jobs and stored results. Returns how many jobs existed
---          `unfinished` queue, the last sequence already listed, limit. Returns {sequence, id, fields as a flat list} per job
+--          `messages` position, time and tail of ids…  Removes messages with their history, their
+--          jobs and their places on the roads. Returns how many existed
+--          `jobs` queue, id…  Removes unfinished jobs and stored results. Returns how many jobs
+--          existed
+--          `unfinished` queue, the last sequence already listed, limit. Returns {sequence, id,
+--          fields as a flat list} per job
 -- Guarantees: idempotent.
 local what, removed = ARGV[3], 0
 local journal = root .. 'journal'

@@ -1,14 +1,16 @@
 -- include: whole log seen lanes
--- Adds jobs to a queue. With a cursor it is a step of the pump, and also moves the dispatch cursor if nobody else has moved it.
+-- Adds jobs to a queue. With a cursor it is a step of the pump, and also moves the dispatch cursor
+-- if nobody else has moved it.
 --
 -- ARGV[3]    queue
 -- ARGV[4]    the cursor as it was read, or empty if the jobs are not from the pump
 -- ARGV[5…7]  position, time and tail of the message to which the cursor moves, or empty
--- ARGV[8…]   jobs, as `add_job` takes them, in brief form if they are from the pump; jobs with a digest are added once
---            within seven days
--- Returns    per job 1 if it was added, else 0; false if another daemon moved the cursor, or if a message that this daemon
---            has in memory was lost or erased
--- Guarantees: atomic, even if a command fails half-way; repeated after a lost reply, it adds nothing.
+-- ARGV[8…]   jobs, as `add_job` takes them, in brief form if they are from the pump; jobs with a
+--            digest are added once within seven days
+-- Returns    per job 1 if it was added, else 0; false if another daemon moved the cursor, or if a
+--            message that this daemon has in memory was lost or erased
+-- Guarantees: atomic, even if a command fails half-way; repeated after a lost reply, it adds
+--          nothing.
 local is_pump = ARGV[4] ~= ''
 if is_pump then
   local meta = redis.call('HMGET', root .. 'meta', 'cursor', 'erased')

@@ -1,14 +1,19 @@
 -- include: log notes lanes unheard merge latest
 -- Claims due jobs at the heads of free lanes, longest ready first.
 --
--- ARGV[3]  queue    ARGV[4]  maximum number    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
--- ARGV[7…9]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`. Here the tokens are the
---           record: jobs of unanswered calls are released, and count as neither failed nor lost
--- ARGV[10]  ids of jobs whose messages the caller has in memory, because it added them as a pump; separated by spaces
--- ARGV[11]  how to treat busy lanes, per group: a JSON object of {merge: `collected` or `superseded`, settle: ms}
--- Returns  ms until something may become claimable without a signal, or -1; 1 if other jobs are due, else 0; and the jobs,
---          each {id, token, fields as a flat list, entry of its message (false if the caller has it or it was removed)},
---          or {id, token} if the job is unchanged since the caller added it
+-- ARGV[3]  queue    ARGV[4]  maximum number    ARGV[5]  lease in ms
+-- ARGV[6]  limits per group, as a JSON object
+-- ARGV[7…9]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`.
+--           Here the tokens are the record: jobs of unanswered calls are released, and count as
+--           neither failed nor lost
+-- ARGV[10]  ids of jobs whose messages the caller has in memory, because it added them as a pump;
+--           separated by spaces
+-- ARGV[11]  how to treat busy lanes, per group: a JSON object of {merge: `collected` or
+--           `superseded`, settle: ms}
+-- Returns  ms until something may become claimable without a signal, or -1; 1 if other jobs are
+--          due, else 0; and the jobs, each {id, token, fields as a flat list, entry of its message
+--          (false if the caller has it or it was removed)}, or {id, token} if the job is unchanged
+--          since the caller added it
 -- Guarantees: a job is claimed by one caller until its lease expires.
 if is_given_up(ARGV[7], ARGV[8]) then return GIVEN_UP end
 for_each_unheard(ARGV[7], ARGV[9], function() end)
@@ -68,8 +73,8 @@ local function candidates()
   return found
 end
 
--- The job to claim for a lane whose head is a candidate. If the lane merges: its newest job, into which the others are merged. Nil if it
--- still waits to settle.
+-- The job to claim for a lane whose head is a candidate. If the lane merges: its newest job, into
+-- which the others are merged. Nil if it still waits to settle.
 local function chosen(candidate)
   local how = busy[candidate.group]
   if not how then return candidate.id end

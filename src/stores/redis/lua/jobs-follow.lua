@@ -1,5 +1,6 @@
 -- include: log notes lanes merge
--- Merges the jobs behind a claimed job of their lane into it: their messages steer the running model.
+-- Merges the jobs behind a claimed job of their lane into it: their messages steer the running
+-- model.
 --
 -- ARGV[3]  queue    ARGV[4]  job id    ARGV[5]  token    ARGV[6]  the group of the jobs to merge
 -- Returns  their messages, oldest first, each {position, head, payload}; false if the claim is lost

@@ -1,12 +1,15 @@
 -- include: lanes
--- Heads of lanes that are not claimable: held jobs of paused routes and skills, and jobs that wait for a time. Keys under
--- `jobs:<queue>:`: `held`, a zset of ids with score 0, and `delayed` (see `lib/lanes.lua`).
+-- Heads of lanes that are not claimable: held jobs of paused routes and skills, and jobs that wait
+-- for a time. Keys under `jobs:<queue>:`: `held`, a zset of ids with score 0, and `delayed` (see
+-- `lib/lanes.lua`).
 --
 -- ARGV[3]  queue
 -- ARGV[4]  the operation, followed by its arguments:
---          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0; and {id, lane, group} per job
+--          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0;
+--          and {id, lane, group} per job
 --          `unhold` ids…  Returns how many of them became ready
---          `hasten` ids…  Makes those of these jobs ready that are delayed, without ids up to BATCH, and returns their number
+--          `hasten` ids…  Makes those of these jobs ready that are delayed, without ids up to
+--                         BATCH, and returns their number
 --          `due`        Returns when the next unclaimed job is due (ms), or -1
 -- Guarantees: atomic and idempotent.
 local queue = open_queue(ARGV[3])

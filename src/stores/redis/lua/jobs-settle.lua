@@ -1,10 +1,12 @@
 -- include: log notes lanes latest
--- Stores the outcomes of claims and makes the next jobs of their lanes ready; or renews their leases.
+-- Stores the outcomes of claims and makes the next jobs of their lanes ready; or renews their
+-- leases.
 --
 -- ARGV[3]   queue
--- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`) or `renew`; notes as JSON lines or empty.
---           Then for `done`: the result as JSON or empty. For all others three values: delay or lease in ms; error as JSON
---           or empty; reason of a dead letter or empty
+-- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`) or
+--           `renew`; notes as JSON lines or empty. Then for `done`: the result as JSON or empty.
+--           For all others three values: delay or lease in ms; error as JSON or empty; reason of a
+--           dead letter or empty
 -- Returns   per claim 1, or 0 if it is lost
 -- Guarantees: atomic; repeated after a lost reply, it changes nothing and returns 0.
 local queue = open_queue(ARGV[3])

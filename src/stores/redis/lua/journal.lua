@@ -2,9 +2,10 @@
 -- Operations on the journal.
 --
 -- ARGV[3]  the operation, followed by its arguments:
---          `note` position, time and tail of an id, notes as JSON lines. Adds notes to a message, if it is still retained
---          `unpumped` limit. Returns the dispatch cursor; 1 if there are more, else 0; and the entries after the cursor,
---          oldest first, fewer than the limit if they are large
+--          `note` position, time and tail of an id, notes as JSON lines. Adds notes to a message,
+--          if it is still retained
+--          `unpumped` limit. Returns the dispatch cursor; 1 if there are more, else 0; and the
+--          entries after the cursor, oldest first, fewer than the limit if they are large
 if ARGV[3] == 'note' then
   if entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then add_notes(ARGV[4], ARGV[7]) end
   flush_notes()

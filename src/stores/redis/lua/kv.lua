@@ -1,13 +1,15 @@
--- Key-value pairs: `value:<key>` is a hash (n version, v value as JSON, x expiry), and `index` has all keys.
+-- Key-value pairs: `value:<key>` is a hash (n version, v value as JSON, x expiry), and `index` has
+-- all keys.
 --
 -- ARGV[3]   the operation, followed by its arguments:
 --           `get` key. Returns {version, value}, or false
---           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the ttl or empty. Returns
---           the new version, or false if the key has another version
+--           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the
+--           ttl or empty. Returns the new version, or false if the key has another version
 --           `delete` key. Returns 1, or 0 if there is no such key
---           `list` prefix, limit, last key of the previous page or empty. Returns the next keys, sorted by bytes
--- Guarantees: Versions come from one counter, so none is reused after a delete. A version is at least the current time, so
---           versions increase even if Redis lost its last writes.
+--           `list` prefix, limit, last key of the previous page or empty. Returns the next keys,
+--           sorted by bytes
+-- Guarantees: Versions come from one counter, so none is reused after a delete. A version is at
+--           least the current time, so versions increase even if Redis lost its last writes.
 local what, name = ARGV[3], ARGV[4]
 local key, index = root .. 'value:' .. name, root .. 'index'
 

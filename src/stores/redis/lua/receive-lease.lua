@@ -3,9 +3,11 @@
 --
 -- ARGV[3]  the operation, followed by its arguments:
 --          `ack` receipt. Consumes the message. Returns 1, or 0 if the lease has expired or ended
---          `release` receipt, delay in ms. Returns the message to the road, now or later. Returns 1, or 0 as above
+--          `release` receipt, delay in ms. Returns the message to the road, now or later. Returns
+--          1, or 0 as above
 --          `extend` receipt, ms. Extends the lease from now on. Returns 1, or 0 as above
---          `restore` position, time and tail of an id. Puts a consumed message back. Returns 1, or 0 if it is not retained
+--          `restore` position, time and tail of an id. Puts a consumed message back. Returns 1, or
+--          0 if it is not retained
 --          `show` receipt. Returns the entry of the leased message, or 0
 --          `next`  Returns ms until the next lease expires, or false
 if ARGV[3] == 'next' then

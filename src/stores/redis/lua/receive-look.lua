@@ -4,8 +4,9 @@
 -- ARGV[3]   gateway, or empty
 -- ARGV[4]   position: lists never-taken messages after it        ARGV[5]  limit
 -- ARGV[6…]  positions of returned messages; if given, lists these instead (ARGV[3…5] are ignored)
--- Returns   the entries, oldest first, fewer if they are large; the position up to which the list is complete; 1 if there are more,
---           else 0; and the positions of all returned messages. With ARGV[6…]: the entries, and 1 if there are more, else 0
+-- Returns   the entries, oldest first, fewer if they are large; the position up to which the list
+--           is complete; 1 if there are more, else 0; and the positions of all returned messages.
+--           With ARGV[6…]: the entries, and 1 if there are more, else 0
 local gateway, after, max = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
 -- The entries at positions; and, if it stopped early because they are large, the last position.
@@ -35,7 +36,8 @@ for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
 if #expired > 0 then signal({ 'receive' }) end
 
 local fresh, back = {}, {}
--- One more than the limit per gateway, so that the oldest of all are included, and whether there are more is known.
+-- One more than the limit per gateway, so that the oldest of all are included, and whether there
+-- are more is known.
 for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
   local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max + 1)
   local count = 0

@@ -6,14 +6,18 @@
 -- ARGV[5…7]    position, time and tail of the conversation if it is the id of a message; or empty
 -- ARGV[8]      lease in ms, or empty to consume at once
 -- ARGV[9]      token for the receipt
--- ARGV[10…12]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`. With number 0, messages of
---              unanswered calls are returned, and nothing is taken
+-- ARGV[10…12]  daemon, number of this call, and numbers of unanswered calls, as in
+--              `lib/unheard.lua`. With number 0, messages of unanswered calls are returned, and
+--              nothing is taken
 -- ARGV[13]     the note for the history, without its time
 -- ARGV[14]     take no message whose id has a later time (Unix ms), or empty
--- ARGV[15…17]  position, time and tail of the only wanted message, even if older ones are available; or absent
--- Returns      {entry, receipt (empty without lease), number of lost messages of the gateway that were not reported yet (0 if a
---              conversation is given)}; false if there is none; or the time of a message that ARGV[14] excludes
--- Guarantees:  no two calls get the same message, unless its lease expired in between, or the first call was reported as unanswered.
+-- ARGV[15…17]  position, time and tail of the only wanted message, even if older ones are
+--              available; or absent
+-- Returns      {entry, receipt (empty without lease), number of lost messages of the gateway that
+--              were not reported yet (0 if a conversation is given)}; false if there is none; or
+--              the time of a message that ARGV[14] excludes
+-- Guarantees:  no two calls get the same message, unless its lease expired in between, or the first
+--              call was reported as unanswered.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
 if is_given_up(ARGV[10], ARGV[11]) then return GIVEN_UP end
 local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)

@@ -1,4 +1,5 @@
--- The routes of messages: of their jobs or dead letters in dispatch, or of their last attempts. Writes nothing.
+-- The routes of messages: of their jobs or dead letters in dispatch, or of their last attempts.
+-- Writes nothing.
 --
 -- ARGV[3…]  two values per message: its id, and its position
 -- Returns   per message the name of the route, empty if there is none

@@ -1,8 +1,9 @@
 -- include: log notes ready available
--- Counts for `stats`. Writes nothing. Costs a few calls per gateway and queue, independent of the backlog.
+-- Counts for `stats`. Writes nothing. Costs a few calls per gateway and queue, independent of the
+-- backlog.
 --
--- Returns  `StoreStats` of src/core/store.ts as JSON; queues have the id of their oldest job instead of a time. Without queues, `jobs` is
---          an empty object instead of a list
+-- Returns  `StoreStats` of src/core/store.ts as JSON; queues have the id of their oldest job
+--          instead of a time. Without queues, `jobs` is an empty object instead of a list
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor')
 local cursor = tonumber(meta[2] or 0)
 

@@ -2,13 +2,15 @@
 -- The consumer groups of a topic.
 --
 -- ARGV[3]  the operation, followed by its arguments:
---          `list`  Returns {name, number of unread events, number of leased or returned events} per group
+--          `list`  Returns {name, number of unread events, number of leased or returned events} per
+--                  group
 --          `subscribe` group, `now` or `start`. Returns 1 if it was created, else 0
 --          `unsubscribe` group. Returns 1, or 0 if there is no such group
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
---          `unread` group, position, position. Returns how many positions after the first, up to the second, are not consumed;
---          false if there is no such group
---          `expire` age in ms. Removes groups that were unused for so long. Returns the number of remaining groups
+--          `unread` group, position, position. Returns how many positions after the first, up to
+--          the second, are not consumed; false if there is no such group
+--          `expire` age in ms. Removes groups that were unused for so long. Returns the number of
+--          remaining groups
 local what, group = ARGV[3], ARGV[4]
 
 local function first_position()
@@ -37,7 +39,8 @@ local function subscribe()
   return 1
 end
 
--- Commands that can fail come before the first relevant write. The group's other keys are removed after it has its new position.
+-- Commands that can fail come before the first relevant write. The group's other keys are removed
+-- after it has its new position.
 local function seek()
   if redis.call('HEXISTS', root .. 'groups', group) == 0 then return 0 end
   local keys = keys_of(group)

@@ -1,18 +1,22 @@
 -- include: log groups unheard latest
--- Reads events of one topic for several groups. Each entry is returned once; groups refer to positions. A peek gets only the
--- positions of unread events: reading their entries by XRANGE costs a third of reading them in Lua.
+-- Reads events of one topic for several groups. Each entry is returned once; groups refer to
+-- positions. A peek gets only the positions of unread events: reading their entries by XRANGE costs
+-- a third of reading them in Lua.
 --
 -- ARGV[3…5]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`
 -- ARGV[6]    the topic
--- ARGV[7…]   seven values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or for a peek the position
---            after which it begins; return no event whose id has a later time (Unix ms), or empty; 1 to count deliveries, or
---            empty; 1 to return rounds, or empty. Without requests, only unanswered calls are processed
--- Returns    the entries, fewer than requested if they are large (except for peeks); then per request false (no such group), or
---            {number of missed events, ms until a hidden event becomes visible or -1, time of the first event that was held
---            back or 0, 1 if there may be more, else 0, {delivery number of each event, if counted}, {round of each event, if asked
---            for}, positions…}
--- Guarantees: an event that is consumed or leased goes to no other read of the group, unless the call is reported as unanswered.
---            Then it is delivered again, before unread events and after those that others have read meanwhile.
+-- ARGV[7…]   seven values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or
+--            for a peek the position after which it begins; return no event whose id has a later
+--            time (Unix ms), or empty; 1 to count deliveries, or empty; 1 to return rounds, or
+--            empty. Without requests, only unanswered calls are processed
+-- Returns    the entries, fewer than requested if they are large (except for peeks); then per
+--            request false (no such group), or {number of missed events, ms until a hidden event
+--            becomes visible or -1, time of the first event that was held back or 0, 1 if there may
+--            be more, else 0, {delivery number of each event, if counted}, {round of each event, if
+--            asked for}, positions…}
+-- Guarantees: an event that is consumed or leased goes to no other read of the group, unless the
+--            call is reported as unanswered. Then it is delivered again, before unread events and
+--            after those that others have read meanwhile.
 
 if is_given_up(ARGV[3], ARGV[4]) then return GIVEN_UP end
 -- A record has the consuming groups, each with its positions.
@@ -77,7 +81,8 @@ local function is_held(entry, till)
   return true
 end
 
--- Picks positions in back:<group> that are still retained, oldest first. Returns the number of the others.
+-- Picks positions in back:<group> that are still retained, oldest first. Returns the number of the
+-- others.
 local function read_back(group, keys, max, after, positions, till)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
@@ -102,7 +107,8 @@ local function read_back(group, keys, max, after, positions, till)
   return missed
 end
 
--- Reads from the group's next position. Returns the new next position, the number of removed events before it, and whether there are more.
+-- Reads from the group's next position. Returns the new next position, the number of removed events
+-- before it, and whether there are more.
 local function read_fresh(start, max, keys, positions, till)
   local stop, count = start, math.min(SLICE, max)
   local before = #positions
@@ -128,8 +134,8 @@ local function read_fresh(start, max, keys, positions, till)
   return stop, stop - start - known - (#positions - before), stop <= last
 end
 
--- The same for a peek. It counts removed events only before its first event. With a time, it picks nothing, and only notes the time of
--- the first event.
+-- The same for a peek. It counts removed events only before its first event. With a time, it picks
+-- nothing, and only notes the time of the first event.
 local function look_on(start, max, keys, positions, till)
   local stop, first = start, nil
   local function first_there(position)
@@ -157,7 +163,8 @@ local function look_on(start, max, keys, positions, till)
   return reach, reach - start - known, stop <= last
 end
 
--- Whether there are further positions in back:<group>. A read has removed those that it returns, a peek has not.
+-- Whether there are further positions in back:<group>. A read has removed those that it returns, a
+-- peek has not.
 local function is_back_left(keys, mode, positions, after)
   local from = mode == 'peek' and (positions[#positions] or after) or 0
   return redis.call('ZCOUNT', keys.back, '(' .. from, '+inf') > 0

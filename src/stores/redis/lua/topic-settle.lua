@@ -5,12 +5,14 @@
 -- ARGV[4]   empty to consume; otherwise the topic
 -- ARGV[5]   delay in ms after which returned events are visible
 -- ARGV[6]   empty, or one of
---           `read` (to consume): the caller has read these events here, so only the newest must be checked for its id
+--           `read` (to consume): the caller has read these events here, so only the newest must be
+--           checked for its id
 --           `extend`: only events whose lease has not expired; the delay is their new lease
 --           `restore`: makes consumed events visible again, in a new round
--- ARGV[7]   to consume: empty, or the round in which the events were read; others are not consumed. To restore: the new round
--- ARGV[8…]  per event, oldest first: position, time and tail of its id, separated by spaces. With position 0, the tail is a number
---           of missed events that a peek reported, to acknowledge
+-- ARGV[7]   to consume: empty, or the round in which the events were read; others are not consumed.
+--           To restore: the new round
+-- ARGV[8…]  per event, oldest first: position, time and tail of its id, separated by spaces. With
+--           position 0, the tail is a number of missed events that a peek reported, to acknowledge
 -- Returns   the number of events to which it applied
 -- Guarantees: an event is consumed once; idempotent.
 if tonumber(ARGV[5]) > 0 then note_clock() end

@@ -5,10 +5,11 @@
 -- ARGV[5]  maximum age in ms          ARGV[6]  maximum count
 -- ARGV[7]  limits of single gateways (`maxAge`, `maxCount`), as a JSON object
 -- Returns  the number of removed messages, and the position at which to continue (0: done)
--- Guarantees: keeps messages after the dispatch cursor and those that unfinished jobs need. Counts lost messages: removed before
---          they were taken, although a consumer took one less than seven days before they arrived.
--- The hash `kept` counts the messages of each gateway up to the position `counted` in `meta`. It is updated if a gateway has a
--- maximum count, for at most ARGV[4] messages per call.
+-- Guarantees: keeps messages after the dispatch cursor and those that unfinished jobs need. Counts
+--          lost messages: removed before they were taken, although a consumer took one less than
+--          seven days before they arrived.
+-- The hash `kept` counts the messages of each gateway up to the position `counted` in `meta`. It is
+-- updated if a gateway has a maximum count, for at most ARGV[4] messages per call.
 local age, own = tonumber(ARGV[5]), cjson.decode(ARGV[7])
 local journal, meta = root .. 'journal', root .. 'meta'
 local least, counts = age, false

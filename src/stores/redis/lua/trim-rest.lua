@@ -1,6 +1,6 @@
 -- include: seen
--- Removes the oldest excess dead letters, up to 100 per queue, and digests older than seven days from some hashes of lib/seen.lua,
--- for messages and all queues.
+-- Removes the oldest excess dead letters, up to 100 per queue, and digests older than seven days
+-- from some hashes of lib/seen.lua, for messages and all queues.
 --
 -- ARGV[3]   maximum number of dead letters per queue
 -- ARGV[4…]  digests, to select the hashes

@@ -4,8 +4,8 @@
 -- ARGV[3]  maximum number to remove    ARGV[4]  maximum age in ms    ARGV[5]  maximum count
 -- ARGV[6]  a digest, to select the hash of lib/seen.lua from which old digests are removed
 -- Returns  the number of removed events, and 0 if nothing of the topic is left, else 1
--- Guarantees: positions continue while there is a group, and for a week after the last event was removed; then the topic is
---          forgotten.
+-- Guarantees: positions continue while there is a group, and for a week after the last event was
+--          removed; then the topic is forgotten.
 local slice = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', ARGV[3])
 local over = redis.call('XLEN', root .. 'journal') - ARGV[5]
 local removed, stop = 0, nil

@@ -1,9 +1,12 @@
 -- include: log notes ready available
--- The messages and jobs that have waited longest. Writes nothing. Costs a few calls per gateway, examined job and message.
+-- The messages and jobs that have waited longest. Writes nothing. Costs a few calls per gateway,
+-- examined job and message.
 --
--- ARGV[3]  number of oldest jobs to examine per queue    ARGV[4]  number of messages to examine after the dispatch cursor
--- Returns  for messages {road, gateway, time of the id}; for unclaimed jobs {queue, lane, id, when it was retried as a dead letter
---          or empty, when it is due or empty, `1` if it is held or empty}
+-- ARGV[3]  number of oldest jobs to examine per queue
+-- ARGV[4]  number of messages to examine after the dispatch cursor
+-- Returns  for messages {road, gateway, time of the id}; for unclaimed jobs {queue, lane, id, when
+--          it was retried as a dead letter or empty, when it is due or empty, `1` if it is held or
+--          empty}
 local found = { {}, {} }
 local messages, jobs = found[1], found[2]
 

@@ -8,8 +8,9 @@ import { byShard, type Shard } from './shard.ts'
 const NOWHERE = -1
 
 /**
- * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one shard, possibly another one; a further
- * call then finds the shard of its first message. Messages without a conversation go to the shard of their key, or to any.
+ * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one
+ * shard, possibly another one; a further call then finds the shard of its first message. Messages
+ * without a conversation go to the shard of their key, or to any.
  */
 export function createShardedAccept(
   shards: readonly Shard[],
@@ -51,7 +52,7 @@ export function createShardedAccept(
     together?: boolean,
   ): Promise<Accepted[]> {
     const accepted: Appended[] = await at(shard).journal.accept(messages, together)
-    // The first message with a key had a conversation, and is on that shard: the answer comes from there.
+    // If another shard has the first message with a key, it gives the answer.
     return Promise.all(
       accepted.map(async (answer, index) => {
         const message = messages[index]

@@ -2,7 +2,10 @@ import type { Erasing, ListPage } from '../../../core/erasing.ts'
 import type { Layout } from '../layout.ts'
 import type { Shard } from './shard.ts'
 
-/** Erasing on several shards: messages are where their ids say, jobs and histories on all, topics on the first. */
+/**
+ * Erasing on several shards: messages are where their ids say, jobs and histories on all, topics on
+ * the first.
+ */
 export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layout): Erasing {
   const all = shards.map(({ erasing }) => erasing)
   const [first] = all

@@ -28,8 +28,8 @@ export function createGroupReads(
   )
 
   /**
-   * If the first shard has the group, it exists. Another one that does not have it has lost its last
-   * writes, and gets it again.
+   * If the first shard has the group, it exists. Another one that does not have it has lost its
+   * last writes, and gets it again.
    */
   async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
     const batch = await readers[shard]?.add(request)

@@ -56,7 +56,8 @@ export function openShards(
     ),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
     erasing: createShardedErasing(shards, layout),
-    // One reachable shard is enough. Otherwise throws the error of the first shard, not an AggregateError.
+    // One reachable shard is enough. Otherwise throws the error of the first shard, not an
+    // AggregateError.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {
         throw first

@@ -13,7 +13,10 @@ import type { Owned } from './owned.ts'
 import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** The jobs of several shards as one: a lane is on one of them. The token of a claim names its shard. */
+/**
+ * The jobs of several shards as one: a lane is on one of them. The token of a claim names its
+ * shard.
+ */
 export function createShardedJobs(
   shards: readonly Shard[],
   { of, shardIn, shardOfLane }: Layout,
@@ -38,7 +41,10 @@ export function createShardedJobs(
     )
   }
 
-  /** The first truthy answer of a shard. Asks one after the other, beginning with the likely one. Without one, rejects if a shard is away. */
+  /**
+   * The first truthy answer of a shard. Asks one after the other, beginning with the likely one.
+   * Rejects if no shard has an answer and one is away.
+   */
   async function first<Answer>(
     id: string,
     ask: (shard: number) => Promise<Answer>,
@@ -111,7 +117,10 @@ function createShardedLetters(shards: readonly Shard[], owned: Owned, first: Fir
   }
 }
 
-/** Claims on one shard after the other. If a shard is unreachable, the jobs claimed so far are returned at once. */
+/**
+ * Claims on one shard after the other. If a shard is unreachable, the jobs claimed so far are
+ * returned at once.
+ */
 async function claimOnAll(
   shards: readonly Shard[],
   owned: Owned,
@@ -194,7 +203,7 @@ function mergePages<Item>(
 ): ReachablePage<Item> {
   const cut = pages.filter(({ more }) => more)
   const all = pages.flatMap(({ items }) => items).sort(order)
-  // Items after the end of a cut page are not safe to return: that shard may have some in between.
+  // Items after the end of a cut page must wait: that shard may have others before them.
   const ends = cut.map((page) => page.items.at(-1))
   const known = all.filter((item) => ends.every((end) => end !== undefined && order(item, end) <= 0))
   const items = known.slice(0, limit)

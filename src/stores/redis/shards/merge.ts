@@ -19,11 +19,13 @@ export type Given<T> =
   | { held: number }
   | undefined
 
-/** Takes items from one shard that are not newer than `until` (Unix ms), or asks for `ONLY_TIME`. */
+/**
+ * Takes items from one shard that are not newer than `until` (Unix ms), or asks for `ONLY_TIME`.
+ */
 type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
 /**
- * As `until`: take no items, and return the time of the oldest. A report of missed events may be returned;
- * the next call returns it again.
+ * As `until`: take no items, and return the time of the oldest. A report of missed events may be
+ * returned; the next call returns it again.
  */
 export const ONLY_TIME = -1
 
@@ -91,7 +93,10 @@ async function takeOldest<T>(
   const all = Array.from(earliest.keys())
   const askedForTime = new Set<number>()
   const away = new Map<number, unknown>()
-  /** Shards that gave nothing in this call. They are asked at most once more, if the caller wants to be sure. */
+  /**
+   * Shards that gave nothing in this call. They are asked at most once more, if the caller wants to
+   * be sure.
+   */
   const emptyNow = new Set<number>()
   const reach = async (shard: number, until: number) => {
     const askedAt = performance.now()
@@ -142,7 +147,8 @@ async function takeOldest<T>(
     if (!given) continue
     const time = 'held' in given ? given.held : given.last
     const isOlder = time < (earliest[first] ?? UNKNOWN)
-    // Something older came back, or the group was moved: the times of other shards are unknown, too.
+    // Something older came back, or the group was moved: the times of other shards are unknown,
+    // too.
     if (isOlder) earliest.fill(UNKNOWN)
     earliest[first] = time
     if ('value' in given) return given.value

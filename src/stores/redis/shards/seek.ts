@@ -5,8 +5,9 @@ import type { Shard } from './shard.ts'
 type Seekable = Pick<Shard, 'ping'> & { topics: Pick<Shard['topics'], 'seek' | 'subscribe'> }
 
 /**
- * Moves a group of `gateway-message` on every shard. Nothing moves while a shard is unreachable or accepts no writes. If a shard fails after
- * that check, the group is moved on the others only. The error says so, and a repeated call completes it.
+ * Moves a group of `gateway-message` on every shard. Nothing moves while a shard is unreachable or
+ * accepts no writes. If a shard fails after that check, the group is moved on the others only. The
+ * error says so, and a repeated call completes it.
  */
 export async function seekAll(
   shards: readonly Seekable[],

@@ -15,7 +15,9 @@ import { createTrim } from '../trim.ts'
 
 export type Shard = Awaited<ReturnType<typeof createShard>>
 
-/** A shard: a journal with its dispatch cursor, lanes, receive road, notes and keys, on one slot. */
+/**
+ * A shard: a journal with its dispatch cursor, lanes, receive road, notes and keys, on one slot.
+ */
 export async function createShard(server: Server, toEvent: (message: Message) => Event) {
   const { roots, call, run } = server
   const begun = (await call('HGET', `${roots.main}meta`, 'end')) !== null
@@ -63,7 +65,10 @@ function timeOrNone(text: string): number | undefined {
   return text === '' ? undefined : Number(text)
 }
 
-/** Runs one call per shard with its items, concurrently. Returns the answers in the order of the items. */
+/**
+ * Runs one call per shard with its items, concurrently. Returns the answers in the order of the
+ * items.
+ */
 export async function byShard<Item, Answer>(
   items: readonly Item[],
   shardFor: (item: Item, index: number) => number,

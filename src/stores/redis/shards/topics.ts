@@ -8,7 +8,10 @@ import { askAll, isAway } from './reach.ts'
 import { seekAll } from './seek.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** The topics of several shards as one: `gateway-message` has a partition on each, the others are on the first. */
+/**
+ * The topics of several shards as one: `gateway-message` has a partition on each, the others are on
+ * the first.
+ */
 export function createShardedTopics(
   shards: readonly Shard[],
   layout: Layout,
@@ -36,7 +39,10 @@ export function createShardedTopics(
     return counts.reduce((sum, count) => sum + (count ?? 0), forgiven)
   }
 
-  /** Acknowledges a number of missed events that reads reported, on whichever shards they were missed. */
+  /**
+   * Acknowledges a number of missed events that reads reported, on whichever shards they were
+   * missed.
+   */
   async function forgive(group: string, missed: number): Promise<boolean> {
     let left = missed
     for (const shard of shards.keys()) {
@@ -103,7 +109,10 @@ function partitionOf({ shardIn }: Layout, topic: string, id: string): number {
   return topic === MESSAGE_TOPIC ? (shardIn(id) ?? 0) : 0
 }
 
-/** Groups of other topics are all on the first shard; without it, those of gateway-message can still be listed. */
+/**
+ * Groups of other topics are all on the first shard; without it, those of gateway-message can still
+ * be listed.
+ */
 function noneWhileAway(error: unknown): GroupInfo[] {
   if (!isAway(error)) throw error
   return []

@@ -6,8 +6,10 @@
 --   receive-leases          zset of receipts `<position>.<token>` by expiry
 --   receive-holders         zset of the same receipts by position
 --   taken                   hash: per gateway, when a message was last taken (accurate to the hour)
---   lost, lost-told         hashes: per gateway, how many messages were removed unread, and how many of these were reported
--- A position is in exactly one of the first three or in the leases, and in none once it is consumed.
+--   lost, lost-told         hashes: per gateway, how many messages were removed unread, and how
+--                           many of these were reported
+-- A position is in exactly one of the first three or in the leases, and in none once it is
+-- consumed.
 
 -- The older of two positions; either may be nil.
 local function older(a, b)
@@ -43,7 +45,8 @@ local function make_unavailable(gateway, conversation, position)
   return there
 end
 
--- The number of lost messages that were not reported yet. Also records that a consumer takes from this gateway.
+-- The number of lost messages that were not reported yet. Also records that a consumer takes from
+-- this gateway.
 local function unreported(gateway)
   if now - (redis.call('HGET', root .. 'taken', gateway) or 0) > 3600000 then
     redis.call('HSET', root .. 'taken', gateway, now)

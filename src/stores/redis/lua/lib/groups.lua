@@ -1,12 +1,18 @@
 -- Consumer groups of a log (needs log.lua). Keys:
---   groups              hash: per group, the position that it reads next (one more than the last consumed one)
---   odd                 set of groups that do more than reading in order; only they have some of the following keys
---   hidden:<group>      zset of positions by the time at which they become visible again (leased, or returned with a delay)
+--   groups              hash: per group, the position that it reads next (one more than the last
+--                       consumed one)
+--   odd                 set of groups that do more than reading in order; only they have some of
+--                       the following keys
+--   hidden:<group>      zset of positions by the time at which they become visible again (leased,
+--                       or returned with a delay)
 --   back:<group>        zset of positions before the next one that are visible again
---   ahead:<group>       zset of positions from the next one on that reading skips: acknowledged, or hidden
---   missed:<group>      number of removed events before the next position that were not reported yet
+--   ahead:<group>       zset of positions from the next one on that reading skips: acknowledged, or
+--                       hidden
+--   missed:<group>      number of removed events before the next position that were not reported
+--                       yet
 --   deliveries:<group>  hash: per leased position, how often it was delivered, if that is counted
---   rounds:<group>      hash: `all` is the round in which the group reads, and per redelivered position its own round until it is consumed
+--   rounds:<group>      hash: `all` is the round in which the group reads, and per redelivered
+--                       position its own round until it is consumed
 --   used                zset of all groups by the time of their last use (accurate to the hour)
 local function keys_of(group)
   local keys = {}
@@ -26,7 +32,8 @@ local function last_position()
   return tonumber(redis.call('HGET', root .. 'meta', 'end') or 0)
 end
 
--- Removes a group from `odd` if it has none of these keys any more, and no event with a round of its own.
+-- Removes a group from `odd` if it has none of these keys any more, and no event with a round of
+-- its own.
 local function tidy(group, keys)
   if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead, keys.missed) > 0 then return end
   if redis.call('HLEN', keys.rounds) <= 1 then redis.call('SREM', root .. 'odd', group) end

@@ -1,7 +1,8 @@
 -- Jobs in lanes. Keys under `jobs:<queue>:`
---   job:<id>       hash: l lane, g group, m message id, v its position, d data, n notify, f failures, x lost claims,
---                  e errors (JSON list), k token of the claim, q when it was retried as a dead letter,
---                  w messages merged into it (see merge.lua), h and p the message itself if it was a dead letter
+--   job:<id>       hash: l lane, g group, m message id, v its position, d data, n notify,
+--                  f failures, x lost claims, e errors (JSON list), k token of the claim,
+--                  q when it was retried as a dead letter, w messages merged into it (see
+--                  merge.lua), h and p the message itself if it was a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, held, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready
 --   groups         set of groups
@@ -9,12 +10,12 @@
 --   delayed        zset of heads by the time at which they are due
 --   claims         zset of claimed heads by expiry
 --   all            zset of all ids by sequence
--- Keys under the root: `queues` (set of queues), `needs` (zset by position: messages that unfinished jobs need).
--- JOB_ARGS, BRIEF_ARGS: number of arguments per job, see `add_job`.
+-- Keys under the root: `queues` (set of queues), `needs` (zset by position: messages that
+-- unfinished jobs need). JOB_ARGS, BRIEF_ARGS: number of arguments per job, see `add_job`.
 local JOB_ARGS, BRIEF_ARGS = 8, 5
 
--- A queue during one script. Changes of sorted sets are collected, and written together by `flush`, which every script must
--- call before it reads these sets and before it ends.
+-- A queue during one script. Changes of sorted sets are collected, and written together by `flush`,
+-- which every script must call before it reads these sets and before it ends.
 local function open_queue(name)
   local base = root .. 'jobs:' .. name .. ':'
   local sequence = tonumber(redis.call('GET', base .. 'sequence') or 0)
@@ -31,7 +32,8 @@ local function remove_later(queue, key, member)
   queue.removes[key], list[#list + 1] = list, member
 end
 
--- `inBatches` (batches.ts) limits the number of changes, because Lua's stack limits the arguments of a call.
+-- `inBatches` (batches.ts) limits the number of changes, because Lua's stack limits the arguments
+-- of a call.
 local function flush(queue)
   for key, list in pairs(queue.removes) do redis.call('ZREM', key, unpack(list)) end
   for key, list in pairs(queue.adds) do redis.call('ZADD', key, unpack(list)) end
@@ -48,7 +50,8 @@ local function next_sequence(queue)
   return queue.sequence
 end
 
--- The sequence of a job. It is lower than that of jobs which became ready later, so a released job is the longest ready again.
+-- The sequence of a job. It is lower than that of jobs which became ready later, so a released job
+-- is the longest ready again.
 local function added_at(queue, id)
   return redis.call('ZSCORE', queue.base .. 'all', id)
 end
@@ -73,9 +76,10 @@ local function is_alive(queue, i)
   return redis.call('EXISTS', queue.base .. 'job:' .. ARGV[i]) == 1
 end
 
--- Adds the job in ARGV from index `i` on: id, lane, group, position of its message or empty, `1` for notify or empty; and, if
--- not in brief form, message id or empty, data as JSON or empty, digest or empty. In brief form, the message has the id of the
--- job. There must be no unfinished job with that id.
+-- Adds the job in ARGV from index `i` on: id, lane, group, position of its message or empty, `1`
+-- for notify or empty; and, if not in brief form, message id or empty, data as JSON or empty,
+-- digest or empty. In brief form, the message has the id of the job. There must be no unfinished
+-- job with that id.
 local function add_job(queue, i, is_brief)
   local id, position = ARGV[i], ARGV[i + 3]
   local fields = { 'l', ARGV[i + 1], 'g', ARGV[i + 2] }

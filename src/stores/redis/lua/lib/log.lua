@@ -1,8 +1,9 @@
--- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous positions from 1.
--- root..'meta' has `end` (the newest position) and `time` (that of the newest id). The journal of messages and every topic are
--- logs. An entry is `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields are cheaper to write, read
--- and store: `<time of the id> <tail> <offset>`; the offset plus that time is receivedAt or the timestamp. For messages it
--- continues with ` <digest of the conversation> <gateway>`.
+-- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous
+-- positions from 1. root..'meta' has `end` (the newest position) and `time` (that of the newest
+-- id). The journal of messages and every topic are logs. An entry is
+-- `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields are cheaper to write,
+-- read and store: `<time of the id> <tail> <offset>`; the offset plus that time is receivedAt or
+-- the timestamp. For messages it continues with ` <digest of the conversation> <gateway>`.
 
 local function position_of(stream_id)
   return tonumber(string.match(stream_id, '^%d+'))

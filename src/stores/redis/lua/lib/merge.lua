@@ -1,12 +1,14 @@
--- Merges messages into the call of another message of their lane, instead of running their own jobs. Needs log, notes and
--- lanes. Field w of a job has the merged messages, oldest first, as a JSON list of {position, head, payload}. In groups that
--- merge, a job has the field (possibly empty) from its first claim on, and is then not merged into another.
+-- Merges messages into the call of another message of their lane, instead of running their own
+-- jobs. Needs log, notes and lanes. Field w of a job has the merged messages, oldest first, as a
+-- JSON list of {position, head, payload}. In groups that merge, a job has the field (possibly
+-- empty) from its first claim on, and is then not merged into another.
 
 -- History entries: of a merged message (key), and of the message whose call takes it (value).
 local INTO_NOTES = { collected = 'collects', superseded = 'supersedes', steered = 'is steered' }
 
--- The verified sender of a message, as `identityOf` returns it; empty for unverified senders, who all have the same (no) rights.
--- False if cjson cannot parse the message, for example because of half a surrogate pair: it is not merged.
+-- The verified sender of a message, as `identityOf` returns it; empty for unverified senders, who
+-- all have the same (no) rights. False if cjson cannot parse the message, for example because of
+-- half a surrogate pair: it is not merged.
 local function sender_of(entry)
   local ok, stored = pcall(cjson.decode, string.match(entry[2][4], '^[^\n]*'))
   local from = ok and type(stored) == 'table' and stored.from
@@ -18,8 +20,8 @@ local function sender_of(entry)
   return (is_external and 'external:' or '') .. name
 end
 
--- The unclaimed jobs of a lane from an index on (0: the head), with one message each, of one group and one sender (default: that
--- of the first job), up to the size of one call.
+-- The unclaimed jobs of a lane from an index on (0: the head), with one message each, of one group
+-- and one sender (default: that of the first job), up to the size of one call.
 local function untouched(queue, lane, group, from, sender)
   local found, bytes = {}, 0
   for _, id in ipairs(redis.call('LRANGE', queue.base .. 'lane:' .. lane, from, from + 99)) do
@@ -36,7 +38,8 @@ local function untouched(queue, lane, group, from, sender)
   return found
 end
 
--- Removes untouched jobs from their lane and adds their messages to the job `into`. Adds the signals of their ends to `names`.
+-- Removes untouched jobs from their lane and adds their messages to the job `into`. Adds the
+-- signals of their ends to `names`.
 -- Returns the messages in the form of field w.
 local function merge(queue, lane, jobs, into, what, names)
   local key = queue.base .. 'job:' .. into

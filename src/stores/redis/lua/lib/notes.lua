@@ -1,5 +1,5 @@
--- The histories of messages: lists of lines `<position> <note as JSON>`. One list for 32 positions is small enough for Redis to
--- store it as a listpack.
+-- The histories of messages: lists of lines `<position> <note as JSON>`. One list for 32 positions
+-- is small enough for Redis to store it as a listpack.
 local function notes_of(position) return root .. 'notes:' .. math.floor(position / 32) end
 
 -- Lists before this one were removed by trim-journal.lua, which would not remove them again.
@@ -14,7 +14,8 @@ local function add_note(position, json)
   redis.call('RPUSH', notes_of(position), position .. ' ' .. json)
 end
 
--- Adds notes, one JSON text per line. They are collected, and written by `flush_notes`, which the script must call before it ends.
+-- Adds notes, one JSON text per line. They are collected, and written by `flush_notes`, which the
+-- script must call before it ends.
 local gathered = {}
 local function add_notes(position, lines)
   if is_removed(position) then return end
@@ -24,7 +25,8 @@ local function add_notes(position, lines)
   for json in string.gmatch(lines, '[^\n]+') do list[#list + 1] = position .. ' ' .. json end
 end
 
--- `inBatches` (batches.ts) limits the number of lines, because Lua's stack limits the arguments of a call.
+-- `inBatches` (batches.ts) limits the number of lines, because Lua's stack limits the arguments of
+-- a call.
 local function flush_notes()
   for key, list in pairs(gathered) do redis.call('RPUSH', key, unpack(list)) end
   gathered = {}

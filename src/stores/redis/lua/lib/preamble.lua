@@ -1,9 +1,12 @@
 -- The beginning of every script.
 --
--- KEYS[1]  root: the prefix of all keys of the script, with the hash tag that puts them on one slot, such as `{trivium}:`
--- KEYS[2]  another key of that slot. No key has the name of the root, so while a cluster moves the slot, it never has both and
---          answers TRYAGAIN. Otherwise a script would find only some of its keys, and create the others again.
--- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server, which is the same for all daemons
+-- KEYS[1]  root: the prefix of all keys of the script, with the hash tag that puts them on one
+--          slot, such as `{trivium}:`
+-- KEYS[2]  another key of that slot. No key has the name of the root, so while a cluster moves the
+--          slot, it never has both and answers TRYAGAIN. Otherwise a script would find only some of
+--          its keys, and create the others again.
+-- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server, which is the same for
+--          all daemons
 -- ARGV[2]  the channel of the signals
 local root, channel = KEYS[1], ARGV[2]
 -- Bytes of messages after which a script returns fewer than requested.
@@ -19,8 +22,8 @@ end
 
 local now = clock()
 
--- Signals that a daemon needs only at times. With several shards (channel names that end with `/<shard>`), they have channels of
--- their own, so that a message does not wake all daemons.
+-- Signals that a daemon needs only at times. With several shards (channel names that end with
+-- `/<shard>`), they have channels of their own, so that a message does not wake all daemons.
 local APART = {
   journal = '/dispatch',
   ['jobs:dispatch'] = '/dispatch',

@@ -1,8 +1,10 @@
--- Messages that nobody has taken yet, as runs of consecutive positions of one gateway, so that a message needs no entry of its own:
+-- Messages that nobody has taken yet, as runs of consecutive positions of one gateway, so that a
+-- message needs no entry of its own:
 --   ready:<gateway>   zset of the first position of each run, scored by its last
 --   ready             hash: per gateway, the number of positions in its runs
 
--- Adds a run after all others of its gateway, and joins it with the last one if they are consecutive.
+-- Adds a run after all others of its gateway, and joins it with the last one if they are
+-- consecutive.
 local function add_ready(gateway, first, last)
   local key = root .. 'ready:' .. gateway
   local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')

@@ -1,4 +1,5 @@
--- Removes a job from its queue and lane, even if it is claimed. Needs lanes. Returns false if there is no such job.
+-- Removes a job from its queue and lane, even if it is claimed. Needs lanes. Returns false if there
+-- is no such job.
 local function remove_job(queue, id)
   local base = queue.base
   local job = redis.call('HMGET', base .. 'job:' .. id, 'l', 'g')

@@ -1,6 +1,7 @@
--- Remembers digests (16 characters of base64url) for seven days, each with a value. They are spread over 16,384 hashes, so that
--- Redis stores these as listpacks: 40 bytes per digest instead of 180 for a key of its own. A topic has 64 hashes, because topics
--- are many and small. `trim-rest.lua` and `trim-topic.lua` remove old digests.
+-- Remembers digests (16 characters of base64url) for seven days, each with a value. They are spread
+-- over 16,384 hashes, so that Redis stores these as listpacks: 40 bytes per digest instead of 180
+-- for a key of its own. A topic has 64 hashes, because topics are many and small. `trim-rest.lua`
+-- and `trim-topic.lua` remove old digests.
 
 -- Texts and not numbers, which Lua formats slowly.
 local QUARTERS = { [0] = '0', '1', '2', '3' }
@@ -27,8 +28,8 @@ local function seen_put(base, digest, value)
   redis.call('EXPIRE', bucket, KEY_TTL)
 end
 
--- Stores the value of a new digest and returns nil; for a known digest returns its value. Needs one command for a new digest. Sets
--- no expiry: `trim-rest.lua` removes old digests.
+-- Stores the value of a new digest and returns nil; for a known digest returns its value. Needs one
+-- command for a new digest. Sets no expiry: `trim-rest.lua` removes old digests.
 local function seen_first(base, digest, value)
   local bucket, field = seen_bucket(base, digest), string.sub(digest, 3)
   local stored = seen_time .. value

@@ -1,7 +1,8 @@
--- Protects consuming calls against lost replies. Each call leaves a record of what it handed out, under its number, in the hash
--- `handed:<daemon>`. If a caller gets no answer, it reports the number in its next call, and the contents of the record are
--- taken back. The emptied record then makes a late duplicate of the call (from a socket buffer, or resent by the client library)
--- fail. Later calls overwrite records: there are more slots than concurrent calls.
+-- Protects consuming calls against lost replies. Each call leaves a record of what it handed out,
+-- under its number, in the hash `handed:<daemon>`. If a caller gets no answer, it reports the
+-- number in its next call, and the contents of the record are taken back. The emptied record then
+-- makes a late duplicate of the call (from a socket buffer, or resent by the client library) fail.
+-- Later calls overwrite records: there are more slots than concurrent calls.
 local HANDED_SECONDS, SLOTS = 24 * 3600, 4096
 
 local function remember_handed(daemon, number, record)
