@@ -76,6 +76,8 @@ for (const kind of ['embedded', 'Redis']) {
     assert.equal((await site.run(['message', 'list'])).code, 0)
     const daemon = await site.start()
     assert.deepEqual([done(), pushed], ['', []])
+    const second = kind === 'Redis' ? await site.start({ TRIVIUM_DATA_DIR: 'second' }) : undefined
+    if (second) assert.ok((await titlesOf(second)).includes('Everything is paused'))
 
     assert.match((await site.run(['daemon', 'resume'])).out, /continue/)
     await until(
@@ -85,6 +87,10 @@ for (const kind of ['embedded', 'Redis']) {
     await until(() => pushed.length === 2, 'both pushes')
     assert.deepEqual(pushed.toSorted(), ['new', 'waiting'])
     assert.ok(!(await titlesOf(daemon)).includes('Everything is paused'))
+    if (second) {
+      await until(async () => !(await titlesOf(second)).includes('Everything is paused'), 'the second daemon')
+      await second.end()
+    }
     assert.match((await site.run(['daemon', 'resume'])).out, /Nothing was paused/)
     await daemon.end()
   })
