@@ -87,6 +87,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...state,
     ...createDoctor({ ...state, checkDocuments: durable.check }),
     ...services,
+    address: http.address,
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
     reload,

@@ -7,7 +7,7 @@ import { loadPart } from '../core/parts.ts'
 import type { Store } from '../core/store.ts'
 import { createOidc } from '../features/sign-in/oidc.ts'
 import { createSessions } from '../features/sign-in/sessions.ts'
-import { type Address, listenOn } from '../http/listen-on.ts'
+import { type Address, boundAddress, listenOn } from '../http/listen-on.ts'
 import { logRequests } from '../lib/http.ts'
 import { createServer, type RequestListener, type Server } from '../lib/node-http.ts'
 import { inTime } from '../lib/pause.ts'
@@ -74,6 +74,7 @@ export function createControlServer(
       const api = createControlApi({
         ...operator,
         submit,
+        configuration: () => operator.configuration(server && boundAddress(server)),
         async mcp(request, response, caller) {
           // Loaded on first use: most daemons never get an MCP request.
           const { createMcpHttp } = await loadPart('mcp', () => import('../runtime/mcp/http.ts'))

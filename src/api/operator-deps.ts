@@ -16,6 +16,7 @@ import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { History } from '../features/live/history.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
+import type { Address } from '../http/listen-on.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { Socket } from './asyncapi.ts'
@@ -53,6 +54,8 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   storePause: { since(): number | undefined }
   /** Whether both listeners listen. */
   listening(): boolean
+  /** The actual address of the public listener, while it listens. */
+  address(): Address | undefined
   /** Whether the daemon is stopping. */
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>

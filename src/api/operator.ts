@@ -5,6 +5,7 @@ import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
 import { noGateway } from '../engine/receive.ts'
 import { draftOf, submit } from '../engine/submit.ts'
 import { createTroubles } from '../features/troubles/troubles.ts'
+import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -69,7 +70,8 @@ export function createOperator(deps: OperatorDeps) {
       if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
     },
-    configuration: () => showConfiguration(deps),
+    /** `control`: the actual address of the control listener. */
+    configuration: (control?: Address) => showConfiguration(deps, control),
     reload: deps.reload,
     ready: () => readReadiness(deps),
   }

@@ -2,6 +2,7 @@ import type { Config } from '../config/load-config.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
 import type { NameTally } from '../engine/name-tally.ts'
+import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
 import type { LastReload } from './metrics/readings.ts'
 
@@ -13,17 +14,25 @@ export type Previous = Config['asRead'] & { at: number }
 
 /**
  * The configuration for operators, without secrets: as read, in force, and before the last change,
- * with the message counts of its routes.
+ * with the message counts of its routes. `control`: the actual address of the control listener.
  */
-export function showConfiguration(deps: {
-  config(): Config
-  lastReload(): LastReload
-  previous(): Previous | undefined
-  routeTally: Pick<NameTally, 'list'>
-  startedAt: number
-}): Json {
+export function showConfiguration(
+  deps: {
+    config(): Config
+    /** The actual address of the public listener, while it listens. */
+    address(): Address | undefined
+    lastReload(): LastReload
+    previous(): Previous | undefined
+    routeTally: Pick<NameTally, 'list'>
+    startedAt: number
+  },
+  control?: Address,
+): Json {
   const { file, asRead, warnings, daemon, routes } = deps.config()
-  const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
+  const { dataDir, publicUrl, retention, grace, drainDelay } = daemon
+  // Port 0 picks one.
+  const listen = deps.address() ?? daemon.listen
+  const controlListen = control ?? daemon.controlListen
   const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
   const counts = new Map(deps.routeTally.list().map(({ name, ...count }) => [name, count]))
   return toJson({

@@ -39,6 +39,8 @@ export async function readDotenv(
 }
 
 const SECRET_KEY = /secret|token|pass|api-?key|_key\b|credential|authorization|cookie/i
+/** Keys of addresses. */
+const ADDRESS_KEY = /-ur[li]$/i
 /** Keys of lists or mappings whose texts are secrets. Mappings in them have keys of their own. */
 const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
 /** A key of a secret with its colon, in a line of the file. */
@@ -141,8 +143,9 @@ export function isPublic(name: string, value: string): boolean {
   return /(?:^|_)ur[li]$/i.test(name) && /^[a-z]+:\/\/[\w.-]+(?::\d+)?\/?$/i.test(value)
 }
 
-/** Whether a key names a secret, even if misspelt. */
+/** Whether a key names a secret, even if misspelt. `api-url` is not a misspelt `api-key`. */
 function isSecretName(key: string): boolean {
+  if (ADDRESS_KEY.test(key)) return SECRET_KEY.test(key)
   return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined
 }
 

@@ -27,8 +27,17 @@ export type Prices = Record<string, { input: number; output: number }>
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
-  /** `over`: up to 100 senders who used up their budgets. `more`: there are others. */
-  | { budget: 'sender'; limit: string; over: { sender: string; until: number }[]; more?: true }
+  /**
+   * `over`: up to 100 senders who used up their budgets. `more`: there are others. `fullest`: of the
+   * senders that were asked for, those with the smallest share left.
+   */
+  | {
+      budget: 'sender'
+      limit: string
+      over: { sender: string; until: number }[]
+      more?: true
+      fullest?: ({ sender: string } & BudgetUse)[]
+    }
 
 export type BudgetUse = {
   limit: string

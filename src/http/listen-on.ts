@@ -20,8 +20,13 @@ export async function listenOn(server: Server, wanted: Address, setting: string)
     const values = { address: textOf(wanted), reason: cause.message, setting }
     throw new TriviumError('cannot_listen', values, { cause })
   })
+  return boundAddress(server) ?? wanted
+}
+
+/** The actual address of a listening server. */
+export function boundAddress(server: Server): Address | undefined {
   const bound = server.address()
-  return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : wanted
+  return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : undefined
 }
 
 /**

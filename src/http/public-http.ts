@@ -4,7 +4,7 @@ import type { RequestHandler, UpgradeHandler } from '../core/transport.ts'
 import { isLoopback, logRequests } from '../lib/http.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { createServer } from '../lib/node-http.ts'
-import { type Address, drain, listenOn } from './listen-on.ts'
+import { type Address, boundAddress, drain, listenOn } from './listen-on.ts'
 import { createPaths, pathOf } from './paths.ts'
 import { createBodyReader } from './read-body.ts'
 import { createServing } from './serving.ts'
@@ -91,6 +91,8 @@ export function createPublicHttp(given: PublicHttpOptions) {
     /** Resolves with the actual address. Throws `cannot_listen` if it is taken or not local. */
     listen: (address: Address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,
+    /** The actual address while it listens. */
+    address: () => boundAddress(server),
     /** Number of open connections, including WebSockets. */
     connections: () => open.size,
     /**

@@ -19,13 +19,18 @@ export function budgetLine({
   resetsAt,
   usedUpAt,
   over,
+  fullest,
 }: Budget): string {
   if (budget === 'sender') {
     const senders = Array.isArray(over)
       ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
       : []
     const more = senders.length > MOST_SENDERS ? `, ${senders.length - MOST_SENDERS} more` : ''
-    return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}`
+    const [first] = Array.isArray(fullest) ? fullest : []
+    const most = first
+      ? `; ${first.sender} has used most: ${amount(first.used)} of ${amount(first.most)} ${first.unit}, ${amount(first.left)} left`
+      : ''
+    return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}${most}`
   }
   const state =
     until === undefined

@@ -45,6 +45,12 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await shots('configuration')
   })
 
+  test('has the real ports', async () => {
+    const facts = page.locator('dl.facts > div')
+    await facts.filter({ hasText: `control API${daemon.control.replace('http://', '')}` }).waitFor()
+    await facts.filter({ hasText: /^listens127\.0\.0\.1:[1-9]/ }).waitFor()
+  })
+
   test('has the changes of the last reload, line by line', async () => {
     await press('Last change')
     await page.getByText('Nothing has changed since the daemon started').waitFor()

@@ -270,3 +270,13 @@ describe('any content is read or refused with a place in the file, without an ex
     })
   }
 })
+
+test('addresses are shown, although the name of their key is like that of a secret', () => {
+  const slack = {
+    'api-url': 'http://127.0.0.1:9/api/',
+    'api-keyy': 'abcdef',
+    'token-url': 'https://a.example',
+  }
+  const shown = { ...slack, 'api-keyy': '[secret]', 'token-url': '[secret]' }
+  assert.deepEqual(withMaskedSecrets(slack), shown)
+})

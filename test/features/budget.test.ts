@@ -91,6 +91,14 @@ test('usage by a skill counts for its sender, whose address counts without its t
   assert.partialDeepStrictEqual(senders, {
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
   })
+  await first.spend(callFrom('mail', { who: 'ann@example.com' }), tokens(30))
+  const [, asked] = await second.status(['mail:nobody@example.com', 'mail:ann@example.com', 'team:bob'])
+  assert.partialDeepStrictEqual(asked, {
+    fullest: [
+      { sender: 'team:bob', left: 0 },
+      { sender: 'mail:ann@example.com', used: 30, most: 100, left: 70 },
+    ],
+  })
 })
 
 test('the total budget applies to everybody', async () => {

@@ -14,6 +14,8 @@ import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
 const MAX_LISTED = 100
+/** Maximum number of senders that are listed with what they have left. */
+const MOST_FULLEST = 5
 /** The owner of the budgets in total. */
 const TOTAL = 'total'
 /** Prefix of the owners of the budgets of skills. */
@@ -42,7 +44,7 @@ export function createBudgets(deps: {
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
-}): Budgets & { status(): Promise<BudgetStatus[]> } {
+}): Budgets & { status(senders?: readonly string[]): Promise<BudgetStatus[]> } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
   const recordRefusal = createRefusals(kv, now)
@@ -94,8 +96,8 @@ export function createBudgets(deps: {
       })
       return money
     },
-    /** The state of the budgets, for operators; `[]` without budgets. */
-    status: () => statusOf(deps.budget(), kv, sums, now),
+    /** The state of the budgets, for operators; `[]` without budgets. `senders`: whose budgets to look at. */
+    status: (senders = []) => statusOf(deps.budget(), kv, sums, now, senders),
   }
 }
 
@@ -121,6 +123,7 @@ async function statusOf(
   kv: KeyValues,
   sums: ReturnType<typeof createSlidingSums>,
   now: () => number,
+  senders: readonly string[],
 ): Promise<BudgetStatus[]> {
   const { sender = [], total = [], skill = {} } = budget ?? {}
   const useOf = async (owner: string, amount: Amount): Promise<BudgetUse> => {
@@ -148,7 +151,23 @@ async function statusOf(
     return { sender: key.slice(OVER.length), until }
   })
   const limit = sender.map(({ text }) => text).join(', ')
-  return [...shared, { budget: 'sender', limit, over: await Promise.all(over), ...(more && { more }) }]
+  const uses = senders.flatMap((name) =>
+    sender.map(async (amount) => ({ sender: name, ...(await useOf(name, amount)) })),
+  )
+  const fullest = (await Promise.all(uses))
+    .filter(({ used }) => used > 0)
+    .sort((a, b) => a.left / a.most - b.left / b.most)
+    .slice(0, MOST_FULLEST)
+  return [
+    ...shared,
+    {
+      budget: 'sender',
+      limit,
+      over: await Promise.all(over),
+      ...(more && { more }),
+      ...(fullest.length > 0 && { fullest }),
+    },
+  ]
 }
 
 /** Warns once about each model without a price. */

@@ -24,7 +24,8 @@ export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The currency code of `prices`, if known. */
   currency(): string | undefined
-  budgets(): Promise<BudgetStatus[]>
+  /** The state of the budgets, with those of some senders. */
+  budgets(senders: readonly string[]): Promise<BudgetStatus[]>
   now(): number
 }) {
   const { ledger, now } = deps
@@ -51,7 +52,7 @@ export function createCost(deps: {
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
       rows: sorted.slice(0, MOST_ROWS),
-      budgets: await deps.budgets(),
+      budgets: await deps.budgets(topSenders(all)),
     }
   }
 }
@@ -60,12 +61,23 @@ function byName(a: CostRow, b: CostRow): number {
   return byCodeUnits(a.name, b.name)
 }
 
+/** Number of senders whose budgets are looked at. */
+const MOST_SENDERS = 30
+
+/** The senders that used the most tokens. */
+function topSenders(rows: readonly ({ sender: string } & Sum)[]): string[] {
+  const tokens = new Map<string, number>()
+  for (const row of rows) tokens.set(row.sender, (tokens.get(row.sender) ?? 0) + tokensOf(row))
+  const sorted = [...tokens].sort(([, a], [, b]) => b - a)
+  return sorted.slice(0, MOST_SENDERS).map(([sender]) => sender)
+}
+
 /** The most expensive first; without prices, the one with the most tokens. */
 function byCost(a: CostRow, b: CostRow): number {
   return (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a)
 }
 
-function tokensOf({ inputTokens, outputTokens }: CostRow): number {
+function tokensOf({ inputTokens, outputTokens }: Pick<Sum, 'inputTokens' | 'outputTokens'>): number {
   return inputTokens + outputTokens
 }
 
