@@ -4,6 +4,7 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireFewValues } from '../core/foreign-json.ts'
 import { mayInvoke, requireMayInvoke } from '../core/identity.ts'
 import { pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
 import { parseExact } from '../lib/exact-json.ts'
 import { isShallow } from '../lib/shallow.ts'
 import { type Bearer, bearerIn, callerOf } from './bearer.ts'
@@ -25,7 +26,7 @@ export function addProgramCalls(
   const storeFile = async (request: Request, bearer: Bearer) => {
     requireMayInvoke(bearer, 'gateway-send')
     const type = request.get('content-type') ?? 'application/octet-stream'
-    const name = String(request.query.name ?? 'file')
+    const name = queryValue(request, 'name') ?? 'file'
     return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
   }
   serveResult(
@@ -36,12 +37,11 @@ export function addProgramCalls(
   )
   const aboutFile = 'Reads a file that you stored, or an attachment of the message.'
   serve('get /v1/artifacts/{sha256}?message', aboutFile, RAW, async (request, response) => {
-    const { message } = request.query
+    const message = queryValue(request, 'message')
     const bearer = bearerIn(response)
     if (message !== undefined && !mayInvoke(bearer, 'gateway-receive'))
       requireMayInvoke(bearer, 'message-show')
-    const messageId = message === undefined ? {} : { messageId: String(message) }
-    const args = { artifact: String(request.params.sha256), ...messageId }
+    const args = { artifact: String(request.params.sha256), ...defined({ messageId: message }) }
     const content = await deps.artifacts.open(args, callerOf(request, bearer))
     // Never displayed as a page: the content may come from a stranger.
     response.attachment().type('application/octet-stream')
@@ -75,6 +75,13 @@ export function addProgramCalls(
     invoke,
     withBody({}),
   )
+}
+
+/** The value of a query parameter. Throws `bad_request` if it is repeated. */
+function queryValue({ query }: Request, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new TriviumError('bad_request', { reason: `the query parameter ${name} is repeated` })
 }
 
 /** Like `express.json`, but preserves the digits of long numbers. */

@@ -2,6 +2,7 @@ import { check, findingsOf } from '../config/checker.ts'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { type Message, messageSchema } from '../core/message.ts'
+import { parseTime } from '../core/units.ts'
 import { parseExact } from '../lib/exact-json.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { usage } from './command.ts'
@@ -53,8 +54,9 @@ function parse(text: string, file: string): JsonObject {
 /** `receivedAt` in Unix ms, if it is a text. */
 function parsedTime({ receivedAt }: JsonObject, file: string): { receivedAt?: number } {
   if (typeof receivedAt !== 'string') return {}
-  const time = Date.parse(receivedAt)
-  if (Number.isNaN(time))
+  // As everywhere, in UTC without a zone.
+  const time = /^\d{4}-/.test(receivedAt) ? parseTime(receivedAt) : undefined
+  if (time === undefined)
     throw usage(
       `${file}: receivedAt is a time such as 2026-11-21T10:00:00Z, or Unix ms, not ${JSON.stringify(receivedAt)}`,
     )

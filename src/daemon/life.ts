@@ -83,7 +83,7 @@ export function createLife(base: Foundation, parts: Parts) {
         parts.notifier.stop,
         base.storePause.stop,
         () => gateways.stop(),
-        () => Promise.all([workers.drain(timeLeft), durable.drain(grace), push.stop(timeLeft())]),
+        () => Promise.all([workers.drain(timeLeft), durable.drain(timeLeft()), push.stop(timeLeft())]),
         // Closing the gateways ends their pending requests and connections.
         () => Promise.all([http.close(timeLeft()), gateways.close()]),
         ...closingSteps(base, parts),

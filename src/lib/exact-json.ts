@@ -2,13 +2,13 @@ import { attempt } from './attempt.ts'
 
 /**
  * Parses JSON without losing digits: a number that a double cannot represent becomes a string with
- * its digits. This affects integers beyond ±(2^53 - 1), and numbers with too many significant
- * digits (more than 17, or more than 15 beyond 2^53). Throws like `JSON.parse`.
+ * its digits. This affects integers beyond ±(2^53 - 1), numbers with too many significant
+ * digits (more than 17, or more than 15 beyond 2^53), and those beyond the range of a double. Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = JSON.parse(text)
   // The text is valid JSON, so quoting its long numbers need not check the grammar.
-  return hasLongNumber(text) ? JSON.parse(quoteLongNumbers(text)) : parsed
+  return mayLoseNumber(text) ? JSON.parse(quoteLongNumbers(text)) : parsed
 }
 
 /**
@@ -16,8 +16,15 @@ export function parseExact(text: string): unknown {
  * other text unchanged.
  */
 export function quoteExact(text: string): string {
-  return hasLongNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
+  return mayLoseNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
+
+function mayLoseNumber(text: string): boolean {
+  return hasLongNumber(text) || HUGE.test(text)
+}
+
+/** A number with an exponent of three digits, such as `1e400`, which JavaScript reads as infinite. */
+const HUGE = /(?:^|[:,[\s])-?\d+(?:\.\d+)?[eE]\+?\d{3}/
 
 /**
  * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes
@@ -77,7 +84,7 @@ function quoteLongNumbers(text: string): string {
       NUMBER.lastIndex = at
       const [source = ''] = NUMBER.exec(text) ?? []
       const end = at + source.length
-      if (source.length >= LONG && isLossy(source)) {
+      if (isLossy(source)) {
         quoted += `${text.slice(copied, at)}"${source}"`
         copied = end
       }

@@ -102,6 +102,17 @@ test('a slow reader of the stream loses events, and learns how many', async (t) 
   }, 'all events, received or missed')
 })
 
+test('a repeated query parameter of a file is refused', async (t) => {
+  const { get, post } = await start(t)
+  for (const answer of [
+    await get(`/v1/artifacts/${'a'.repeat(64)}?message=m1&message=m2`),
+    await post('/v1/artifacts?name=a&name=b', 'x', { 'content-type': 'text/plain' }),
+  ]) {
+    assert.equal(answer.status, 400)
+    assert.match(json(answer).error.message, /query parameter (message|name) is repeated/)
+  }
+})
+
 describe('the OpenAPI document', () => {
   const hostile = {
     name: 'hostile',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
@@ -66,6 +66,23 @@ describe('the history of the assistant, when a person is erased', () => {
     await forgetNote(manager)
     assert.deepEqual(filesWith(dir, SECRET), ['state.events.jsonl'])
     await checkHistory(manager)
+    assert.deepEqual(filesWith(dir, SECRET), [])
+  })
+
+  test('is searched in backups and in events that a repair set aside, even without current events', async (t) => {
+    const dir = await createFolder(t)
+    const manager = createStateManager({ dir, documents: [assistantDocument] })
+    cleanup(t, () => manager.close())
+    await forgetNote(manager)
+    renameSync(join(dir, 'state.events.jsonl'), join(dir, 'state.events.jsonl.repair-1'))
+    writeFileSync(
+      join(dir, 'state.repair-1.backup.json'),
+      JSON.stringify({ memory: [note('alice', SECRET)] }),
+    )
+    assert.equal(filesWith(dir, SECRET).length, 2)
+    const memory = createForgetting(manager, manager.document(assistantDocument))
+    assert.match(JSON.stringify(await memory.findInHistory(ALICE)), new RegExp(SECRET))
+    await memory.eraseHistory()
     assert.deepEqual(filesWith(dir, SECRET), [])
   })
 

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createIdentities, createReferences } from '../../src/features/person/person.ts'
+import { createIdentities, createReferences, namesIn } from '../../src/features/person/person.ts'
 
 const IDENTITIES = ['chat:ada']
 
-function references(conversations: readonly string[]) {
+function references(conversations: readonly string[], neighbours: readonly string[] = []) {
   const person = {
     identities: IDENTITIES,
     messages: new Set<string>(),
     conversations: new Set(conversations),
+    neighbours: new Set(neighbours),
     files: new Set<string>(),
   }
   return createReferences(
@@ -18,6 +19,19 @@ function references(conversations: readonly string[]) {
 }
 
 describe('data about a person', () => {
+  test('does not include a conversation of others whose name contains that of theirs', () => {
+    const neighbours = ['ws/a:b', 'ws/a/c', 'mail/ws/a']
+    for (const other of neighbours) assert.ok(namesIn(other).includes('ws/a'), other)
+    const { mentions } = references(['ws/a'], neighbours)
+    for (const other of neighbours) {
+      assert.equal(mentions(other), false, other)
+      assert.equal(mentions(`reply:${other}:2`), false, other)
+      assert.equal(mentions(`${other} and ws/a`), true, other)
+    }
+    for (const own of ['ws/a', 'reply:ws/a:2', 'ws/a:bc', 'dispatch/ws/a'])
+      assert.equal(mentions(own), true, own)
+  })
+
   test('is recognised by the name of their conversation, also after a longer name that begins with it', () => {
     const { mentions } = references(['chat/room-1'])
     assert.equal(mentions('reply:chat/room-1:2'), true)

@@ -10,6 +10,7 @@ import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { hasLongNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
+import { bounded } from '../bounded-id.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../reply-to-request.ts'
 import type { QueueHost, QueueServer } from './host.ts'
 
@@ -143,7 +144,7 @@ async function startWorker(server: QueueServer, options: BullmqOptions, deps: Tr
 
   const messageOf = ({ id = '', name: event, timestamp }: Job, content: unknown): NewMessage => {
     // BullMQ's own ids are numbers, which restart in an emptied queue; custom ids cannot be numbers.
-    const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
+    const key = bounded(/^\d+$/.test(id) ? `${id}@${timestamp}` : id)
     const { data: parsed, error } = jobData.safeParse(content)
     if (!parsed) {
       const hint = isJsonObject(content) ? z.prettifyError(error) : 'it is not a JSON object'

@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type JsonObject, parseJson, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
+import { bounded } from '../bounded-id.ts'
 import type { DecodedBody } from '../deliveries/decode-body.ts'
 import { type ReadableDelivery, textAt, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
@@ -223,17 +223,4 @@ function traceOf(headers: IncomingHttpHeaders): string | undefined {
   if (typeof value !== 'string') return undefined
   const [, id] = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(value) ?? []
   return id === '0'.repeat(32) ? undefined : id
-}
-
-/** Maximum length of an id. */
-const MAX_ID_LENGTH = 255
-/** Number of characters of a longer id that are kept before its hash. */
-const ID_PREFIX_LENGTH = 100
-
-/** Makes an id usable as a store key: well-formed, and shortened without collisions. */
-function bounded(id: string): string {
-  const text = id.toWellFormed()
-  if (text.length <= MAX_ID_LENGTH) return text
-  // The cut may be within a surrogate pair.
-  return `${text.slice(0, ID_PREFIX_LENGTH).toWellFormed()}…sha256:${hash('sha256', text)}`
 }

@@ -55,6 +55,8 @@ export function createGateway(
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     try {
+      // Checked again below; here, so that a flood of connections costs no reads of the store.
+      requireConnectionsLeft(connections.size, options, gateway)
       const admitted = await admit(request, authenticate, deps)
       if (inFlight.isStopping()) throw stoppingError()
       requireConnectionsLeft(connections.size, options, gateway)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { StateManager } from '../documents/manager.ts'
 import { type AssistantState, assistantDocument } from './assistant-state.ts'
@@ -23,7 +23,7 @@ const CHANGES_PER_TURN = 200
  * update in progress does not bring the data back. By default the erasure runs at once.
  */
 export function createForgetting(
-  documents: Pick<StateManager, 'changes' | 'forgetHistory'>,
+  documents: Pick<StateManager, 'changes' | 'setAside' | 'forgetHistory'>,
   state: Pick<StateDocument<AssistantState>, 'load' | 'update'>,
   apart: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ) {
@@ -49,6 +49,12 @@ export function createForgetting(
         found.push(...values.flatMap(partsOf).map((part) => ({ seq, time, part })))
         count++
         if (count % CHANGES_PER_TURN === 0) await nextTurn()
+      }
+      for (const text of documents.setAside(name)) {
+        // A damaged line is searched as it is.
+        const value = parseJson(text) ?? text
+        found.push(...partsOf(value).map((part) => ({ part })))
+        await nextTurn()
       }
       return found
     },

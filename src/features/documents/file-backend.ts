@@ -61,6 +61,13 @@ export function createFileBackend(options: {
       return backup
     },
     forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await readFiles(dir, name))),
+    *setAside(name) {
+      for (const file of copiesOf(dir, name)) {
+        const text = readFileSync(file, 'utf8')
+        if (file.endsWith('.json')) yield text
+        else yield* text.split('\n')
+      }
+    },
     setEventsAside: (name, label) =>
       locked(name, async () => {
         const events = eventsFile(dir, name)
@@ -130,17 +137,23 @@ async function write(
 async function forget(target: Disk, dir: string, name: string, { stored }: Files): Promise<void> {
   const events = eventsFile(dir, name)
   const last = await lastChange(name, events)
-  if (!last || !('document' in stored)) return
-  const { patch: _, ...change } = last
-  await writeAtomically(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
-  // The second are event logs that a repair set aside.
-  const isCopy = (file: string) =>
-    file.startsWith(`${name}.`) && (file.endsWith('.backup.json') || /\.jsonl\.[\w-]+$/.test(file))
-  const copies = readdirSync(dir)
-    .filter(isCopy)
-    .map((copy) => join(dir, copy))
-  for (const file of [...rotatedFiles(events), ...copies]) target.remove(file)
+  if (last && 'document' in stored) {
+    const { patch: _, ...change } = last
+    await writeAtomically(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
+  }
+  for (const file of [...rotatedFiles(events), ...copiesOf(dir, name)]) target.remove(file)
   await syncDir(dir, target)
+}
+
+/** The backups of a document, and event logs that a repair set aside. */
+function copiesOf(dir: string, name: string): string[] {
+  if (!existsSync(dir)) return []
+  return readdirSync(dir)
+    .filter(
+      (file) =>
+        file.startsWith(`${name}.`) && (file.endsWith('.backup.json') || /\.jsonl\.[\w-]+$/.test(file)),
+    )
+    .map((file) => join(dir, file))
 }
 
 function storedOf(

@@ -65,6 +65,11 @@ export function createStateManager(options: Options) {
       find(name)
       return backend.changes(name)
     },
+    /** Earlier versions that `changes` does not have, as JSON texts. */
+    setAside(name: string): Iterable<string> {
+      find(name)
+      return backend.setAside?.(name) ?? []
+    },
     /** Removes earlier versions of a document, and the events that lead to them. */
     async forgetHistory(name: string): Promise<void> {
       // Adopts an edited document first, because the events restart with the current one.

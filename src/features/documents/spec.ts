@@ -79,6 +79,11 @@ export type DocumentBackend = {
    */
   forgetHistory(name: string): Promise<void>
   /**
+   * What `forgetHistory` removes and `changes` does not have: backups, and the events that were set
+   * aside. Only for files.
+   */
+  setAside?(name: string): Iterable<string>
+  /**
    * Renames an unreadable event log, so that a new one starts. Resolves with its new location. Only
    * for files.
    */

@@ -3,7 +3,7 @@ import type { LogEntry } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
-import { ANY_GATEWAY, conversationKey, type Identities, type Person } from './person.ts'
+import { ANY_GATEWAY, conversationKey, type Identities, namesIn, type Person } from './person.ts'
 
 /** The files of messages, by their SHA-256. */
 export type ErasableArtifacts = {
@@ -21,7 +21,7 @@ const PAGE_SIZE = 500
 export type Scopes = { identities: string[]; conversations: string[]; wroteIn: string[] }
 
 /** Keys of the person's data, found so far. */
-type Found = Record<'messages' | 'conversations' | 'files' | 'identities', Set<string>>
+type Found = Record<'messages' | 'conversations' | 'neighbours' | 'files' | 'identities', Set<string>>
 
 type Sources = {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -41,6 +41,7 @@ export async function collectPerson(
   const found: Found = {
     messages: new Set(),
     conversations: new Set(),
+    neighbours: new Set(),
     files: new Set(),
     identities: new Set(identities),
   }
@@ -82,9 +83,10 @@ async function excludeShared(
   { store, transcript, signal }: Sources,
 ): Promise<void> {
   if (found.conversations.size + found.files.size === 0) return
+  const excludeConversation = createExclusion(found)
   const exclude = (message: Message) => {
     if (found.messages.has(message.id)) return
-    found.conversations.delete(conversationKey(message))
+    excludeConversation(conversationKey(message))
     for (const sha256 of filesOf(message)) found.files.delete(sha256)
   }
   for await (const page of pagesOf(store.journal, {}, signal)) page.forEach(exclude)
@@ -92,7 +94,20 @@ async function excludeShared(
   for await (const { channel, role, meta } of transcript()) {
     const from = String(pathGet(meta, 'from') ?? '')
     if (role === 'user' && !who.isOn(String(channel), from))
-      found.conversations.delete(`${channel}/${pathGet(meta, 'conversation')}`)
+      excludeConversation(`${channel}/${pathGet(meta, 'conversation')}`)
+  }
+}
+
+/** Makes the function that excludes a conversation of others, and remembers it if its name contains one of the person's. */
+function createExclusion({ conversations, neighbours }: Found) {
+  const theirs = new Set(conversations)
+  let last = ''
+  return (key: string): void => {
+    // Messages of one conversation often follow each other.
+    if (key === last) return
+    last = key
+    conversations.delete(key)
+    if (namesIn(key).some((name) => name !== key && theirs.has(name))) neighbours.add(key)
   }
 }
 

@@ -10,6 +10,8 @@ export type Person = {
   messages: ReadonlySet<string>
   /** Conversations in which nobody else wrote, as `gateway/conversation`. */
   conversations: ReadonlySet<string>
+  /** Conversations of others whose names contain one of theirs, as `ws/a:b` contains `ws/a`. */
+  neighbours?: ReadonlySet<string>
   /** The SHA-256 of files that nobody else sent. */
   files: ReadonlySet<string>
 }
@@ -18,6 +20,7 @@ export const personSchema = z.object({
   identities: z.array(z.string()),
   messages: z.array(z.string()),
   conversations: z.array(z.string()),
+  neighbours: z.array(z.string()).default([]),
   files: z.array(z.string()),
 })
 
@@ -29,20 +32,22 @@ export const SUBJECT_PREFIX = 'person-erase-subject:'
 
 export type StoredPerson = z.infer<typeof personSchema>
 
-export function toStored({ identities, messages, conversations, files }: Person): StoredPerson {
+export function toStored({ identities, messages, conversations, neighbours, files }: Person): StoredPerson {
   return {
     identities: [...identities],
     messages: [...messages],
     conversations: [...conversations],
+    neighbours: [...(neighbours ?? [])],
     files: [...files],
   }
 }
 
-export function fromStored({ identities, messages, conversations, files }: StoredPerson): Person {
+export function fromStored({ identities, messages, conversations, neighbours, files }: StoredPerson): Person {
   return {
     identities,
     messages: new Set(messages),
     conversations: new Set(conversations),
+    neighbours: new Set(neighbours),
     files: new Set(files),
   }
 }
@@ -115,8 +120,10 @@ export function createReferences(
     .filter(({ name }) => name.includes('@') || name.length >= MIN_NAME_LENGTH)
     .map(({ name, caseless }) => wordPattern(RegExp.escape(name), caseless))
   const conversations = [...person.conversations]
+  const neighbours = [...(person.neighbours ?? [])]
   const namesConversation = (text: string) =>
-    person.conversations.has(text) || conversations.some((conversation) => includesWhole(text, conversation))
+    person.conversations.has(text) ||
+    conversations.some((conversation) => includesWhole(text, conversation, neighbours))
 
   /** Whether a text, such as an id, a key or a lane, names the person or their data. */
   function mentions(text: string): boolean {
@@ -208,12 +215,41 @@ function wordPattern(source: string, isCaseless: boolean): RegExp {
   return new RegExp(String.raw`(?<![\w.@+-])${source}(?![\w@+-]|\.\w)`, isCaseless ? 'i' : '')
 }
 
-/** Whether `name` occurs in `text` as a whole, and not as a part of another name. */
-function includesWhole(text: string, name: string): boolean {
+/** Whether `name` occurs in `text` as a whole, and not as a part of another name, such as one of `longer`. */
+function includesWhole(text: string, name: string, longer: readonly string[] = []): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const before = text[at - 1] ?? ''
-    // As in `wordPattern`: `room-1`, `room.1` and `room@1` are other conversations than `room`.
-    if (!/[\w.@+-]/.test(before) && !/^(?:[\w@+-]|\.\w)/.test(text.slice(at + name.length))) return true
+    const isPartOf = (other: string) => other.length > name.length && covers(text, other, at, name)
+    if (isWholeAt(text, at, name.length) && !longer.some(isPartOf)) return true
   }
   return false
+}
+
+/** Maximum number of signs in a key between which names are looked for. */
+const MAX_SIGNS = 12
+
+/** The parts of a key that `includesWhole` finds in it. */
+export function namesIn(key: string): string[] {
+  const signs = [...key.matchAll(/[^\w@+-]/g)].map(({ index }) => index).slice(0, MAX_SIGNS)
+  const starts = [0, ...signs.map((at) => at + 1)]
+  const ends = [...signs, key.length]
+  return starts.flatMap((start) =>
+    ends.flatMap((end) => (end > start && isWholeAt(key, start, end - start) ? [key.slice(start, end)] : [])),
+  )
+}
+
+/** Whether the occurrence of `name` at an index of `text` is within one of `other`. */
+function covers(text: string, other: string, at: number, name: string): boolean {
+  for (let within = other.indexOf(name); within >= 0; within = other.indexOf(name, within + 1)) {
+    const start = at - within
+    if (start >= 0 && text.startsWith(other, start) && isWholeAt(text, start, other.length)) return true
+  }
+  return false
+}
+
+/** As in `wordPattern`: `room-1`, `room.1` and `room@1` are other conversations than `room`. */
+function isWholeAt(text: string, at: number, length: number): boolean {
+  return (
+    !/[\w.@+-]/.test(text[at - 1] ?? '') &&
+    !/^(?:[\w@+-]|\.\w)/.test(text.slice(at + length, at + length + 2))
+  )
 }

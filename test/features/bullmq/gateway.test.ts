@@ -42,6 +42,14 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     return { queue, job, value: () => job.waitUntilFinished(events, 40_000) }
   }
 
+  test('shortens a long job id to a key, as webhooks do, and accepts the job once', async () => {
+    const { value } = await add('incoming', { text: 'long' }, { jobId: `order-${'9'.repeat(1_000)}` })
+    const { id } = await value()
+    const { key } = Object(await daemon.invoke('message-show', { id })).message
+    assert.match(key, /^order-9+…sha256:/)
+    assert.ok(key.length <= 255, `${key.length} characters`)
+  })
+
   test('accepts a job as a message, and completes it with the id of the message', async () => {
     const { value } = await add('incoming', {
       text: 'new order',
