@@ -77,6 +77,25 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByRole('button', { name: 'Unanswered 2' }).waitFor()
   })
 
+  test('fold a long text, and are answered by keyboard', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const text = `${'a long story '.repeat(200)}and its end`
+    const body = JSON.stringify({ gateway: 'chat', from: 'lou', conversation: 'lou', text })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await show('conversations/chat/lou')
+    await page.getByRole('button', { name: /^Show all 2,\d+ characters$/ }).waitFor()
+    assert.equal(await page.getByText('and its end').count(), 0)
+    await press(/^Show all 2,/)
+    await page.getByText('and its end').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.locator('h1').click()
+    await page.keyboard.press('r')
+    await page.keyboard.type('Thank you.')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.reply').getByText('Thank you.').waitFor()
+    await shots('chat')
+  })
+
   test('show the subject of a mail and who waits for which outcome', async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const mail = {
@@ -94,6 +113,9 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByLabel('by hand').fill('We call you.')
     await page.keyboard.press('Control+Enter')
     await page.locator('.reply').getByText('We call you.').waitFor()
+    await page.locator('.reply').getByText('sent').waitFor()
+    await page.locator('.chat .subject').getByText('Third mail: order 4655').waitFor()
+    assert.equal(await page.locator('.chat .day').count(), 1)
     await show('conversations')
     await rows.filter({ hasText: 'We call you.' }).getByText('Third mail: order 4655').waitFor()
   })

@@ -33,7 +33,9 @@ function patternsIn(search) {
 /** A text with its matches marked. */
 export function Marked({ text, wanted }) {
   if (!wanted || !text) return text
-  return text.split(wanted).map((part, at) => (at % 2 === 1 ? html`<mark key=${at}>${part}</mark>` : part))
+  return text
+    .split(wanted)
+    .map((part, at) => (at % 2 === 1 ? html`<mark key=${at} class="found">${part}</mark>` : part))
 }
 
 /** As `RegExp.escape`, which browsers of 2024 do not have. */

@@ -3,6 +3,7 @@ import { invoke, isViewer, openStream } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
+import { onKey } from '../lib/keys.js'
 import { clock } from '../lib/live.js'
 import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause, retryNow, usePause } from '../lib/pause.js'
@@ -112,11 +113,14 @@ function Answer({ asked, done }) {
     event.preventDefault()
     once(send)
   }
+  const field = useRef()
+  useEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
   const press = (event) => {
+    if (event.key === 'Escape') field.current.blur()
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)
   }
   return html`<form class="answer" onSubmit=${submit}>
-    <label>Answer ${senderOf(asked.from)} by hand<textarea rows="2" required value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><span class="dim wide">Ctrl Enter sends it.</span><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
+    <label>Answer ${senderOf(asked.from)} by hand<textarea ref=${field} rows="2" required value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <div class="buttons"><span class="dim wide"><kbd>r</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends it.</span><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
   </form>`
 }

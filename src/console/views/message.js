@@ -21,6 +21,7 @@ import {
 } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 import { Actions } from './message-actions.js'
 import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
@@ -184,15 +185,46 @@ export function Chat({ entries, here, errorShownFor }) {
   )
   if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
   return html`<ol class="chat">${entries.map(
-    (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
+    (
+      entry,
+      at,
+    ) => html`${startsDay(entry, entries[at - 1]) && html`<li key=${`day ${at}`} class="day"><time datetime=${new Date(entry.at).toISOString()}>${dayOf(entry.at)}</time></li>`}<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
+      ${entry.state === 'sent' && !entry.approval && html` <span class="sent" title="The gateway has sent it">✓ sent</span>`}
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
-    <p class="said">${saidIn(entry)}</p>
+    ${entry.role === 'sender' && entry.subject && entry.subject !== subjectBefore(entries, at) && html`<p class="subject">${entry.subject}</p>`}
+    <${Said} of=${entry} />
+    ${entry.files > 0 && html`<p class="dim"><a href=${link(['messages', entry.id])}>${count(entry.files, 'file')}</a></p>`}
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
     ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
   </li>`,
   )}</ol>`
+}
+
+/** Whether the first entry, or the first of another day than the one before. */
+function startsDay({ at }, before) {
+  return before === undefined || dayOf(before.at) !== dayOf(at)
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
+const dayOf = (at) => DAY.format(at)
+
+/** The subject of the last message of the sender before an entry. */
+function subjectBefore(entries, at) {
+  return entries.slice(0, at).findLast(({ role }) => role === 'sender')?.subject
+}
+
+/** Characters of a text from which on only its begin is shown at first, and of this begin. */
+const LONG = { from: 1_500, shown: 900 }
+
+/** What an entry says. A long text is folded. */
+function Said({ of }) {
+  const [isWhole, setWhole] = useState(false)
+  const said = saidIn(of)
+  if (isWhole || typeof said !== 'string' || said.length <= LONG.from)
+    return html`<p class="said">${said}</p>`
+  return html`<p class="said">${said.slice(0, LONG.shown)} … <button type="button" class="linkish" onClick=${() => setWhole(true)}>Show all ${said.length.toLocaleString('en')} characters</button></p>`
 }
 
 /** The text of an entry. A request for an approval is a link to it: the approval has the whole text. */
