@@ -16,7 +16,7 @@ describe('pushes and groups that need a look, in the console', { timeout: 120_00
   after(receiver.close)
   const site = openSite({
     routes: `
-gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, event: header.x-event, conversation: data.body.name } }
 subscriptions:
   - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
   - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
@@ -59,6 +59,14 @@ routes: [{ name: all, skill: echo }]
     const table = page.getByRole('region', { name: 'Last attempts' })
     await table.getByRole('link', { name: 'order 4711' }).first().click()
     await page.getByRole('heading', { name: /order 4711/ }).waitFor()
+    await daemon.post('/shop', JSON.stringify({ currency: 'EUR', name: '#5012' }), {
+      'x-event': 'orders/create',
+    })
+    await show('queues/gateway-message/feed')
+    await table
+      .getByRole('link', { name: /^orders\/create\s*#5012/ })
+      .first()
+      .waitFor()
   })
 
   test('a stalled group is first, with who read last, and how far', async () => {

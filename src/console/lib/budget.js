@@ -36,6 +36,11 @@ export function BudgetInShort({ of }) {
   return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${dateTime(of.until)}`}</span>`
 }
 
+/** What is left of a budget, in a row. */
+export function BudgetLeft({ of }) {
+  return html`<${Meter} of=${of} /> <span>${amountIn(of, of.left)} left</span>`
+}
+
 /** What happens when a budget is used up. */
 export function WhenUsedUp() {
   return html`<p class="hint">When a budget is used up, runs that it applies to do not begin. Messages are still accepted, and wait in their places; their senders are notified once. Other callers get an error. They run as soon as earlier usage leaves the window of the budget, such as the last 30 days, or when the budget is raised.</p>`

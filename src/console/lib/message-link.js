@@ -15,9 +15,11 @@ function gistOf(id) {
   if (known.size > MAX_KNOWN) known.clear()
   if (!known.has(id)) {
     const loading = invoke('message-show', { id }).then(({ message, summary }) => {
-      const { subject, text, data } = message
+      const { subject, text, data, gateway, conversation } = message
       const event = typeof data?.event === 'string' ? data.event : undefined
-      return { subject, summary, event, text: text.slice(0, LINE) }
+      // What an event of a program is about, such as an order, is its conversation.
+      const about = event && conversation?.replace(`${gateway}:`, '')
+      return { subject: subject ?? about, summary, event, text: text.slice(0, LINE) }
     })
     known.set(id, loading)
     loading.catch((error) => error.status !== 404 && known.delete(id))

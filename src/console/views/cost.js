@@ -1,5 +1,5 @@
 import { invoke } from '../lib/api.js'
-import { Budget, BudgetInShort, HowToSet, WhenUsedUp } from '../lib/budget.js'
+import { Budget, BudgetInShort, BudgetLeft, HowToSet, WhenUsedUp } from '../lib/budget.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
 import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
@@ -154,7 +154,7 @@ const TOP = 3
 function Fullest({ of = [], query }) {
   return (
     of.length > 0 &&
-    html`<ul class="plain fullest">${of.map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetInShort} of=${each} /></span></li>`)}</ul>`
+    html`<ul class="plain fullest">${of.slice(0, TOP).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
   )
 }
 
@@ -164,7 +164,7 @@ function Budgets({ of: budgets, senders, currency, query }) {
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' The fullest ones:'}</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${Fullest} of=${each.fullest} query=${query} /></li>`
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' Who has used most:'}</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${Fullest} of=${each.fullest} query=${query} /></li>`
       : html`<li key=${index} class="card"><${Budget} of=${each} name=${each.budget === 'skill' ? html`Budget of <a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'Budget of all'} /></li>`,
   )}
     ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>

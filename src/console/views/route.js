@@ -3,7 +3,7 @@ import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
@@ -32,7 +32,7 @@ export function RoutePage({ name }) {
 }
 
 function Shown({ route, routes, place, since }) {
-  const { name, skill, queue, bolt, hour, day, lastAt } = route
+  const { name, skill, queue, bolt } = route
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
@@ -50,10 +50,7 @@ function Shown({ route, routes, place, since }) {
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
     <p>Its messages go to ${target}. <${Order} of=${route} routes=${routes} /></p>
-    <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
-      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} />
-      <${Failed} route=${name} /></div>
-    <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
+    <${Figures} of=${route} since=${since} />
     ${holds.length > 0 && html`<${Held} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
@@ -78,26 +75,37 @@ const MOST_BEFORE = 4
 /** Outcomes of messages whose last attempt failed. */
 const FAILED_OUTCOMES = ['dead', 'retrying']
 
-/** The share of the messages of the last day whose last attempt failed. */
-function Failed({ route }) {
+/** Polling interval (ms) of the counts. */
+const AGAIN = 30_000
+
+/** The numbers of retained messages that the route took, and of those whose last attempt failed. Undefined while they are counted. */
+function useCounts(route) {
   const { value } = useLoaded(
     async (signal) => {
-      const counted = (outcome) =>
-        invoke('message-histogram', { route, since: '24h', buckets: 1, ...outcome }, signal)
-      const [all, ...failed] = await Promise.all([
-        counted({}),
-        ...FAILED_OUTCOMES.map((outcome) => counted({ outcome })),
+      const counted = (since, outcome) =>
+        invoke('message-histogram', { route, since, buckets: 1, ...outcome }, signal)
+      const [hour, day, ...failed] = await Promise.all([
+        counted('1h'),
+        counted('24h'),
+        ...FAILED_OUTCOMES.map((outcome) => counted('24h', { outcome })),
       ])
-      return { all: all.total, failed: failed.reduce((sum, { total }) => sum + total, 0) }
+      const isComplete = [hour, day, ...failed].every(({ countedTo }) => countedTo === undefined)
+      const sum = failed.reduce((all, { total }) => all + total, 0)
+      return isComplete ? { hour: hour.total, day: day.total, failed: sum } : undefined
     },
-    [route],
+    [route, Math.floor(clock.value / AGAIN)],
   )
-  const { all = 0, failed = 0 } = value ?? {}
-  const share =
-    failed === 0
-      ? '0'
-      : `${failed.toLocaleString('en')} of ${all.toLocaleString('en')} (${percent(failed / Math.max(all, failed))})`
-  return html`<${Figure} name="Failed, last day" value=${value ? share : '…'} isBad=${failed > 0} />`
+  return value
+}
+
+function Figures({ of: { name, hour, day, lastAt }, since }) {
+  const counts = useCounts(name)
+  const number = (value) => value.toLocaleString('en')
+  const { failed = 0 } = counts ?? {}
+  return html`<div class="figures-row"><${Figure} name="Last hour" value=${number(counts?.hour ?? hour)} /><${Figure} name="Last day" value=${number(counts?.day ?? day)} />
+      ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : `${number(failed)} (${percent(failed / counts.day)})`} isBad=${failed > 0} />`}
+      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
+    ${!counts && html`<p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>`}`
 }
 
 /**
