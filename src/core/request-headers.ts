@@ -3,11 +3,15 @@ import { z } from 'zod'
 /** Headers of the connection and of the body's length. A request that sets one always fails. */
 const UNUSABLE = new Set(['content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'expect'])
 
-/** The setting `headers`: further headers of outgoing requests. Refuses those that no request can have. */
+/**
+ * The setting `headers`: further headers of outgoing requests. Refuses those that no request can
+ * have.
+ */
 export const requestHeaders = z
   .record(
     z.string().regex(/^[\w-]+$/),
-    // As `fetch` does, white space around a value is removed, such as the line break at the end of a file.
+    // As `fetch` does, white space around a value is removed, such as the line break at the end of
+    // a file.
     z
       .string()
       .trim()

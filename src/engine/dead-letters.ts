@@ -166,7 +166,7 @@ function earlierOf(cursor: Place | undefined, until: number | undefined): Place 
   return cursor && cursor.at < until ? cursor : { at: until, id: '' }
 }
 
-/** `isPartial`: to show them, without those of unreachable shards. Work on letters needs all of them. */
+/** `isPartial`: leaves out letters of unreachable shards, which is enough to show letters. */
 type Reading = { from?: Place | undefined; isPartial?: boolean }
 type Place = Pick<DeadLetter, 'at' | 'id'>
 

@@ -15,7 +15,10 @@ export function deliveryId(name: string, round = 0): string {
   return round === 0 ? name : `${name}.${round}`
 }
 
-/** Since when an event waits in a group (Unix ms): its publication, or its replay, whose time is the round. */
+/**
+ * Since when an event waits in a group (Unix ms): since its publication, or since a later replay,
+ * whose time is the round.
+ */
 export function waitingSince(id: string, round = 0): number {
   return Math.max(timeOf(id), round)
 }

@@ -41,10 +41,10 @@ export function createGroupDeliveries(deps: {
     const mark = `trivium:dead-event/${id}`
     const known = (await kv.get(mark))?.value
     const isPutBack = pathGet(known, 'restored') === buriedAt
-    // The job has been a dead letter before, so an operator retried it. A daemon that died right after setting the mark leaves an
-    // expired claim (`lost`).
+    // With a mark, the job was a dead letter before, and an operator retried it; but a daemon that
+    // died right after it set the mark leaves an expired claim (`lost`).
     if (isPutBack || (lost === 0 && known === buriedAt)) {
-      // The mark stays: a lost reply or a crash from here on must not make a dead letter of an event that is redelivered.
+      // The mark stays: after a crash, the redelivered event must not become a dead letter.
       if (!isPutBack) await kv.set(mark, { restored: buriedAt }, { ttl: REMEMBERED })
       if (!(await topics.restore(topic, group, event.id, Number(buriedAt))))
         throw new TriviumError('event_not_found', {

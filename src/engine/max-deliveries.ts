@@ -43,7 +43,10 @@ export function createMaxDeliveries(deps: {
       notes: note('dead'),
     }
   }
-  /** Returns the message of a retried dead letter to the road. Repeated after a lost reply, it does not deliver it again. */
+  /**
+   * Returns a message to the road. If it is repeated after a lost reply, nothing is delivered
+   * twice.
+   */
   const putBack = async (id: string, round: readonly Note[]): Promise<void> => {
     // Noted first: deliveries are counted from here.
     if (isDead(round)) await store.journal.note(id, note('restored'))

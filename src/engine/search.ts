@@ -35,7 +35,10 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   }
 }
 
-/** The row of a message that a search found. `excerpt`: a match that the row does not show otherwise. */
+/**
+ * The row of a message that a search found. `excerpt`: a match that the row does not show
+ * otherwise.
+ */
 export function foundRow(message: Message, outcome: Outcome, query: MessageQuery) {
   const row = rowOf(message, outcome)
   return { ...row, ...defined({ excerpt: excerptOf(message, row.summary, query) }) }

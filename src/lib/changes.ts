@@ -7,7 +7,10 @@ export type Changes = Record<string, { before: Value; after: Value }>
 
 type Values = Record<string, Value>
 
-/** The settings that differ between two records. `shown` makes what is shown of a record, without secrets. */
+/**
+ * The settings that differ between two records. `shown`: returns the values of a record without
+ * secrets.
+ */
 export function changesOf<T extends Values>(before: T, after: T, shown: (values: T) => Values): Changes {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   const changed = [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))

@@ -4,14 +4,16 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { age } from '../../lib/short-text.ts'
 
-/** What a job counts. */
+/** What jobs count, by kind. */
 const UNITS: Readonly<Record<string, string>> = {
   replay: 'event',
   'dead-letters': 'dead letter',
   'person-erase': 'place',
 }
 
-/** A long job in words: `replay gateway-message to analytics, 2026-11-28 14:00 UTC to 15:00 UTC`. */
+/**
+ * A long job in words: `replay gateway-message to analytics, 2026-11-28 14:00 UTC to 15:00 UTC`.
+ */
 export function aboutJob({ kind, target }: JsonObject): string {
   const { topic, group, subscription, do: verb, ...others }: JsonObject = Object(target)
   if (kind === 'replay') {
@@ -53,7 +55,10 @@ export function resultOf({ kind, target, result }: JsonObject): string {
   return `${counted(Number(count), 'dead letter')} ${pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'}`
 }
 
-/** What the erasure of a person left to do: data directories elsewhere, old copies, and the content before a restore. */
+/**
+ * What remains to be done after the erasure of a person: other data directories, old copies, and
+ * the content before a restore.
+ */
 export function afterErasure(result: Json): string[] {
   return [...laterLines(result), ...compactLines(result), ...oldContentLines(result)]
 }

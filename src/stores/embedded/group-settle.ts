@@ -77,7 +77,7 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
       return open.length
     },
 
-    /** Acknowledges `count` missing events that a peek reported. Returns 1 if it missed any, else 0. */
+    /** Acknowledges `count` missing events of a peek. Returns 1 if any were missing, else 0. */
     forgive(group: Group, count: number): number {
       const [first] = log.after(group.topic, group.consumed, 1).items
       advance(group, first ? first.position - 1 : group.topic.last, NONE, NONE)

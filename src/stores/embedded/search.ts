@@ -87,7 +87,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     return { counts, ...defined({ countedTo }) }
   }
 
-  /** What the database can evaluate of a query: it finds a superset. Undefined: nothing can match. */
+  /** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
   function toAsked(query: MessageSearch): Asked | undefined {
     const { transport, event, sender, conversation, before, outcomes, route, limit } = query
     const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])

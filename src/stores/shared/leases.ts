@@ -14,8 +14,9 @@ const holderSchema = z.object({
 
 /** A lease is considered abandoned after this multiple of its duration without a renewal. */
 const MARGIN = 1.5
-/** Above this number of watched leases, those that nobody asked for in this time (ms) are forgotten. */
+/** Above this number of watched leases, unused ones are forgotten. */
 const MANY = 1_000
+/** A watched lease is unused if nobody asked for it in this time (ms). */
 const UNSEEN = HOUR
 
 /**
