@@ -19,8 +19,8 @@ export type ReadResult = Normalized & { body: Json | undefined }
 /** The messages, or the response to a handshake of a sender. */
 export type Outcome = ReadResult | { greeting: Answer }
 
-/** A decompressed body, raw and decoded. `asForm`: see `decodeSignedBody`. */
-type DecompressedBody = { bytes: Buffer; decoded: DecodedBody; asForm?: DecodedBody }
+/** A decompressed body, raw and decoded. `keySource`: see `decodeSignedBody`. */
+type DecompressedBody = { bytes: Buffer; decoded: DecodedBody; keySource?: DecodedBody }
 
 /** Makes a function that turns an authentic delivery into messages, or into the response to a handshake. */
 export function createReader(
@@ -37,10 +37,13 @@ export function createReader(
 
   const decode = createDecoder(options, preset)
 
-  const withoutFiles = (request: IncomingMessage, { bytes, decoded, asForm }: DecompressedBody): Outcome => {
+  const withoutFiles = (
+    request: IncomingMessage,
+    { bytes, decoded, keySource }: DecompressedBody,
+  ): Outcome => {
     const greeting = preset?.handshake?.(decoded.body, presetOptions, request.headers)
     if (greeting) return { greeting }
-    const { messages, isSplit } = normalize(request, decoded, asForm)
+    const { messages, isSplit } = normalize(request, decoded, keySource)
     if (options.respond === 'result') {
       for (const { data } of messages) data.replyTarget = { body: contentHash(request, bytes) }
     }

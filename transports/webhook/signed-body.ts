@@ -4,11 +4,12 @@ import { type BodyOption, type DecodedBody, decodeBody } from '../deliveries/dec
 
 type SignedBody = {
   decoded: DecodedBody
-  /** The same body as a form, if it may be one although its type says otherwise. */
-  asForm?: DecodedBody
+  /** The same body as another type, in which a key is looked for if `decoded` has none. */
+  keySource?: DecodedBody
 }
 
 const FORM = 'application/x-www-form-urlencoded'
+const LINES = /ndjson|jsonl|json-seq/i
 
 /**
  * Decodes a body that is signed, although its content type is not. A captured delivery that is
@@ -20,9 +21,12 @@ export function decodeSignedBody(type: string | undefined, raw: Buffer, as: Body
   // JSON is decoded as UTF-8 anyway, and multipart forms need their type.
   if (kind === 'json' || kind === 'multipart' || !isUtf8(raw)) return { decoded: decodeBody(type, raw, as) }
   const guessed = decodeBody('text/plain', raw, as)
+  // One line of NDJSON may be JSON, and is text like several lines.
+  if (guessed.format === 'json' && LINES.test(type ?? ''))
+    return { decoded: decodeBody(type, raw, as), keySource: guessed }
   if (guessed.format === 'json') return { decoded: guessed }
   if (kind === 'form') return { decoded: decodeBody(charset === 'utf-8' ? type : FORM, raw, as) }
   const decoded = decodeBody(type, raw, as)
   const mayBeForm = /^[^\s=&]+=/.test(guessed.text)
-  return mayBeForm ? { decoded, asForm: decodeBody(FORM, raw, as) } : { decoded }
+  return mayBeForm ? { decoded, keySource: decodeBody(FORM, raw, as) } : { decoded }
 }

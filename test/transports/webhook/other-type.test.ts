@@ -35,6 +35,18 @@ describe('a captured delivery that is repeated with another content type', () =>
     })
   }
 
+  test('is a duplicate as NDJSON, whose lines are text, one as well as several', async () => {
+    const { post, store, last } = await startWebhook({ key: 'data.body.id', verify })
+    const lines = { 'content-type': 'application/x-ndjson' }
+    for (const type of ['application/json', 'application/x-ndjson'])
+      await post(body, { ...signatureOf(body), 'content-type': type })
+    assert.equal(store.messages.length, 1)
+    for (const text of ['{"id":1}', '{"id":2}\n{"id":3}']) {
+      await post(text, { ...signatureOf(text), ...lines })
+      assert.deepEqual([last().data.format, last().text], ['text', text])
+    }
+  })
+
   test('is a duplicate if it is a form', async () => {
     const { post, store } = await startWebhook({ key: 'data.body.id', verify })
     const form = 'id=7&text=hi'
