@@ -120,6 +120,26 @@ describe('limits of the state of the assistant', () => {
     )
   })
 
+  test('a damaged schedule is kept, and only it is unreadable', async (t) => {
+    const valid = {
+      ...{ id: 'schedule-1', name: 'digest', cron: '0 9 * * *', timezone: 'UTC', misfire: 'skip' },
+      ...{ skill: 'digest', args: {}, channel: 'cli', created: time },
+    }
+    const damaged = { ...valid, id: 'schedule-2', misfire: 'sometimes' }
+    const { assistant, manager, stateOf } = await runWith(t, {
+      ...notes(2, 'cli'),
+      schedules: [damaged, valid],
+    })
+    for (const text of ['one', 'two']) await assistant.remember({ text }, cli)
+    assert.deepEqual((await manager.load('state')).document.schedules, [valid])
+    assert.deepEqual(stateOf().schedules, [valid, damaged])
+    assert.equal(stateOf().memory.length, 4)
+    await manager.update('state', (draft) => Object.assign(draft, { schedules: [] }))
+    assert.deepEqual(stateOf().schedules, [damaged])
+    const invalid = manager.update('state', (draft) => Object.assign(draft, { schedules: [damaged] }))
+    await assert.rejects(invalid, { code: 'state_invalid' })
+  })
+
   test('a forgotten note is also gone from the results of earlier searches', async (t) => {
     const result = (ref: string) => ({ source: 'note', ref, text: 'dig', channel: 'cli', score: 1 })
     const search = { id: 'search-1', query: 'dig', channel: 'cli', time }

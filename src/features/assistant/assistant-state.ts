@@ -32,6 +32,7 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
     return jsonSchemaOf(stateSchema)
   },
   type: stateSchema,
+  entries: { schedules: scheduleSchema },
   migrations: { 0: fromUnversioned, 1: withOwners },
   initial: () => ({
     schema_version: 2,

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { diff } from './patch.ts'
 import type { Reading } from './reading.ts'
-import type { Actor, Change, Commit, DocumentSpec, Stored } from './spec.ts'
+import type { Actor, Change, Commit, DocumentSpec, Snapshot, Stored } from './spec.ts'
 
 export const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
@@ -27,8 +28,15 @@ export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: S
     spec.adopt?.(document, stored.edited.at)
     if (stored.revision > 0) log?.info({ document: spec.name }, 'a change from outside was adopted')
   }
-  if (isMigrated) return wholeCommit(writing, stored.revision, 'migration', document)
-  return { ...wholeCommit(writing, stored.revision, 'outside', document, EDITOR), keepText: true }
+  const complete = (commit: Commit): Commit => {
+    const whole = reading.withUnreadable(commit.document, current)
+    return { ...commit, document: whole, change: { ...commit.change, document: whole } }
+  }
+  if (isMigrated) return complete(wholeCommit(writing, stored.revision, 'migration', document))
+  return {
+    ...complete(wholeCommit(writing, stored.revision, 'outside', document, EDITOR)),
+    keepText: true,
+  }
 }
 
 /** The commit that replaces the document at `revision` completely. */
@@ -44,8 +52,27 @@ export function wholeCommit<T extends JsonObject>(
   return { change, document: copy }
 }
 
+/**
+ * The commit that replaces `before`, the readable part of the stored document, by a valid one.
+ * Undefined if nothing changes.
+ */
+export function updateCommit<T extends JsonObject>(
+  { reading, now }: Writing<T>,
+  stored: Snapshot,
+  before: T,
+  document: T,
+  actor: Actor,
+): Commit | undefined {
+  const changes = diff(before, document)
+  if (changes.length === 0) return undefined
+  const isComplete = before === stored.document
+  const complete = isComplete ? document : reading.withUnreadable(document, stored.document)
+  const patch = isComplete ? changes : diff(stored.document, complete)
+  return { change: changeOf(now(), stored.revision + 1, 'update', actor, { patch }), document: complete }
+}
+
 /** An event at `now` (Unix ms). */
-export function changeOf(
+function changeOf(
   now: number,
   seq: number,
   event: Change['event'],

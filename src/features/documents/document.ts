@@ -1,10 +1,9 @@
 import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { changeOf, readyCommit, SYSTEM } from './commits.ts'
+import { readyCommit, SYSTEM, updateCommit } from './commits.ts'
 import { replayEvents, type Until } from './events.ts'
 import { copyOf } from './migration.ts'
-import { diff } from './patch.ts'
 import { createReading } from './reading.ts'
 import { repairDocument } from './repair.ts'
 import type { Actor, DocumentBackend, DocumentSpec, Snapshot } from './spec.ts'
@@ -33,7 +32,7 @@ export function createDocument<T extends JsonObject>(
 ) {
   const { backend, inTurn, now, log } = deps
   const { name } = spec
-  const reading = createReading<T>(spec, backend)
+  const reading = createReading<T>(spec, backend, log)
   const writing = { spec, reading, now, log }
 
   return {
@@ -90,11 +89,9 @@ export function createDocument<T extends JsonObject>(
         const made = mutate(draft)
         if (actor.kind === 'human') spec.adopt?.(draft, now())
         const document = reading.validateNew(draft)
-        const patch = diff(before, document)
-        const isChanged = patch.length > 0
-        outcome.updated = { document, revision: isChanged ? revision + 1 : revision, made }
-        if (!isChanged) return undefined
-        return { change: changeOf(now(), revision + 1, 'update', actor, { patch }), document }
+        const commit = updateCommit(writing, stored, before, document, actor)
+        outcome.updated = { document, revision: commit ? revision + 1 : revision, made }
+        return commit
       })
       if (outcome.updated) return outcome.updated
       await ready()

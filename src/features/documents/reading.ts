@@ -1,7 +1,9 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { compileSchema } from './document-schema.ts'
+import { createEntryReader } from './entries.ts'
 import { copyOf, migrateDocument, migrationError, versionOf } from './migration.ts'
 import type { DocumentBackend, DocumentSpec, Snapshot, Stored } from './spec.ts'
 import { corruptError, LINK_REASON, parseDocument } from './text.ts'
@@ -12,9 +14,11 @@ export type Reading<T extends JsonObject = JsonObject> = ReturnType<typeof creat
 export function createReading<T extends JsonObject>(
   spec: DocumentSpec<T>,
   backend: Pick<DocumentBackend, 'locate'>,
+  log?: Log,
 ) {
   const { name } = spec
   const check = compileSchema<T>(spec)
+  const { checkReadable, withUnreadable } = createEntryReader(spec, check, log)
   return {
     isCurrent,
     currentOf,
@@ -24,6 +28,7 @@ export function createReading<T extends JsonObject>(
     validateStored,
     validateMigrated,
     validateNew,
+    withUnreadable,
   }
 
   function isCurrent(stored: Stored): stored is Snapshot {
@@ -61,14 +66,14 @@ export function createReading<T extends JsonObject>(
     return migrateDocument(spec, found, backend.locate(name))
   }
 
-  /** Validates the content of the store. Throws `state_corrupt`. */
+  /** Validates the content of the store, without unreadable entries. Throws `state_corrupt`. */
   function validateStored(document: JsonObject): T {
-    return check(document, (details) => unreadable(`it does not match its schema: ${details}`))
+    return checkReadable(document, (details) => unreadable(`it does not match its schema: ${details}`))
   }
 
   /** Validates the result of migrations. Throws `state_version`. */
   function validateMigrated(found: JsonObject, current: JsonObject): T {
-    return check(current, (details) => {
+    return checkReadable(current, (details) => {
       const what = `The migrations to version ${spec.version} made a document that does not match its schema: ${details}`
       return migrationError(spec, versionOf(found), backend.locate(name), what)
     })

@@ -14,6 +14,11 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
    * `schema`.
    */
   type?: ZodType
+  /**
+   * Schemas of the entries of some lists. An entry that does not match is left out, logged, and kept by
+   * writes, so that one damaged entry does not make the whole document unreadable.
+   */
+  entries?: Record<string, ZodType>
   /** `migrations[n]` converts version n to n + 1. */
   migrations?: Record<number, (document: JsonObject) => JsonObject>
   /** The first document, which must match the schema. Called for each bootstrap. */
