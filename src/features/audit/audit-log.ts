@@ -39,10 +39,10 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
   async function* newestFirst(last: number): AsyncGenerator<Placed> {
     for (let end = last; end > 0; end -= PAGE_SIZE) {
       const start = Math.max(0, end - PAGE_SIZE)
-      const page = await readEntries(topics, start, end)
-      // All older entries have expired.
-      if (page.length === 0) return
-      yield* page.reverse()
+      const { entries, areExpired } = await readEntries(topics, start, end)
+      // Then all older entries have expired, too.
+      if (areExpired) return
+      yield* entries.reverse()
     }
   }
 
@@ -75,19 +75,25 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
   }
 }
 
-/** Entries after position `start`, up to and including `end`, oldest first. The store may return fewer at a time. */
+/**
+ * Entries after position `start`, up to and including `end`, oldest first, without those that only a
+ * newer version can read. `areExpired`: the store has none there. It may return fewer at a time.
+ */
 async function readEntries(topics: Topics, start: number, end: number) {
-  const found: Placed[] = []
+  const entries: Placed[] = []
+  let areExpired = true
   for (let after = start; after < end; ) {
     const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
     for (const { position, event } of items) {
+      if (position > end) continue
+      areExpired = false
       const entry = listedEntry(event)
-      if (entry && position <= end) found.push({ position, entry })
+      if (entry) entries.push({ position, entry })
     }
     if (!more) break
     after = items.at(-1)?.position ?? end
   }
-  return found
+  return { entries, areExpired }
 }
 
 /** The entry with an id, or none. */

@@ -270,6 +270,19 @@ describe('pages of the audit log', async () => {
     assert.equal(next, undefined)
   })
 
+  test('go on behind a page of entries that only a newer version can read', async () => {
+    const { record, service } = logOf(store.topics)
+    await record({ by: 'before', via: 'cli', action: 'update', outcome: 'ok' })
+    const data = { at: 1, by: 'next', via: 'telepathy', action: 'update', outcome: 'ok' }
+    const newer = Array.from({ length: 600 }, () => ({ type: 'update', source: 'next', data }))
+    await store.topics.publish('trivium/audit', newer)
+    const { entries } = await service.list({ limit: 10, action: 'update' })
+    assert.deepEqual(
+      entries.map(({ by }) => by),
+      ['before'],
+    )
+  })
+
   test('lack an entry that cannot be stored, which is logged instead', async () => {
     const { record, log } = logOf({ ...store.topics, publish: () => Promise.reject(new Error('disk full')) })
     await record({ by: 'ada', via: 'cli', action: 'reload', outcome: 'ok' })
