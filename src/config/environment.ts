@@ -53,7 +53,7 @@ const NO_VARIABLE = `(?!${VARIABLE}|\\[(?:\\s*${VARIABLE}["']?\\s*,?)+\\s*\\]|\\
  * A quoted text, a list of texts, or the first character of an unquoted text; perhaps not closed in
  * this line.
  */
-const VALUE_START = `(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])`
+const VALUE_START = `(?:"[^"]*"?|'[^']*'?|\\[(?:\\$\\{[^}]*\\}|[^\\]{])*\\]?|[^\\s,}\\]])`
 /** The rest of a value: up to a comma or bracket that ends it. */
 const VALUE_REST = `(?:[^,}\\]]|[,}\\]]+(?=[^\\s,}\\]"']))*`
 /** A long word alone in a line, probably a secret of a block with wrong indentation. */

@@ -163,6 +163,11 @@ test('no error shows a secret from the file', async (t) => {
     [gateway('{ scheme: github, secret: [hunter2], x: 1 }'), 'secret: [secret], x: 1'],
     [gateway(`{ scheme: githb, secret: ["\${S}", "\${S}"] }`), `secret: ["\${S}", "\${S}"] }`],
     [gateway(`{ scheme: githb, secret: ["\${S}", hunter2] }`), 'secret: [secret]}'],
+    [gateway(`{ scheme: githb, secret: ["\${S:-hunter2}", "\${S}"] }`), 'secret: [secret]}'],
+    [
+      gateway('{ scheme: githb }, api-url: "http://127.0.0.1:34709/api/", x: 1'),
+      '"http://127.0.0.1:34709/api/"',
+    ],
     ['model: { api-key: hunter2: hunter2 }\n', 'api-key: [secret]}'],
     ['daemon: { token: *hunter2 }\n', 'token: [secret]}'],
     ['daemon: { token: !hunter2 }\n', 'token: [secret]}'],
