@@ -17,9 +17,6 @@ export function sentencesInWidth(text: string): string {
     .join('\n')
 }
 
-/** A space outside of backticks: commands in them are copied. */
-const BREAK = / (?=(?:[^`]*`[^`]*`)*[^`]*$)/
-
 /**
  * A command to run, in backticks. It stays whole: if the terminal breaks it, it can still be
  * copied.
@@ -28,16 +25,33 @@ const COMMAND = /`(npx )?trivium /
 
 /** Breaks a text between words. Longer words and commands stay whole, because they are copied. */
 export function wrapped(text: string, width: number): string[] {
+  // A long text in a pipe, whose lines have no width.
+  if (width === Number.POSITIVE_INFINITY) return [text]
   const isWhole = (part: string) => lengthOf(part) <= width || COMMAND.test(part)
-  const words = text.split(BREAK).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
+  const words = breakable(text).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
   const lines: string[] = []
+  /** What is left of the last line. */
+  let room = 0
   for (const word of words) {
-    const last = lines.at(-1)
-    const joined = `${last} ${word}`
-    if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
-    else lines.push(word)
+    const length = lengthOf(word)
+    const fits = length < room
+    lines.push(fits ? `${lines.pop()} ${word}` : word)
+    room = fits ? room - length - 1 : width - length
   }
   return lines
+}
+
+/** The parts of a text between spaces outside of backticks: commands in them are copied. */
+function breakable(text: string): string[] {
+  const words = ['']
+  const parts = text.split('`')
+  for (const [index, part] of parts.entries()) {
+    const isOutside = (parts.length - 1 - index) % 2 === 0
+    const [first = '', ...others] = isOutside ? part.split(' ') : [part]
+    words.push(`${words.pop()}${index > 0 ? '`' : ''}${first}`)
+    for (const word of others) words.push(word)
+  }
+  return words
 }
 
 /**

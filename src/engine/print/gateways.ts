@@ -1,10 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
-import { lineTable } from '../../lib/line-table.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { tableOr } from '../../lib/text-table.ts'
+import { table, tableOr } from '../../lib/text-table.ts'
 
 import { humanGateway, stateOfGateway } from './gateway.ts'
 
@@ -28,7 +27,8 @@ function humanGateways(gateways: readonly JsonObject[]): string {
   if (gateways.length === 0) return 'No gateway runs.'
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
   const rows = inOrder.map((gateway) => [gateway.name, gateway.transport, stateOfGateway(gateway)])
-  return lineTable([{ title: 'gateway' }, { title: 'transport' }, { title: 'state', least: 24 }], rows)
+  // The end of an error is often the part that matters, so it is not cut.
+  return table(['gateway', 'transport', 'state'], rows)
 }
 
 function severityOf({ ok, refuses, paused, warning }: JsonObject): number {
