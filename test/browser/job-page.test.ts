@@ -31,6 +31,8 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
   test('of a bulk retry names the messages, and says how many failed again', async () => {
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'orders' }))
     await show('jobs')
+    const row = page.getByRole('listitem').filter({ hasText: /Retry dead letters of orders/ })
+    await row.getByText('3 failed again', { exact: true }).waitFor()
     await page.getByRole('link', { name: /^Retry dead letters of orders/ }).click()
     await fact('result').getByText('3 dead letters were retried').waitFor()
     await fact('progress').getByText('3 of 3 dead letters').waitFor()

@@ -51,9 +51,13 @@ function lettersOf({ queue = '', group }) {
 /** Maximum characters of an error in a title. */
 const SHORT_ERROR = 90
 
-/** The pattern of an error as people read it: `…` for what differs. */
+/** The pattern of an error as people read it: `…` for what differs, such as a version. */
+export function patternInWords(pattern) {
+  return causeOf(pattern).replaceAll(/#(?:[.:,/-]#)*/g, '…')
+}
+
 function errorInWords(pattern) {
-  const words = causeOf(pattern).replaceAll('#', '…')
+  const words = patternInWords(pattern)
   return words.length > SHORT_ERROR ? `${words.slice(0, SHORT_ERROR)}…` : words
 }
 

@@ -4,6 +4,7 @@ import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { aboutJob, JOB_BADGES, progressOf, resultOf } from './job-words.js'
 import { Age, act, ask, Badge, dateTime, took, useLoaded, Wait } from './parts.js'
+import { Outcomes, useRetries } from './retries.js'
 import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 
@@ -58,6 +59,12 @@ export async function cancelJob(job, reload) {
   reload()
 }
 
+/** What became of the messages that a job retried. */
+function Retried({ job }) {
+  const [retry] = useRetries({ job }).value ?? []
+  return retry ? html`<p><${Outcomes} of=${retry} /></p>` : null
+}
+
 function Job({ job, reload }) {
   const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const isRunning = state === 'running'
@@ -66,6 +73,7 @@ function Job({ job, reload }) {
     <div><p><${Badge} kind=${JOB_BADGES[state]}>${state}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${took(Math.max(0, endedAt - startedAt))}`}</p>
+    ${job.kind === 'dead-letters' && job.target.do === 'retry' && !isRunning && html`<${Retried} job=${id} />`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

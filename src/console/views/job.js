@@ -7,6 +7,7 @@ import {
   JOB_BADGES,
   KIND_NAMES,
   leftOf,
+  patternInWords,
   progressOf,
   resultOf,
   shownTime,
@@ -111,7 +112,7 @@ function Asked({ of: { kind, target } }) {
   const { topic, group, subscription, route, ...others } = target
   const named = Object.entries(others).map(([name, value]) => [
     NAMES[name] ?? name,
-    name === 'pattern' ? value.replaceAll('#', '…') : shownTime(value),
+    name === 'pattern' ? patternInWords(value) : shownTime(value),
   ])
   if (kind !== 'replay') {
     const isRoute = others.queue === 'dispatch' && group !== undefined
