@@ -122,8 +122,9 @@ function entryOf({ gateway, conversation, at, from = {}, subject, summary, text,
 /** A text of limited length in which the first match is visible. */
 function cut(text, search) {
   const at = text.search(wantedIn({ search }) ?? '')
-  const from = at > NAME.before ? at - NAME.around : 0
-  return `${from > 0 ? '… ' : ''}${text.slice(from, from + NAME.all)}`
+  const from = at > NAME.before ? text.lastIndexOf(' ', at - NAME.around) + 1 : 0
+  const part = text.slice(from, from + NAME.all)
+  return from > 0 ? `… ${part}` : part
 }
 
 function ago(at) {

@@ -78,7 +78,14 @@ function createTail(filter) {
   const showFresh = () => {
     if (rows.showFresh(paging.isBusy())) paging.continueAfter(rows.all().at(-1).id)
   }
-  const refresh = createRefresh({ filter, rows, search, readOutcomes, updateSoon })
+  const refresh = createRefresh({
+    filter,
+    rows,
+    search,
+    readOutcomes,
+    updateSoon,
+    firstPage: paging.firstPage,
+  })
   let closeStream = () => {}
   const addMissed = (count) => {
     missed += count
@@ -166,18 +173,18 @@ function createThrottle(update) {
 
 /** The visible rows, newest first, and new ones that are not visible yet. */
 function createRows() {
-  const byId = new Map()
+  const known = new Map()
   let rows = []
   let fresh = []
   const add = (messages) => {
-    const added = messages.filter(({ id }) => !byId.has(id))
-    for (const message of added) byId.set(message.id, message)
+    const added = messages.filter(({ id }) => !known.has(id))
+    for (const message of added) known.set(message.id, message)
     return added
   }
   return {
     all: () => rows,
     fresh: () => fresh.length,
-    has: (id) => byId.has(id),
+    has: (id) => known.has(id),
     newest: () => fresh.at(-1)?.id ?? rows[0]?.id ?? '',
     /** Appends older messages. Returns how many were new. */
     append(messages) {
@@ -187,23 +194,32 @@ function createRows() {
     },
     /** Adds newer messages, oldest first, to be shown by `showFresh`. */
     addFresh(messages) {
-      fresh.push(...add(messages))
-      if (fresh.length > MAX_ROWS) for (const { id } of fresh.splice(0, MAX_ROWS / 2)) byId.delete(id)
+      const added = add(messages)
+      const isLater = added[0]?.id > (fresh.at(-1)?.id ?? '')
+      fresh.push(...added)
+      // What was searched may be older than what the stream has sent meanwhile.
+      if (!isLater) fresh.sort(byId)
+      if (fresh.length > MAX_ROWS) for (const { id } of fresh.splice(0, MAX_ROWS / 2)) known.delete(id)
     },
     change(id, outcome) {
-      const message = byId.get(id)
+      const message = known.get(id)
       if (message) message.outcome = outcome
     },
     /** Shows new messages. Returns true if the oldest rows were removed for them. */
     showFresh(isBusy) {
+      const isLater = fresh[0]?.id > (rows[0]?.id ?? '')
       rows = [...fresh.reverse(), ...rows]
+      if (!isLater) rows.sort((a, b) => byId(b, a))
       fresh = []
       if (rows.length <= TAIL_LIMITS.max || isBusy) return false
-      for (const { id } of rows.splice(TAIL_LIMITS.kept)) byId.delete(id)
+      for (const { id } of rows.splice(TAIL_LIMITS.kept)) known.delete(id)
       return true
     },
   }
 }
+
+/** Ids sort in journal order. */
+const byId = (a, b) => (a.id < b.id ? -1 : 1)
 
 /** Reads messages. Outcomes that the stream sends meanwhile are newer than those that are read. */
 function createReads(signal) {
@@ -238,7 +254,13 @@ function createPaging({ filter, rows, search, update, signal }) {
   let next
   let searchedTo
   let error
-  const more = async () => {
+  let first
+  const more = () => {
+    const loading = load()
+    first ??= loading
+    return loading
+  }
+  const load = async () => {
     if (isBusy || isEnd || rows.all().length >= MAX_ROWS) return
     isBusy = true
     error = undefined
@@ -258,6 +280,8 @@ function createPaging({ filter, rows, search, update, signal }) {
   }
   return {
     more,
+    /** Resolves once the first page is there, or could not be loaded. */
+    firstPage: () => first,
     isBusy: () => isBusy,
     state: () => ({ isEnd, error, searchedTo }),
     fail(failure) {
@@ -272,15 +296,17 @@ function createPaging({ filter, rows, search, update, signal }) {
 }
 
 /** Refreshes messages after a time without the stream. */
-function createRefresh({ filter, rows, search, readOutcomes, updateSoon }) {
+function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage }) {
   // Without the wanted outcome: messages of the list may have another one by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /** Loads new messages, and the outcomes of the newest ones. */
     async newest() {
-      const page = await search(anyOutcome).catch(() => undefined)
-      // Ids sort in journal order.
+      // Otherwise the first page would count as new messages, which wait while the list is in use.
+      await firstPage()
+      // Not after the search: meanwhile the stream may send newer messages than those that are found.
       const newest = rows.newest()
+      const page = await search(anyOutcome).catch(() => undefined)
       for (const message of page?.messages.toReversed() ?? []) {
         const { id, outcome } = message
         if (rows.has(id)) rows.change(id, outcome)

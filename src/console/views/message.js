@@ -193,7 +193,7 @@ export function Chat({ entries, here, errorShownFor }) {
       ${entry.state === 'sent' && !entry.approval && html` <span class="sent" title="The gateway has sent it">✓ sent</span>`}
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
-    ${entry.role === 'sender' && entry.subject && entry.subject !== subjectBefore(entries, at) && html`<p class="subject">${entry.subject}</p>`}
+    ${entry.role === 'sender' && entry.subject && bare(entry.subject) !== bare(subjectBefore(entries, at)) && html`<p class="subject">${entry.subject}</p>`}
     <${Said} of=${entry} />
     ${entry.files > 0 && html`<p class="dim"><a href=${link(['messages', entry.id])}>${count(entry.files, 'file')}</a></p>`}
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
@@ -214,6 +214,9 @@ const dayOf = (at) => DAY.format(at)
 function subjectBefore(entries, at) {
   return entries.slice(0, at).findLast(({ role }) => role === 'sender')?.subject
 }
+
+/** A subject without marks of replies. */
+const bare = (subject) => subject?.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
 
 /** Characters of a text from which on only its begin is shown at first, and of this begin. */
 const LONG = { from: 1_500, shown: 900 }
