@@ -27,11 +27,17 @@ export function createHousekeeping(deps: {
   log: Log
 }) {
   const { store, history, groupHistory, log } = deps
+  /** When the current backlog of retention began. */
+  let backlogSince: number | undefined
   const trim = async () => {
     const began = performance.now()
     const { more } = await store.trim(deps.retention())
-    // Between two batches, other work has the disk and the event loop for as long as a batch took.
-    return more ? performance.now() - began : TRIM_INTERVAL
+    if (!more) {
+      backlogSince = undefined
+      return TRIM_INTERVAL
+    }
+    backlogSince ??= began
+    return pauseAfter(performance.now() - began, began - backlogSince)
   }
   const watchBacklog = async () => deps.accept.setBacklog((await store.stats()).dispatch.unpumped)
   const tasks = [
@@ -48,4 +54,13 @@ export function createHousekeeping(deps: {
     },
     stop: () => Promise.all(tasks.map((task) => task.stop())),
   }
+}
+
+/**
+ * The pause (ms) after a batch of retention, for other work that needs the disk and the event loop:
+ * as long as the batch took, and shorter the longer a backlog lasts, so that retention keeps up
+ * with any rate of messages.
+ */
+export function pauseAfter(batchTime: number, backlogTime: number): number {
+  return (batchTime * TRIM_INTERVAL) / (TRIM_INTERVAL + backlogTime)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createHousekeeping } from '../../src/daemon/housekeeping.ts'
+import { createHousekeeping, pauseAfter } from '../../src/daemon/housekeeping.ts'
 import { silent } from '../contract/store/kit.ts'
 
 const HISTORY_INTERVAL = 10
@@ -42,4 +42,9 @@ test('retention continues after a pause while there is more to remove, whatever 
   await housekeeping.stop()
   assert.equal(trims, 3)
   assert.ok(Math.min(...pauses) >= BATCH_TIME - 2, `pauses of ${pauses} ms`)
+})
+
+test('the pauses of retention take half of the time at first, and less the longer a backlog lasts', () => {
+  const pauses = [0, 1, 4, 19].map((minutes) => pauseAfter(40, minutes * 60_000))
+  assert.deepEqual(pauses, [40, 20, 8, 2])
 })
