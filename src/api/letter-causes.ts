@@ -12,8 +12,8 @@ const LIFETIME = 5_000
 const GROWTH = HOUR
 
 /**
- * Reads the causes of the newest dead letters. The list of troubles is read often, so the letters are
- * read again only after a change.
+ * Reads the causes of the newest dead letters, without those of unreachable shards. The list of
+ * troubles is read often, so the letters are read again only after a change.
  */
 export function createLetterCauses(
   deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>,
@@ -25,7 +25,7 @@ export function createLetterCauses(
     const counts = jobs.flatMap(({ queue, dead }) => (dead > 0 ? [[queue, dead]] : []))
     if (counts.length === 0) return []
     if (known?.isLarge && now() - known.at < LIFETIME) return known.causes
-    const [newest] = (await deadLetters.list({ limit: 1 })).items
+    const [newest] = (await deadLetters.list({ limit: 1, isPartial: true })).items
     const signature = JSON.stringify([counts, newest?.id, newest?.at])
     if (known?.signature !== signature) {
       const letters = await newestOf(deadLetters)
@@ -38,7 +38,7 @@ export function createLetterCauses(
 async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>): Promise<DeadLetter[]> {
   const found: DeadLetter[] = []
   for (;;) {
-    const { items, more } = await deadLetters.list({ limit: PAGE, before: found.at(-1) })
+    const { items, more } = await deadLetters.list({ limit: PAGE, before: found.at(-1), isPartial: true })
     found.push(...items)
     if (!more || items.length === 0 || found.length >= MOST) return found
   }

@@ -95,12 +95,12 @@ export function createRoads(
   }
 }
 
-/** The settings of a consumer group. Topics and groups can have names such as `constructor`. */
 /** The limits of a topic: its own, or those of the journal. */
 function retentionIn({ journal, topics = {} }: Retention, topic: string) {
   return { ...journal, ...(Object.hasOwn(topics, topic) ? topics[topic] : undefined) }
 }
 
+/** The settings of a consumer group. Topics and groups can have names such as `constructor`. */
 function settingsIn({ topics }: Config, topic: string, group: string) {
   const groups = Object.hasOwn(topics, topic) ? topics[topic]?.groups : undefined
   return groups && Object.hasOwn(groups, group) ? groups[group] : undefined

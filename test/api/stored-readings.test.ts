@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createStoredReadings } from '../../src/api/stored-readings.ts'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { LetterFilter } from '../../src/core/store.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+import { openStore } from '../runtime/support/store.ts'
+
+test('the list of troubles has the shard that is away, and the causes of the dead letters on the others', async (t) => {
+  const store = await openStore(t)
+  const error = { at: 1, code: 'skill_failed', message: 'the shop is closed' }
+  await store.jobs.add('dispatch', [{ id: 'a', lane: 'l', group: 'orders' }])
+  const { items } = await store.jobs.claim('dispatch', { max: 1, lease: 60_000 })
+  const [{ id = '', token = '' } = {}] = items
+  await store.jobs.settle('dispatch', [{ id, token, outcome: 'dead', reason: 'attempts', error }])
+  const deadLetters = {
+    ...store.jobs.deadLetters,
+    async list(filter: LetterFilter) {
+      if (filter.isPartial) return { ...(await store.jobs.deadLetters.list(filter)), away: [1] }
+      throw new TriviumError('store_unavailable', { store: 'redis', reason: 'it hangs' })
+    },
+  }
+  const read = createStoredReadings({
+    store: {
+      ...store,
+      jobs: { ...store.jobs, deadLetters },
+      stats: async () => ({ ...(await store.stats()), away: [1] }),
+    },
+    approvals: { list: async () => [] },
+    subscriptions: async () => [],
+    budgets: async () => [],
+    draining: () => false,
+    log: createMemoryLog(),
+    now: Date.now,
+  })
+  const found = await read()
+  assert.deepEqual(found?.stats.away, [1])
+  assert.deepEqual(
+    found?.causes.map(({ group, code, count }) => [group, code, count]),
+    [['orders', 'skill_failed', 1]],
+  )
+})
