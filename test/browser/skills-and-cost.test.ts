@@ -102,7 +102,10 @@ routes:
       return cells.filter((name) => ['flaky', 'wipe', 'helper', 'echo'].includes(name))
     }
     const flaky = table.getByRole('row').filter({ hasText: 'flaky' })
-    await flaky.getByText('1 (33 %)').waitFor()
+    assert.match(
+      String(await flaky.getByRole('link', { name: '1 (33 %)' }).getAttribute('href')),
+      /skills\/flaky\?outcome=failed$/,
+    )
     await flaky.getByText('route orders').waitFor()
     await flaky.getByText('failed').waitFor()
     assert.equal((await named())[0], 'flaky')

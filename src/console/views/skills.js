@@ -169,7 +169,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
     <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
-    <td class="number" data-label="failed">${failed > 0 ? html`<span class="error">${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></span>` : runs > 0 ? '0' : ''}</td>
+    <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${took(p50)}</td>
     <td class="number" data-label="p95">${took(p95)}</td>
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
