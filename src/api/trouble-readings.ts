@@ -11,6 +11,9 @@ import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
+import { ALWAYS_SHORT } from '../features/troubles/long-attempt-trouble.ts'
+import { createRunLogs } from '../features/usage/run-log.ts'
+import { usualRunOf } from '../features/usage/usual-run.ts'
 import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
@@ -46,14 +49,16 @@ export function createTroubleReadings(deps: {
   const { store } = deps
   const ping = createPing(store, deps.now)
   const readStored = createStoredReadings(deps)
+  const runs = createRunLogs({ kv: store.kv, now: deps.now })
   const readPauses = createPauseReadings(store.jobs, deps.pauses.view, deps.now)
 
   return async () => {
-    const [pinged, stored, disk, pauses] = await Promise.all([
+    const [pinged, stored, disk, pauses, running] = await Promise.all([
       ping(),
       readStored(),
       spaceOf(deps.dataDir),
       readPauses(),
+      withUsual(oldestRunning(deps.running()), runs, deps.now()),
     ])
     return {
       store: { ...pinged, address: store.address },
@@ -64,7 +69,7 @@ export function createTroubleReadings(deps: {
       queues: deps.queues.list(),
       mcp: deps.mcp.list(),
       broken: deps.manager.errors(),
-      running: oldestRunning(deps.running()),
+      running,
       refusals: deps.refusals.counts(),
       pauses,
       storePausedSince: deps.storePause.since(),
@@ -81,6 +86,21 @@ export function oldestRunning(running: Readings['running']) {
     const oldest = attempts.reduce((first, each) => (each.since < first.since ? each : first))
     return { ...oldest, count: attempts.length }
   })
+}
+
+/** Adds to long attempts how long ended runs of their skills took. */
+function withUsual(
+  running: ReturnType<typeof oldestRunning>,
+  runs: Pick<ReturnType<typeof createRunLogs>, 'read'>,
+  now: number,
+) {
+  return Promise.all(
+    running.map(async (one) => {
+      if (one.skill === undefined || now - one.since <= ALWAYS_SHORT) return one
+      const log = await runs.read(one.skill).catch(() => undefined)
+      return { ...one, ...defined({ usual: log && usualRunOf(log) }) }
+    }),
+  )
 }
 
 /** Whether the store accepts a write. */

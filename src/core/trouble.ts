@@ -43,6 +43,7 @@ const where = z
     group: z.string(),
     road: z.string(),
     reason: z.string(),
+    messageId: z.string(),
     code: z.string(),
     pattern: z.string(),
   })

@@ -19,6 +19,7 @@ import { HANDOVER_CLICK } from '../features/pauses/records.ts'
 import { SCHEDULE_OF } from '../features/schedules/schedule-runs.ts'
 import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
 import type { Voice } from '../features/voice/voice.ts'
+import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { RunRecords } from '../runtime/model/run-record.ts'
 import { targetOf } from './answering.ts'
@@ -74,7 +75,10 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
     /** Running work with its start (Unix ms). */
     running: () => [
       ...dispatch.running().map(({ job: { message, lane, group }, ...times }) => {
-        return { road: DISPATCH_QUEUE, gateway: message?.gateway ?? lane, route: group, ...times }
+        const { skill, timeoutAt } = (message && base.attempts.of(message.id)) ?? {}
+        const gateway = message?.gateway ?? lane
+        const more = defined({ messageId: message?.id, skill, timeoutAt })
+        return { road: DISPATCH_QUEUE, gateway, route: group, ...times, ...more }
       }),
       ...replies.running().map(({ job: { group }, ...times }) => {
         return { road: OUTBOX_QUEUE, gateway: group, route: '', ...times }

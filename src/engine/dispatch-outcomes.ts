@@ -1,6 +1,8 @@
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { isTest } from '../core/message.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
+import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
@@ -15,6 +17,15 @@ const WAITS = 'waits for an approval'
  * conversation. Its outcome is `dropped`.
  */
 export const HANDLED = 'handled by a person'
+
+/** How long (ms) a test message is retried: somebody looks at it now. */
+const TEST_LASTS = 5 * MINUTE
+
+/** The outcome of an attempt on a test message: a dead letter if the next attempt is far away. */
+function endedSoon(outcome: ReturnType<typeof failedAttempt>, since: number, at: number): typeof outcome {
+  const isLate = outcome.outcome === 'retry' && at + outcome.delay > since + TEST_LASTS
+  return isLate ? { outcome: 'dead', error: outcome.error, reason: 'attempts' } : outcome
+}
 
 /** What a run adds to its outcome. */
 type Ended = {
@@ -56,7 +67,8 @@ export function createOutcomes(
     const { message, route, attempt } = dispatch
     const { retry, name } = route
     const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
-    const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
+    const planned = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
+    const outcome = isTest(message) ? endedSoon(planned, message.receivedAt, now()) : planned
     const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
     const ms = now() - started
     metrics.dispatched(name, outcome.outcome, ms / 1000)

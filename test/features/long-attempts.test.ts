@@ -9,7 +9,8 @@ const isTrouble = (minutes: number, longest?: number) =>
   longAttemptTrouble({ ...running, longest }, minutes * MINUTE).length > 0
 
 test('an attempt that runs for much longer than those before it is a trouble', () => {
-  assert.ok(isTrouble(11))
+  assert.ok(isTrouble(6), 'no other one is known')
+  assert.ok(!isTrouble(4))
   assert.ok(isTrouble(11, 3_000))
   assert.ok(!isTrouble(9, 3_000))
   assert.ok(!isTrouble(21, 8 * MINUTE))
@@ -18,6 +19,26 @@ test('an attempt that runs for much longer than those before it is a trouble', (
   assert.equal(found?.code, 'attempt-hangs')
   assert.match(String(found?.title), /route ledger/)
   assert.match(String(found?.text), /took 3 seconds/)
+})
+
+test('an attempt is compared with the runs of its skill before, also of earlier daemons', () => {
+  const isLong = (minutes: number, usual: { runs: number; p95: number }, longest?: number) =>
+    longAttemptTrouble({ ...running, skill: 'export', usual, longest }, minutes * MINUTE).length > 0
+  assert.ok(isLong(6, { runs: 20, p95: 12_000 }))
+  assert.ok(!isLong(4, { runs: 20, p95: 12_000 }))
+  assert.ok(!isLong(6, { runs: 20, p95: MINUTE }))
+  assert.ok(!isLong(6, { runs: 2, p95: 12_000 }), 'two runs say little')
+  const usual = { runs: 20, p95: 12_000 }
+  const [found] = longAttemptTrouble(
+    { ...running, skill: 'export', usual, messageId: 'm1', timeoutAt: 60 * MINUTE },
+    6 * MINUTE,
+  )
+  assert.equal(found?.title, 'An attempt for the skill export runs for unusually long')
+  assert.match(
+    found?.text ?? '',
+    /95 % of its last 20 runs took at most 12 seconds\. Its timeout ends it at 01:00 UTC/,
+  )
+  assert.partialDeepStrictEqual(found?.where, { skill: 'export', messageId: 'm1' })
 })
 
 test('the longest recent attempt is known for each group, and forgotten in time', () => {

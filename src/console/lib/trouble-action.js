@@ -15,7 +15,7 @@ const LABELS = {
   'schedule-failed': 'See the failed runs',
   backlog: 'See the messages',
   retrying: 'See the messages',
-  'attempt-hangs': 'See the attempt',
+  'attempt-hangs': 'See or cancel it',
   unrouted: 'See the messages',
   'approval-waiting': 'Decide',
   'skill-broken': 'See the error',

@@ -30,6 +30,7 @@ export function placeOf(trouble) {
     case 'retrying':
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'retrying', 'replying') } }
     case 'attempt-hangs':
+      if (where.messageId) return { path: ['messages', where.messageId] }
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'running') } }
     case 'unrouted':
       return { path: 'messages', query: { outcome: 'unrouted' } }

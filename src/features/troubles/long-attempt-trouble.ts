@@ -1,35 +1,62 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import type { RunningReading } from './readings.ts'
-import { warning } from './trouble-parts.ts'
+import { timeOfDay, warning } from './trouble-parts.ts'
 
 /** An attempt that runs for longer (ms) is a trouble, also if others of its route take as long. */
 const LONGEST = 30 * MINUTE
-/** A shorter attempt (ms) is none. */
+/** A shorter attempt (ms) is none, as far as only this daemon knows others. */
 const SHORTEST = 10 * MINUTE
 /** Times the longest recent attempt of the route from which an attempt is unusually long. */
 const UNUSUAL = 5
+/** The same for the p95 of the ended runs of its skill. */
+const UNUSUAL_P95 = 10
+/** A shorter attempt (ms) is no trouble, however long others took, or if no other one is known. */
+export const ALWAYS_SHORT = 5 * MINUTE
+/** A p95 of fewer runs says little. */
+const LEAST_RUNS = 5
 
 /** An attempt that runs for much longer than those before it. `at`: Unix ms. */
-export function longAttemptTrouble(
-  { gateway, road, route, since, count, longest = 0 }: RunningReading,
-  at: number,
-): Trouble[] {
-  const limit = Math.min(LONGEST, Math.max(SHORTEST, UNUSUAL * longest))
-  if (at - since <= limit) return []
-  const name = route === '' ? gateway || 'a gateway' : `route ${route}`
-  const usual =
-    longest > 0
-      ? `The longest recent one took ${counted(Math.ceil(longest / 1000), 'second')}.`
-      : 'No other one has ended since this daemon started.'
+export function longAttemptTrouble(reading: RunningReading, at: number): Trouble[] {
+  const { gateway, road, route, skill, since, count, messageId } = reading
+  if (at - since <= limitOf(reading)) return []
+  const name = skill ? `the skill ${skill}` : route === '' ? gateway || 'a gateway' : `route ${route}`
   const trouble = {
     title: `An attempt for ${name} runs for unusually long`,
-    text: `${counted(count, 'attempt runs', 'attempts run')} on this daemon. ${usual}`,
-    todo: 'See what it does; `trivium run cancel ID` ends it, and `timeout` of the route limits all.',
+    text: [usualOf(reading), othersOf(reading), endOf(reading, at)].filter(Boolean).join(' '),
+    todo: `Cancel it if it hangs: \`trivium run cancel ${messageId ?? 'ID'}\`. The \`timeout\` of a route limits its attempts.`,
     count,
     since,
   }
-  const where = { gateway, road, ...(route !== '' && { reason: route }) }
+  const where = { gateway, road, ...(route !== '' && { reason: route }), ...defined({ skill, messageId }) }
   return [warning('attempt-hangs', where, trouble)]
+}
+
+function limitOf({ longest = 0, usual }: RunningReading): number {
+  if (longest === 0 && usual === undefined) return ALWAYS_SHORT
+  const ofRoute = Math.max(SHORTEST, UNUSUAL * longest)
+  const ofSkill = isKnown(usual) ? Math.max(ALWAYS_SHORT, UNUSUAL_P95 * usual.p95) : ofRoute
+  return Math.min(LONGEST, ofRoute, ofSkill)
+}
+
+function isKnown(usual: RunningReading['usual']): usual is NonNullable<RunningReading['usual']> {
+  return usual !== undefined && usual.runs >= LEAST_RUNS
+}
+
+/** How long such attempts take. */
+function usualOf({ longest = 0, usual }: RunningReading): string {
+  const seconds = (ms: number) => counted(Math.ceil(ms / 1000), 'second')
+  if (isKnown(usual)) return `95 % of its last ${usual.runs} runs took at most ${seconds(usual.p95)}.`
+  if (longest > 0) return `The longest recent one took ${seconds(longest)}.`
+  return 'No other one is known.'
+}
+
+function othersOf({ count }: RunningReading): string {
+  return count > 1 ? `${count - 1} more of this route ${count === 2 ? 'runs' : 'run'} on this daemon.` : ''
+}
+
+function endOf({ timeoutAt }: RunningReading, at: number): string {
+  return timeoutAt !== undefined && timeoutAt > at ? `Its timeout ends it at ${timeOfDay(timeoutAt)}.` : ''
 }

@@ -46,6 +46,12 @@ export type RunningReading = {
   count: number
   /** The longest recent attempt of the route (ms). */
   longest?: number | undefined
+  /** The message and skill of the oldest attempt, and when its timeout ends it (Unix ms). */
+  messageId?: string | undefined
+  skill?: string | undefined
+  timeoutAt?: number | undefined
+  /** The ended runs of the skill, read only for long attempts. `p95`: ms. */
+  usual?: { runs: number; p95: number } | undefined
 }
 
 /** A current pause. `name` of a conversation: its id. */
