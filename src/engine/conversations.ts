@@ -7,6 +7,7 @@ import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
 import { foundRow, rowOf, searchOf } from './search.ts'
 import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
+import { createUndelivered } from './undelivered.ts'
 
 /** Number of messages per step. */
 const PAGE = 200
@@ -27,7 +28,7 @@ type Found = FoundMessages['found'][number]
  * of a machine. `holdOf`: who has taken over a conversation.
  */
 export function createConversations(deps: {
-  store: Pick<Store, 'journal'>
+  store: Pick<Store, 'journal' | 'jobs'>
   answerable(): readonly string[]
   unanswerable(message: Message): string | undefined
   isOneOff(message: Message): boolean
@@ -35,6 +36,7 @@ export function createConversations(deps: {
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
+  const undelivered = createUndelivered(deps.store.jobs.deadLetters)
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
@@ -94,9 +96,14 @@ export function createConversations(deps: {
         if (found.length < limit) return found.push(one) > 0
         return false
       })
+      const unsent = await undelivered(
+        gateway,
+        found.map(({ message }) => message),
+      )
       const entries = found.map(async ({ message, outcome }) => {
         const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
-        return [said, ...repliesIn(message.id, await journal.history(message.id))]
+        const notes = [...(await journal.history(message.id)), ...(unsent.get(message.id) ?? [])]
+        return [said, ...repliesIn(message.id, notes)]
       })
       const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
       return { entries: sorted, ...defined({ next }), ...(before === undefined && (await stateOf(found))) }

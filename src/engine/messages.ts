@@ -13,6 +13,7 @@ import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
 import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
+import { createUndelivered } from './undelivered.ts'
 
 /** The dispatch of a message so far. `runningSince` (Unix ms): an attempt runs. */
 export type Dispatched = { outcome: Outcome | undefined; history: readonly Note[]; runningSince?: number }
@@ -27,7 +28,7 @@ type Holding = {
 
 /** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
-  store: Pick<Store, 'journal' | 'topics'>
+  store: Pick<Store, 'journal' | 'topics' | 'jobs'>
   /** Log lines of this daemon about a message. */
   logged(messageId: string): readonly object[]
   /** The attempts to push the event of a message. */
@@ -41,6 +42,7 @@ export function createMessages(deps: {
   now(): number
 }) {
   const { store, now } = deps
+  const undelivered = createUndelivered(store.jobs.deadLetters)
   /**
    * Whether each group has read a message. Derived from its lag: one list of the groups is enough.
    */
@@ -73,10 +75,11 @@ export function createMessages(deps: {
       requireGateway(caller, message.gateway)
       // Read before the history, so that the history has the entries that led to the outcome.
       const [outcome] = await store.journal.outcomes([id])
-      const [all, events, pushes] = await Promise.all([
+      const [all, events, pushes, unsent] = await Promise.all([
         store.journal.history(id),
         groupStates(id),
         deps.pushed(id),
+        undelivered(message.gateway, [message]),
       ])
       const notes = all.filter(({ road }) => road !== 'push')
       const running = deps.attempts.of(id)
@@ -87,7 +90,8 @@ export function createMessages(deps: {
       })
       const detail = acceptedDetail(message)
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
-      const history = [accepted, ...withHeld([...unrouted(id, outcome, notes), ...notes], holds.held)]
+      const own = [...unrouted(id, outcome, notes), ...notes]
+      const history = [accepted, ...withOthers(own, [...holds.held, ...(unsent.get(id) ?? [])])]
       const receive = receiveState(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
@@ -107,12 +111,10 @@ export function createMessages(deps: {
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>
 }
 
-/**
- * Adds the entries of pauses at their times. The others keep the order in which they were stored.
- */
-function withHeld(notes: readonly Note[], held: readonly Note[]): Note[] {
+/** Adds entries that are not stored in the history at their times. The stored ones keep their order. */
+function withOthers(notes: readonly Note[], others: readonly Note[]): Note[] {
   const all = [...notes]
-  for (const note of held) {
+  for (const note of others) {
     const next = all.findIndex(({ at }) => at > note.at)
     all.splice(next < 0 ? all.length : next, 0, note)
   }

@@ -87,7 +87,7 @@ export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
   for (const { at, road, what: state, detail } of notes) {
     const key = textAt(detail, 'key')
     if (road !== 'outbox' || key === undefined) continue
-    const { text, by, error, reason, diagnostic, delay } = objectAt({ detail }, 'detail')
+    const { text, by, error, reason, diagnostic, delay, letter, to, subject } = objectAt({ detail }, 'detail')
     // Later notes, such as a bounce, do not repeat the text.
     const before = replies.get(key)
     replies.set(key, {
@@ -101,6 +101,9 @@ export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
         approval: /^approval:([^:]+)/.exec(key)?.[1],
         error: error ?? reason ?? diagnostic,
         nextAt: typeof delay === 'number' ? at + delay : undefined,
+        letter,
+        to,
+        subject,
       }),
     })
   }

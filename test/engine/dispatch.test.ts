@@ -175,6 +175,18 @@ describe('dispatch', () => {
     assert.deepEqual(ended, [id])
   })
 
+  test('gives up on a test message whose next attempt is far away', async (t) => {
+    const retry = { attempts: 5, delay: 600_000, maxDelay: 600_000, backoff: 'fixed' } as const
+    const { accept, untilNoted, attempts } = await stage(t, () => {
+      throw new Error('out of stock')
+    }, [routeOf({ retry })])
+    const tested = await accept({ data: { replyTarget: { log: true, test: true } } })
+    await untilNoted(tested, 'dead')
+    const real = await accept()
+    await untilNoted(real, 'failed')
+    assert.equal(attempts.length, 2)
+  })
+
   test('does not count attempts that failed because the store was unavailable', async (t) => {
     let failures = 3
     const unavailable = () =>

@@ -16,6 +16,8 @@ import { senderOf } from './messages.js'
 const PAGE = 50
 /** Maximum number of shown messages. */
 const MOST = 1_000
+/** States of a reply that did not arrive. */
+const UNSENT = new Set(['send failed', 'dead', 'bounced', 'not delivered'])
 /** Delay (ms) before new messages are loaded, as several may arrive at once. */
 const CALM = 400
 
@@ -48,9 +50,7 @@ export function Conversation({ gateway, conversation }) {
   }, [])
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
-  const unsent = entries.findLast(
-    ({ role, inReplyTo, state }) => role === 'reply' && inReplyTo === asked?.id && state === 'send failed',
-  )
+  const unsent = unsentIn(entries, asked)
   useNewest(entries.length)
   return html`<section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" />
@@ -83,10 +83,20 @@ function useNewest(many) {
   }, [many])
 }
 
+/** The last reply to a message that did not arrive, unless a later one did. */
+function unsentIn(entries, asked) {
+  const replies = entries.filter(
+    ({ role, inReplyTo, approval }) => role === 'reply' && inReplyTo === asked?.id && !approval,
+  )
+  const last = replies.findLast(({ state }) => UNSENT.has(state))
+  const isSettled = last?.state !== 'send failed' && replies.at(-1)?.state === 'sent'
+  return isSettled ? undefined : last
+}
+
 /** Whose turn it is. */
 function Turn({ of: { waitingSince, reply }, asked, unsent, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The reply cannot be sent: ${causeOf(unsent.error).replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)

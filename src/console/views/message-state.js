@@ -11,7 +11,7 @@ import { count, withLocalTimes } from '../lib/troubles.js'
 export function MessageState({ shown: { outcome, history, running, pausedBy = [] } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
-  const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead')
+  const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
   switch (outcome) {
     case 'waiting':
       return html`<${Waits} pausedBy=${pausedBy} budget=${lastOf('dispatch', 'waits for its budget')} />`
@@ -33,14 +33,22 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
     case 'done':
       if (isRefused(history)) return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
-      return unsent?.what === 'not sent'
-        ? html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
-        : null
+      return html`<${Unsent} note=${unsent} />`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
     default:
       return null
   }
+}
+
+/** The reply to a handled message, or a mail to its sender, that did not arrive. */
+function Unsent({ note }) {
+  if (note?.what === 'not sent')
+    return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(note)}<//>`
+  if (note?.what !== 'dead' && note?.what !== 'not delivered') return null
+  const { letter, key, to } = note.detail
+  const sent = letter ? `a mail to ${to} was not delivered` : 'its reply was not delivered'
+  return html`<${Line} kind="bad">It was handled, but ${sent}${whyOf(note)} <a href=${link(['dead-letters', letter ?? `outbox:${key}`], { queue: 'outbox' })}>See the dead letter</a><//>`
 }
 
 /** Whether the last decision about the message was no, so that its skill did not run. */

@@ -3,6 +3,7 @@ import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
+import { link } from '../lib/router.js'
 import { Asked, Asks, Decided, useApprovals } from './message-approval.js'
 import { cancelledBy, isCancelled } from './message-state.js'
 
@@ -21,6 +22,7 @@ const KINDS = {
   dead: 'bad',
   'send failed': 'bad',
   'not sent': 'bad',
+  'not delivered': 'bad',
   bounced: 'bad',
   approved: 'good',
   denied: 'bad',
@@ -73,6 +75,7 @@ const DECIDED = new Set(['approved', 'denied', 'expired'])
 
 function titleOf(what, { key = '', pause }) {
   if (pause) return `held by the pause of ${pause}`
+  if (what === 'not delivered') return 'mail to the sender not delivered'
   if (what !== 'sent' && key.startsWith('approval:')) return `request for approval ${what}`
   return key.startsWith('approval:') ? 'request for approval sent' : what
 }
@@ -124,10 +127,11 @@ function withCancel(note) {
 
 function Detail({ detail, at }) {
   // The key repeats the message id and the route name.
-  const { text, error, reason, tools, ms, args, key, delay, by, ...fields } = detail
+  const { text, error, reason, tools, ms, args, key, delay, by, letter, ...fields } = detail
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
+    ${letter && html`<p><a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a></p>`}
     ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
     ${
       tools?.length > 0 &&

@@ -166,6 +166,8 @@ function Around({ message }) {
 }
 
 const FAILED = new Set(['dead', 'retrying'])
+/** Names of the states of a reply. */
+const STATES = { dead: 'not delivered', bounced: 'came back' }
 
 /** Why the last attempt on a message failed. */
 function WhyFailed({ of }) {
@@ -191,13 +193,14 @@ export function Chat({ entries, here, errorShownFor }) {
     ) => html`${startsDay(entry, entries[at - 1]) && html`<li key=${`day ${at}`} class="day"><time datetime=${new Date(entry.at).toISOString()}>${dayOf(entry.at)}</time></li>`}<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
       ${entry.state === 'sent' && !entry.approval && html` <span class="sent" title="The gateway has sent it">✓ sent</span>`}
-      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${entry.state}<//>`}
+      ${entry.to && html` to ${entry.to}${entry.subject && html`: <b>${entry.subject}</b>`}`}
+      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${STATES[entry.state] ?? entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     ${entry.role === 'sender' && entry.subject && bare(entry.subject) !== bare(subjectBefore(entries, at)) && html`<p class="subject">${entry.subject}</p>`}
     <${Said} of=${entry} />
     ${entry.files > 0 && html`<p class="dim"><a href=${link(['messages', entry.id])}>${count(entry.files, 'file')}</a></p>`}
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
-    ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
+    ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${causeOf(entry.error)} />${entry.letter && html` <a href=${link(['dead-letters', entry.letter], { queue: 'outbox' })}>See the dead letter</a>`}</p>`}
   </li>`,
   )}</ol>`
 }

@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { causeOf } from '../lib/cause.js'
+import { html } from '../lib/html.js'
+import { changes } from '../lib/live.js'
+import { Age, act, ask, Facts, Json, Moment, preview, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { go, goBack, link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { UnsentReply } from './unsent-reply.js'
+
+const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
+
+const REASONS_OF = {
+  attempts: 'after all its attempts',
+  permanent: 'as the error is permanent',
+  ambiguous: 'as it may have arrived',
+}
+
+/** One dead letter: its message, each attempt with its error, and the possible actions. */
+export function Letter({ id, from }) {
+  const loaded = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
+  const { value: letter } = loaded
+  const [text, setText] = useState()
+  const [isBusy, once] = useOnce()
+  const back = html`<${Back} to="dead-letters" />`
+  if (!letter)
+    return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
+  const { message, errors, queue, group, reason, lane, at } = letter
+  const isReply = queue === 'outbox'
+  const one = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
+  const decide = async (verb, question) => {
+    if (!(await ask(question))) return
+    const isDone = await act(async () => {
+      // An event pushed to several subscriptions has a dead letter in each, with the same id.
+      await invoke(`dead-letter-${verb}`, { id, queue })
+      changes.dead.value++
+      return verb === 'retry' ? 'It is being retried.' : 'It is dropped.'
+    })
+    if (isDone) goBack('dead-letters')
+  }
+  const resend = () =>
+    act(async () => {
+      const next = await invoke('message-resend', { id, ...(text !== message.text && { text }) })
+      go(['messages', next.id])
+      return 'It is accepted as a new message; the dead letter stays until you drop it.'
+    })
+  return html`<section class="page" aria-labelledby="title">
+    ${back}
+    <header class="bar"><h1 id="title">${causeOf(errorOf(letter))}</h1>
+      <div class="buttons">
+        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
+        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
+      </div></header>
+    <${Facts} of=${{
+      id:
+        message && queue === 'dispatch'
+          ? html`<a href=${link(['messages', id])}>${id}</a>`
+          : html`<code>${id}</code>`,
+      died: html`<${Moment} at=${at} /> (<${Age} at=${at} /> ago), ${REASONS_OF[reason] ?? reason}`,
+      retried:
+        letter.retriedAt !== undefined &&
+        html`<${Age} at=${letter.retriedAt} /> ago${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}, and failed again`,
+      queue,
+      [isReply ? 'gateway' : 'route']: group,
+      ...(message && queue === 'dispatch'
+        ? {
+            conversation: html`<a href=${link(['conversations', message.gateway, message.conversation])}>${message.conversation}</a>`,
+          }
+        : !isReply && { lane }),
+    }} />
+    ${reason === 'ambiguous' && html`<p class="problem">It may have arrived: look there before a retry.</p>`}
+    ${isReply && html`<${UnsentReply} letter=${letter} />`}
+    <h2>Attempts</h2>
+    <ol class="timeline">${errors.map(
+      (each, index) => html`<li key=${index} class="bad"><div class="when"><${Moment} at=${each.at} /></div>
+      <div><code>${each.code}</code>${(index < errors.length - 1 || each.message !== errorOf(letter)) && html`<p class="error">${each.message}</p>`}${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
+    )}</ol>
+    ${
+      message && queue === 'dispatch'
+        ? html`<h2>Edit and send again</h2>
+          <p class="hint">As a new message of the same sender and conversation. With another text the sender counts as not verified.</p>
+          <textarea rows="6" aria-label="Text" value=${text ?? message.text} onInput=${(event) => setText(event.target.value)}></textarea>
+          <div class="buttons"><button changes type="button" disabled=${isBusy} onClick=${() => once(resend)}>Send again</button></div>`
+        : isReply
+          ? html`<details><summary>The whole record</summary><${Json} value=${letter.data} label="Data" /></details>`
+          : html`<h2>What was to be delivered</h2><${Json} value=${letter.data} label="Data" />`
+    }
+  </section>`
+}

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import { invoke, isViewer } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { Age, act, Facts, Moment, useLoaded, useOnce } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { senderOf } from './messages.js'
+
+/** A reply that was not delivered: to whom, what it says, and what it belongs to. */
+export function UnsentReply({ letter }) {
+  const { data = {}, message, group: gateway } = letter
+  const { to, cc, subject, text = '', by, queuedAt, attachments = [] } = data
+  const about = useAbout({ message, to, gateway })
+  const recipients = [to, cc].flat().filter(Boolean)
+  return html`<h2>What was not delivered</h2>
+    <${Facts} of=${{
+      to: recipients.length > 0 ? recipients.join(', ') : message && senderOf(message.from),
+      subject,
+      written:
+        queuedAt &&
+        html`<${Moment} at=${queuedAt} /> (<${Age} at=${queuedAt} /> ago)${by && ` by ${authorOf(by)}`}`,
+      ...placesOf(about, message !== undefined),
+      files: attachments.map(({ name }) => name).join(', '),
+    }} />
+    <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
+    ${to && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${to} subject=${subject} text=${text} />`}`
+}
+
+/** Links to the message that it answers, or to the newest one of its recipient, and to the conversation. */
+function placesOf(about, isAnswer) {
+  if (!about) return {}
+  const { id, gateway, conversation, subject, text = '' } = about
+  return {
+    [isAnswer ? 'answers' : 'last message']:
+      html`<a href=${link(['messages', id])}>${subject ?? (text.split('\n')[0].slice(0, 80) || id)}</a>`,
+    conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
+  }
+}
+
+/** The message that it answers. A send to an address answers none: the newest one from there. */
+function useAbout({ message, to, gateway }) {
+  const { value } = useLoaded(
+    async (signal) => {
+      if (message || !to) return undefined
+      const { messages } = await invoke('message-search', { gateway, sender: String(to), limit: 1 }, signal)
+      return messages[0]
+    },
+    [gateway, String(to)],
+  )
+  return message ?? value
+}
+
+/** Sends it to another address. The dead letter stays until it is dropped. */
+function OtherAddress({ gateway, to, subject, text }) {
+  const [address, setAddress] = useState('')
+  const [isBusy, once] = useOnce()
+  const send = () =>
+    act(async () => {
+      await invoke('gateway-send', { gateway, to: address.trim(), text, ...(subject && { subject }) })
+      setAddress('')
+      return `It is on its way to ${address.trim()}; the dead letter stays until you drop it.`
+    })
+  const submit = (event) => {
+    event.preventDefault()
+    once(send)
+  }
+  return html`<form class="other-address" onSubmit=${submit}>
+    <label>Send it to another address than ${to}<input type="text" required value=${address} onInput=${(event) => setAddress(event.target.value)} /></label>
+    <button changes disabled=${isBusy}>Send there</button>
+  </form>`
+}

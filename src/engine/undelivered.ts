@@ -1,0 +1,58 @@
+import { textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import type { DeadLetter, Note, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
+
+/** Maximum number of dead letters of a gateway that are looked at, newest first. */
+const MOST = 100
+/** What a history says of a send to an address that failed permanently. */
+export const NOT_DELIVERED = 'not delivered'
+
+type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
+
+/**
+ * Finds sends to the address of a sender that failed permanently. They answer no message, so no history
+ * has them; the reply to a message is in its history.
+ */
+export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>) {
+  /** History entries by message id: each send belongs to the newest of the messages that it may answer. */
+  return async (gateway: string, messages: readonly Asked[]): Promise<Map<string, Note[]>> => {
+    const { items } = await deadLetters.list({ queue: OUTBOX_QUEUE, group: gateway, limit: MOST })
+    const newestFirst = messages.toSorted((a, b) => b.receivedAt - a.receivedAt)
+    const found = new Map<string, Note[]>()
+    for (const letter of items.toReversed()) {
+      const message = newestFirst.find((one) => mayAnswer(letter, one))
+      if (message) found.set(message.id, [...(found.get(message.id) ?? []), noteOf(letter)])
+    }
+    return found
+  }
+}
+
+/** Whether a send went to the sender of an earlier message, about the same subject if both have one. */
+function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
+  const to = recipientOf(letter)
+  if (to === undefined || letter.at < receivedAt) return false
+  if (to !== from.address?.toLowerCase() && to !== from.id.toLowerCase()) return false
+  const own = textAt(letter.data, 'subject')
+  return own === undefined || subject === undefined || withoutPrefix(own) === withoutPrefix(subject)
+}
+
+/** A subject without `Re:` and the like. */
+function withoutPrefix(subject: string): string {
+  return subject
+    .replace(/^(?:\s*\p{L}{2,3}\s*:)+/u, '')
+    .trim()
+    .toLowerCase()
+}
+
+/** The address of a send that answers no message. */
+function recipientOf({ data }: DeadLetter): string | undefined {
+  return textAt(data, 'inReplyTo') === undefined ? textAt(data, 'to')?.toLowerCase() : undefined
+}
+
+function noteOf({ id, at, data, errors }: DeadLetter): Note {
+  const { key = id, to, subject, text, by } = Object(data)
+  const error = errors.at(-1)?.message
+  return outboxNote(at, NOT_DELIVERED, { key, letter: id, ...defined({ to, subject, text, by, error }) })
+}

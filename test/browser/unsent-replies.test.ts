@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const HALLDIS = 'h.olsen@example.net'
+
+describe('the console shows replies that were not delivered', { timeout: 300_000 }, async () => {
+  const smtp = await startSmtpServer()
+  after(() => smtp.close())
+  const site = openSite({
+    routes: `
+gateways:
+  support:
+    transport: email
+    address: support@example.com
+    inbound: webhook
+    webhook: { provider: postmark, path: /mail, verify: { scheme: none } }
+    outbound: smtp
+    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
+    open: true
+routes: [{ name: answer, skill: echo }]
+`,
+  })
+  const daemon = await site.start()
+  const { page, dialog, show, shots } = await openConsole(() => daemon)
+  const wrong = page.getByRole('region', { name: 'What is wrong' })
+
+  test('on Now, by name, and its dead letter in words with the way to the conversation', async () => {
+    const mail = {
+      MessageID: 'one',
+      FromFull: { Email: HALLDIS, Name: 'Halldis Olsen' },
+      ToFull: [{ Email: 'support@example.com' }],
+      Subject: 'Where is order 4777?',
+      TextBody: 'It should have been here on Friday.',
+    }
+    await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
+    await until(() => smtp.taken.length === 1, 'the answer of the skill')
+    smtp.next.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    const text = 'We found your parcel.\n\nIngrid, Nordlys'
+    const send = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }
+    await daemon.invoke('gateway-send', send).catch(() => undefined)
+    await show('now')
+    await wrong.getByText('1 reply of support was not delivered').waitFor()
+    await wrong.getByText(new RegExp(`To ${HALLDIS}: .*no such mailbox`)).waitFor()
+    await wrong.getByRole('link', { name: 'See them' }).click()
+    await page.locator('.list a.message-row').click()
+    await page.getByRole('heading', { name: 'What was not delivered' }).waitFor()
+    const fact = (name: string) =>
+      page
+        .locator('.facts div')
+        .filter({ has: page.locator(`dt:text-is("${name}")`) })
+        .locator('dd')
+    assert.equal(await fact('to').first().textContent(), HALLDIS)
+    assert.equal(await fact('subject').textContent(), send.subject)
+    assert.equal(await page.getByLabel('What was not delivered').textContent(), text)
+    await fact('last message').getByRole('link', { name: mail.Subject }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('unsent-reply')
+    await fact('conversation').getByRole('link').click()
+  })
+
+  test('in the conversation and on the page of the message', async () => {
+    const reply = page.locator('.chat li').filter({ hasText: 'We found your parcel.' })
+    await reply.getByText('not delivered', { exact: true }).waitFor()
+    await page.getByText(new RegExp(`The mail to ${HALLDIS} was not delivered: .*no such mailbox`)).waitFor()
+    await shots('unsent-conversation')
+    await page.locator('.chat').getByRole('link', { name: 'Halldis Olsen' }).click()
+    await page.getByText(new RegExp(`a mail to ${HALLDIS} was not delivered: .*no such mailbox`)).waitFor()
+    await page.locator('.timeline').getByText('mail to the sender not delivered').waitFor()
+    await shots('unsent-message')
+  })
+
+  test('can be sent to another address', async () => {
+    await page.getByRole('link', { name: 'See the dead letter' }).first().click()
+    const before = smtp.taken.length
+    await page.getByLabel('Send it to another address').fill('halldis@example.net')
+    await page.getByRole('button', { name: 'Send there' }).click()
+    await until(() => smtp.taken.length > before, 'the mail')
+    assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+    assert.equal(await dialog.count(), 0)
+  })
+})

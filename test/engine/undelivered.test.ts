@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConversations } from '../../src/engine/conversations.ts'
+import { createMessages } from '../../src/engine/messages.ts'
+import { bury, job } from '../contract/store/kit.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+const REST = {
+  logged: () => [],
+  pushed: async () => [],
+  attempts: { of: () => undefined },
+  holding: { pausesOf: () => [], notesOf: () => [] },
+  match: () => undefined,
+  traceUrl: () => undefined,
+  answerable: () => ['support'],
+  unanswerable: () => undefined,
+  isOneOff: () => false,
+  holdOf: () => undefined,
+  now: Date.now,
+}
+
+test('a mail to the sender that was not delivered is in the history of the message and in its conversation', async (t) => {
+  const store = await openStore(t)
+  const accept = async (subject: string) => {
+    const from = { id: 'h.olsen@example.com', address: 'H.Olsen@example.com' }
+    const [accepted] = await store.journal.accept([
+      newMessage({ gateway: 'support', conversation: subject, from, subject }),
+    ])
+    return accepted?.id ?? ''
+  }
+  const order = await accept('Where is order 4777?')
+  const other = await accept('A broken stove')
+  const send = (id: string, data: object) =>
+    bury({ store, now: Date.now }, 'outbox', job(id, id, { group: 'support', data: { ...data } }))
+  const to = 'h.olsen@example.com'
+  await send('outbox:a', {
+    key: 'a',
+    to,
+    subject: 'Re: Where is order 4777?',
+    text: 'We found it.',
+    by: 'ingrid',
+  })
+  await send('outbox:b', { key: 'b', to: 'lena@example.com', text: 'Hello Lena' })
+
+  const messages = createMessages({ ...REST, store })
+  const unsentIn = async (id: string) =>
+    Object(await messages.show({ id }, callOf())).history.filter(
+      ({ what }: { what: string }) => what === 'not delivered',
+    )
+  const [note, ...others] = await unsentIn(order)
+  assert.partialDeepStrictEqual(note, {
+    road: 'outbox',
+    detail: { to, text: 'We found it.', by: 'ingrid', letter: 'outbox:a' },
+  })
+  assert.ok(note.detail.error)
+  assert.deepEqual(others, [])
+  assert.deepEqual(await unsentIn(other), [], 'it has another subject')
+
+  const conversations = createConversations({ ...REST, store })
+  const shown = await conversations.show(
+    { gateway: 'support', conversation: 'Where is order 4777?', limit: 20 },
+    callOf(),
+  )
+  const [, reply] = Object(shown).entries
+  assert.partialDeepStrictEqual(reply, {
+    role: 'reply',
+    state: 'not delivered',
+    to,
+    text: 'We found it.',
+    letter: 'outbox:a',
+  })
+})
