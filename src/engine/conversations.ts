@@ -36,7 +36,7 @@ export function createConversations(deps: {
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
-  const undelivered = createUndelivered(deps.store.jobs.deadLetters)
+  const entriesOf = createEntries(deps.store)
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
@@ -96,18 +96,24 @@ export function createConversations(deps: {
         if (found.length < limit) return found.push(one) > 0
         return false
       })
-      const unsent = await undelivered(
-        gateway,
-        found.map(({ message }) => message),
-      )
-      const entries = found.map(async ({ message, outcome }) => {
-        const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
-        const notes = [...(await journal.history(message.id)), ...(unsent.get(message.id) ?? [])]
-        return [said, ...repliesIn(message.id, notes)]
-      })
-      const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
+      const sorted = (await entriesOf(gateway, found)).sort((a, b) => a.at - b.at)
       return { entries: sorted, ...defined({ next }), ...(before === undefined && (await stateOf(found))) }
     },
+  }
+}
+
+/** Makes a function that reads messages of a conversation with the replies to each. */
+function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
+  const undelivered = createUndelivered(jobs.deadLetters)
+  return async (gateway: string, found: readonly Found[]) => {
+    const messages = found.map(({ message }) => message)
+    const unsent = await undelivered(gateway, messages)
+    const entries = found.map(async ({ message, outcome }) => {
+      const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
+      const notes = [...(await journal.history(message.id)), ...(unsent.get(message.id) ?? [])]
+      return [said, ...repliesIn(message.id, notes)]
+    })
+    return (await Promise.all(entries)).flat()
   }
 }
 

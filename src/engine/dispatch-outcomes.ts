@@ -21,10 +21,17 @@ export const HANDLED = 'handled by a person'
 /** How long (ms) a test message is retried: somebody looks at it now. */
 const TEST_LASTS = 5 * MINUTE
 
-/** The outcome of an attempt on a test message: a dead letter if the next attempt is far away. */
-function endedSoon(outcome: ReturnType<typeof failedAttempt>, since: number, at: number): typeof outcome {
-  const isLate = outcome.outcome === 'retry' && at + outcome.delay > since + TEST_LASTS
-  return isLate ? { outcome: 'dead', error: outcome.error, reason: 'attempts' } : outcome
+/**
+ * The outcome of a failed attempt, by the `retry` of its route. A test message whose next attempt is
+ * far away is a dead letter.
+ */
+function failureOf(job: ClaimedJob, { message, route }: Dispatch, thrown: unknown, at: number) {
+  const { retry } = route
+  const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
+  const outcome = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, at)
+  const isLate = outcome.outcome === 'retry' && at + outcome.delay > message.receivedAt + TEST_LASTS
+  if (!isLate || !isTest(message)) return outcome
+  return { outcome: 'dead', error: outcome.error, reason: 'attempts' } as const
 }
 
 /** What a run adds to its outcome. */
@@ -65,10 +72,8 @@ export function createOutcomes(
 
   function failed(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): RunOutcome {
     const { message, route, attempt } = dispatch
-    const { retry, name } = route
-    const longest = retry.backoff === 'fixed' ? retry.delay : retry.maxDelay
-    const planned = failedAttempt(job, thrown, { ...retry, first: retry.delay, longest }, now())
-    const outcome = isTest(message) ? endedSoon(planned, message.receivedAt, now()) : planned
+    const { name } = route
+    const outcome = failureOf(job, dispatch, thrown, now())
     const fields = { messageId: message.id, route: name, attempt, err: toTriviumError(thrown) }
     const ms = now() - started
     metrics.dispatched(name, outcome.outcome, ms / 1000)

@@ -43,18 +43,7 @@ export function createMessages(deps: {
 }) {
   const { store, now } = deps
   const undelivered = createUndelivered(store.jobs.deadLetters)
-  /**
-   * Whether each group has read a message. Derived from its lag: one list of the groups is enough.
-   */
-  const groupStates = async (id: string) => {
-    const { partition = 0, position = 0 } = store.topics.placeOf(MESSAGE_TOPIC, id) ?? {}
-    const behind = (await store.topics.end(MESSAGE_TOPIC, partition)) - position
-    return (await store.topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending }) => ({
-      group,
-      state: lag > behind ? 'waiting' : 'read',
-      open: pending,
-    }))
-  }
+  const groupStates = createGroupStates(store.topics)
 
   /**
    * `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it,
@@ -109,6 +98,21 @@ export function createMessages(deps: {
       }
     },
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>
+}
+
+/**
+ * Makes a function that finds whether each group has read a message. Derived from its lag: one list of the groups is enough.
+ */
+function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'groups'>) {
+  return async (id: string) => {
+    const { partition = 0, position = 0 } = topics.placeOf(MESSAGE_TOPIC, id) ?? {}
+    const behind = (await topics.end(MESSAGE_TOPIC, partition)) - position
+    return (await topics.groups(MESSAGE_TOPIC, partition)).map(({ group, lag, pending }) => ({
+      group,
+      state: lag > behind ? 'waiting' : 'read',
+      open: pending,
+    }))
+  }
 }
 
 /** Adds entries that are not stored in the history at their times. The stored ones keep their order. */

@@ -7,7 +7,7 @@ import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 /** Maximum number of dead letters of a gateway that are looked at, newest first. */
 const MOST = 100
 /** What a history says of a send to an address that failed permanently. */
-export const NOT_DELIVERED = 'not delivered'
+const NOT_DELIVERED = 'not delivered'
 
 type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
 

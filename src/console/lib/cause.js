@@ -1,4 +1,12 @@
-/** An error in a short form: without the name of the skill or gateway, which is beside it, and without the key of a reply. */
+/** The pattern of an error as people read it: `…` for its numbers and ids, such as a version. */
+export function patternInWords(pattern) {
+  return causeOf(pattern).replace(/#(?:[-.:_/]?#)*/g, '…')
+}
+
+/**
+ * An error in a short form: without the name of the skill or gateway, which is beside it, and
+ * without the key of a reply.
+ */
 export function causeOf(error) {
   return error
     .replace(/^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /, '')

@@ -1,22 +1,21 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, Requester, RunsWhen } from '../lib/approval.js'
 import { authorOf } from '../lib/authors.js'
-import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes, clock } from '../lib/live.js'
-import { Age, Badge, Empty, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { PauseList, usePauses } from '../lib/pauses.js'
-import { link } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { Decided, KINDS, matcherOf } from './decided.js'
 
-const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim' }
-
-/** Pending approvals, oldest first, then decided ones; or one, with `id` in the address. */
-export function ApprovalsPage({ query: { id } }) {
-  return id ? html`<${OnePage} key=${id} id=${id} />` : html`<${ListPage} />`
+/** Pending approvals, oldest first, or decided ones; or one, with `id` in the address. */
+export function ApprovalsPage({ query }) {
+  const { id } = query
+  return id ? html`<${OnePage} key=${id} id=${id} />` : html`<${ListPage} query=${query} />`
 }
 
 function OnePage({ id }) {
@@ -27,31 +26,70 @@ function OnePage({ id }) {
   const { value, reload } = loaded
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="approvals" />
-    <header class="bar"><h1 id="title">Approval</h1></header>
+    <header class="bar"><h1 id="title">${value?.[0]?.title ?? 'Approval'}</h1></header>
     <${Wait} of=${loaded} what="the request" />
     ${value?.length === 0 && html`<${Empty} title="There is no such request, or it is no longer kept." />`}
-    <div class="requests">${value?.map((each) => html`<${Request} key=${each.id} request=${each} reload=${reload} alike=${[each]} />`)}</div>
+    <div class="requests">${value?.map((each) => html`<${Request} key=${each.id} request=${each} reload=${reload} alike=${[each]} isAlone />`)}</div>
   </section>`
 }
 
-function ListPage() {
+/** Which requests are listed: the value of `show` in the address, and its title. */
+const SHOWN = [
+  ['', 'Waiting'],
+  ['decided', 'Decided'],
+]
+
+function ListPage({ query }) {
+  const { show = '', search = '' } = query
+  const set = (change) => replace('approvals', { ...query, ...change })
   const requests = useRequests()
-  const { value, reload } = requests
+  const decided = useDecided(show === 'decided' || search !== '')
+  const matches = matcherOf(search)
+  const found = { '': requests.value?.filter(matches), decided: decided.value?.filter(matches) }
   useKeys()
-  const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Approvals</h1>
-      ${value?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}</header>
-    <${Wait} of=${requests} what="the requests" />
-    ${value?.length === 0 && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
-    <div class="requests">${value?.map(
+      ${show === '' && found['']?.length > 0 && html`<p class="dim wide keys-hint"><kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approves, <kbd>d</kbd> denies</p>`}
+      <search class="filter"><input type="search" aria-label="Search in the requests" placeholder="Search: an order, a name, a skill …  /" value=${search} spellcheck=${false} autocomplete="off" onInput=${(event) => set({ search: event.target.value })} /></search></header>
+    <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
+      ([value, title]) =>
+        html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${countIn(found[value], value, search) > 0 && html` <span class="count">${countIn(found[value], value, search)}</span>`}</button>`,
+    )}</div></div>
+    ${show === 'decided' ? html`<${Decided} key=${search} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} />`}
+  </section>`
+}
+
+/** The number beside a tab: of those that wait, or of those that match a search. */
+function countIn(requests = [], tab, search) {
+  if (search !== '') return requests.length
+  return tab === '' ? requests.filter(({ status }) => status === 'pending').length : 0
+}
+
+function Waiting({ loaded, requests, search, decided = [], set }) {
+  const { value, reload } = loaded
+  const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const isSearch = search !== ''
+  return html`<${Wait} of=${loaded} what="the requests" />
+    ${value?.length === 0 && !isSearch && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
+    ${value && isSearch && requests.length === 0 && html`<${Empty} title="No waiting request matches.">${decided.length > 0 && html`<button type="button" onClick=${() => set({ show: 'decided' })}>Show ${count(decided.length, 'decided one')}</button>`}<//>`}
+    <div class="requests">${requests.map(
       (
         each,
       ) => html`<${Request} key=${each.id} request=${each} reload=${reload} about=${skills.find(({ name }) => name === each.skill)?.description}
         alike=${value.filter(({ skill }) => skill === each.skill)} />`,
-    )}</div>
-    <${Decided} />
-  </section>`
+    )}</div>`
+}
+
+/** All requests that do not wait, read when somebody wants them. */
+function useDecided(isWanted) {
+  return useLoaded(
+    async (signal) => {
+      if (!isWanted) return undefined
+      const all = await invoke('approval-list', { limit: 1_000 }, signal)
+      return all.filter(({ status }) => status !== 'pending')
+    },
+    [isWanted, changes.approvals.value],
+  )
 }
 
 /** A request that ends while visible keeps its place, so that nothing moves under the pointer. */
@@ -90,7 +128,8 @@ function hasEnded({ status, run }) {
   return status === 'denied' || status === 'expired' || (status === 'approved' && run !== undefined)
 }
 
-function Request({ request, alike, about, reload }) {
+/** `isAlone`: the page has its title. */
+function Request({ request, alike, about, reload, isAlone }) {
   const { id, skill, title, by, args, status } = request
   const differing = differingOf(alike)
   const asked = about && !title.includes(about) ? about : undefined
@@ -101,8 +140,8 @@ function Request({ request, alike, about, reload }) {
   const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
   const name = [title, own, authorOf(by)].filter(Boolean).join(', ')
   const place = alike.findIndex((each) => each.id === id)
-  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${`request-${id}`}>
-    <header class="card-head"><h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
+  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
+    <header class="card-head">${!isAlone && html`<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}<${Badge} kind=${KINDS[status]}>${status}<//></header>
     <${Requester} request=${request} about=${asked} />
     <${Quote} of=${request.message} />
     <${Arguments} args=${args} differing=${differing} />
@@ -182,35 +221,4 @@ function useKeys() {
       for (const end of ends) end()
     }
   }, [])
-}
-
-const SHOWN = 50
-
-function Decided() {
-  const [isUnfolded, setUnfolded] = useState(false)
-  const decided = useLoaded(
-    async (signal) => (isUnfolded ? invoke('approval-list', { limit: 1_000 }, signal) : []),
-    [isUnfolded, changes.approvals.value],
-  )
-  const endOf = ({ decidedAt, expiresAt }) => decidedAt ?? expiresAt
-  const ended = (decided.value ?? [])
-    .filter(({ status }) => status !== 'pending')
-    .toSorted((a, b) => endOf(b) - endOf(a))
-    .slice(0, SHOWN)
-  return html`<details onToggle=${(event) => setUnfolded(event.target.open)}><summary>Decided lately</summary>
-    ${isUnfolded && html`<${Wait} of=${decided} what="the decisions" />`}
-    <ul class="plain decided">${ended.map((each) => {
-      const { id, title, by, skill, status, decidedBy, reason } = each
-      return html`<li key=${id}><${Age} at=${endOf(each)} /> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}
-        <a href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${authorOf(by)}${decidedBy && `, by ${authorOf(decidedBy)}`}${reason && `: ${reason}`}</span><${RanShort} of=${each} /></li>`
-    })}</ul></details>`
-}
-
-/** How the run of an approved call ended, or what it waits for, in a few words. */
-function RanShort({ of: { pausedBy, run } }) {
-  if (pausedBy) return html` <span class="dim">·</span> <${RunsWhen} pausedBy=${pausedBy} />`
-  if (!run) return null
-  return run.code
-    ? html` <span class="error">· failed: ${causeOf(run.error)}</span>`
-    : html` <span class="dim">· ran in ${took(run.ms)}</span>`
 }

@@ -158,7 +158,7 @@ function useSend(setSent) {
 
 function askFor(gateway, taken) {
   const route = taken
-    ? `The route ${taken.route} matches: ${doesOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes.`
+    ? `The route ${taken.route} matches: ${doesOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
   const body = html`<p>It is accepted as if it had arrived there. ${route}</p>
     <p>Workers, consumers of events, and pushes get it too. Lists mark it as a test.</p>`

@@ -147,7 +147,7 @@ export function Routes({ routes }) {
   return html`<ul class="routes">${routes.map(
     (route) => html`<li key=${route.route} class=${route.chosen ? 'chosen' : ''}>
     <b>${route.route}</b> <${Badge} kind=${route.chosen ? 'good' : 'dim'}>${route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'}<//>
-    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, the message has ${key.actual}${key.reason && html`: <b>${key.reason}</b>`}</li>`)}</ul>
+    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, ${key.actual === 'absent' ? 'which the message does not have' : `the message has ${key.actual}`}${key.reason && html`: <b>${key.reason}</b>`}</li>`)}</ul>
   </li>`,
   )}</ul>`
 }
@@ -193,7 +193,7 @@ export function Chat({ entries, here, errorShownFor }) {
     ) => html`${startsDay(entry, entries[at - 1]) && html`<li key=${`day ${at}`} class="day"><time datetime=${new Date(entry.at).toISOString()}>${dayOf(entry.at)}</time></li>`}<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
       ${entry.state === 'sent' && !entry.approval && html` <span class="sent" title="The gateway has sent it">✓ sent</span>`}
-      ${entry.to && html` to ${entry.to}${entry.subject && html`: <b>${entry.subject}</b>`}`}
+      ${entry.letter && html` to ${entry.to}${entry.subject && html`: <b>${entry.subject}</b>`}`}
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${STATES[entry.state] ?? entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     ${entry.role === 'sender' && entry.subject && bare(entry.subject) !== bare(subjectBefore(entries, at)) && html`<p class="subject">${entry.subject}</p>`}

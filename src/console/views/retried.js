@@ -1,4 +1,5 @@
 import { authorOf } from '../lib/authors.js'
+import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { rowHeight } from '../lib/live.js'
@@ -22,7 +23,7 @@ export function RetriedPage({ job }) {
     <${Facts} of=${{
       outcome: html`<${Outcomes} of=${retry} />`,
       retried: html`${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago) by ${authorOf(by)}`,
-      error: target.pattern?.replaceAll('#', '…') ?? target.error ?? target.code,
+      error: target.pattern ? patternInWords(target.pattern) : (target.error ?? target.code),
     }} />
     ${messages.length === 0 && html`<${Empty} title="Its messages are not known.">They are remembered for a week.<//>`}
     ${messages.length < retried && html`<p class="dim">The first ${messages.length} are listed.</p>`}
