@@ -145,11 +145,23 @@ const shown = (oldest, newest) => ({
 function Group({ group, within, reload }) {
   // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
-  const { queue, group: name, code, common, count: many, tests, first, last, oldest, sample } = group
+  const {
+    queue,
+    group: name,
+    code,
+    common,
+    count: many,
+    tests,
+    first,
+    last,
+    oldest,
+    sample,
+    recipients,
+  } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
     <p class="error">${common}</p>
-    ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
+    ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${Again} of=${group} />
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />

@@ -4,7 +4,7 @@ import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, CopyLink, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 
@@ -106,7 +106,7 @@ function RefusalGroup({ of: group, isOne, refusals }) {
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
   const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago; ${many < total.refused && html`${total.refused.toLocaleString('en')} `}refused for <${Age} at=${since} /></span></p>
+  return html`<p class="group-head"><b class="many">${(hasGateway ? Math.max(many, total.refused) : many).toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">refused since ${dateTime(since)} (for <${Age} at=${since} />), ${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago</span></p>
     <p>${explanations[0]?.name}</p>
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
     <p class="dim">${hasGateway && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${senders
@@ -150,10 +150,13 @@ function TrySecret({ gateway }) {
   </form>`
 }
 
+/** How a gateway lists several secrets. */
+const SEVERAL_SECRETS = `secret: ["\${OLD_SECRET}", "\${NEW_SECRET}"]`
+
 function Verdict({ of: { error, ok, reason, at, fits, tried }, gateway }) {
   if (error) return html`<${Badge} kind="bad">not tried<//> ${error.message}`
   const share = `It fits ${fits} of the ${tried} that are kept.`
   return ok
-    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} Put it into <code>verify</code> of ${gateway}, which may list the old and the new secret; the sender then tries again.`
+    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} Put it into <code>verify</code> of ${gateway}, beside the old one: <code>${SEVERAL_SECRETS}</code>. The sender then tries again.`
     : html`<${Badge} kind="bad">it does not fit<//> ${reason}. ${share}`
 }

@@ -65,7 +65,7 @@ function OtherAddress({ gateway, to, subject, text }) {
     once(send)
   }
   return html`<form class="other-address" onSubmit=${submit}>
-    <label>Send it to another address than ${to}<input type="text" required value=${address} onInput=${(event) => setAddress(event.target.value)} /></label>
+    <label>Send it to another address<input type="text" required placeholder=${`instead of ${to}`} value=${address} onInput=${(event) => setAddress(event.target.value)} /></label>
     <button changes disabled=${isBusy}>Send there</button>
   </form>`
 }

@@ -38,7 +38,7 @@ function causeTrouble(cause: LetterCause, at: number): Trouble {
 
 const FIX = 'Fix the cause, then retry or drop them'
 const FIXES: Record<string, string> = {
-  outbox: 'Tell the recipients in another way, or correct the address or account and retry them',
+  outbox: 'Tell them another way, or correct the address and retry',
 }
 
 /** The options that select a cause. The texts of two causes may differ only in the error. */

@@ -24,13 +24,13 @@ export function roadTroubles(
 ): Trouble[] {
   const { stats, subscriptions, waiting, groups } = stored
   return [
+    ...readings.running.flatMap((each) => longAttemptTrouble(each, at)),
     ...subscriptions.flatMap((each) => subscriptionTroubles(each, at)),
     ...deadLetterTroubles(stored, at),
     ...lostTroubles(stats),
     ...waiting
       .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
-    ...readings.running.flatMap((each) => longAttemptTrouble(each, at)),
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).flatMap((group) => lagTrouble(group, subscriptions)),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
