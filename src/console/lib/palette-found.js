@@ -122,7 +122,9 @@ function entryOf({ gateway, conversation, at, from = {}, subject, summary, text,
 /** A text of limited length in which the first match is visible. */
 function cut(text, search) {
   const at = text.search(wantedIn({ search }) ?? '')
-  const from = at > NAME.before ? text.lastIndexOf(' ', at - NAME.around) + 1 : 0
+  // At the begin of a word, if one is near.
+  const word = text.lastIndexOf(' ', at - NAME.around) + 1
+  const from = at > NAME.before ? Math.max(word, at - NAME.before) : 0
   const part = text.slice(from, from + NAME.all)
   return from > 0 ? `… ${part}` : part
 }
