@@ -24,7 +24,9 @@ const stateSchema = z.strictObject({
 /** The content of `state.json`. */
 export type AssistantState = z.infer<typeof stateSchema>
 
-/** The document `state`. Version 0 is a file of another program; in version 1, notes had no owners. */
+/**
+ * The document `state`. Version 0 is a file of another program; in version 1, notes had no owners.
+ */
 export const assistantDocument: DocumentSpec<AssistantState> = {
   name: 'state',
   version: 2,
@@ -45,7 +47,10 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
   }),
 }
 
-/** Takes over notes, and other content that fits the schema; the rest goes to `extra`, so that nothing is lost. */
+/**
+ * Takes over notes, and other content that fits the schema; the rest goes to `extra`, so that
+ * nothing is lost.
+ */
 function fromUnversioned({ memory, schema_version: _, ...rest }: JsonObject): JsonObject {
   const anyField = stateSchema.partial()
   const { valid = [], extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
@@ -115,7 +120,10 @@ export const LIMITS = {
   result: { most: 100_000, what: 'A result' },
 } satisfies Record<string, Limit>
 
-/** Changes the state and resolves with the result of `mutate`. Logs `entry` once the change is durable. */
+/**
+ * Changes the state and resolves with the result of `mutate`. Logs `entry` once the change is
+ * durable.
+ */
 export type Change = <T>(
   mutate: (draft: AssistantState) => T,
   entry: (result: T) => ActivityEntry | undefined,

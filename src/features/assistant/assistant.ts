@@ -16,7 +16,10 @@ import { createPlanning, type Schedules } from './planning.ts'
 import { createSearching } from './searching.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
-/** Makes the assistant on `state.json` and the transcript. `scope` is read at each call; `now` returns Unix ms. */
+/**
+ * Makes the assistant on `state.json` and the transcript. `scope` is read at each call; `now`
+ * returns Unix ms.
+ */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Activity

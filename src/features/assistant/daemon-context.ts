@@ -35,7 +35,10 @@ export function createAssistantContext(deps: {
   /** Without configured roles, everyone may use all routed skills. */
   const isGranted = (skill: string, caller: Caller) =>
     deps.rules().some(({ isMember, skills }) => isMember(caller) && skills.matches(skill))
-  /** Whether a message with another text, but otherwise like this one, could be routed to the skill without approval. */
+  /**
+   * Whether a message with another text, but otherwise like this one, could be routed to the skill
+   * without approval.
+   */
   const isRouted = (skill: string, message: Message) =>
     deps.router
       .explain(message)
@@ -63,8 +66,8 @@ export function createAssistantContext(deps: {
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true
-      // A repetition of this call finds its approvals under the same id. Its events and subscriptions are
-      // separate from those of the outer call.
+      // The id is the same at each attempt, so that a repeated call finds its approvals. It differs
+      // from that of the outer call, so that events and subscriptions stay separate.
       const ownRootId = `${rootId}:${skill}`
       // Each call starts at depth 0, so the recursion limit does not stop a circle of them.
       if (`${rootId}:`.includes(`:${skill}:`))

@@ -22,9 +22,12 @@ const FIRST_PERIOD = DAY
 const MAX_PERIOD = 7 * DAY
 /** Key prefix of a person's last digest. */
 const LAST_PREFIX = 'assistant-digest:'
-/** When the digest was made, when its period started (both Unix ms), and the id of the message that asked for it. */
+/**
+ * `at`: when the digest was made; `since`: when its period started (Unix ms); `message`: id of the
+ * request.
+ */
 const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.string() })
-/** How long (ms) it is kept. */
+/** How long (ms) the last digest is remembered. */
 const LAST_RETENTION = 30 * DAY
 /** Maximum number of transcript lines that are read. */
 const MAX_LINES = 2_000
@@ -39,7 +42,9 @@ const MAX_LISTED_LINE = 120
 /** The skill with which the model writes the digest. */
 const WRITER = 'write-digest'
 
-/** Summarises what the caller may see: by a model if there is one, else by counts and first lines. */
+/**
+ * Summarises what the caller may see: by a model if there is one, else by counts and first lines.
+ */
 export function createDigest(deps: {
   load(): Promise<AssistantState>
   viewer(call: Call): ReturnType<typeof viewerOf>
@@ -51,7 +56,7 @@ export function createDigest(deps: {
 }) {
   const { load, viewer, index, kv, context, now, log } = deps
 
-  /** The time of the last digest. For a message that is tried again, the start of its own digest. */
+  /** The time of the last digest. A retry of a message gets the same start as its first attempt. */
   const sinceLast = async (key: string, message: string) => {
     const last = lastSchema.safeParse((await kv.get(key))?.value).data
     if (message !== '' && last?.message === message) return last.since
@@ -112,9 +117,9 @@ export function createDigest(deps: {
 const PERIODS: Record<string, number> = { hour: HOUR, day: DAY, week: 7 * DAY, month: 30 * DAY }
 
 /**
- * Parses the requested period and returns its start (Unix ms): "12h", "of today", "since monday", "of
- * the last week", each optionally with "about …". Undefined if the text names no period. Throws `usage`
- * for other words, because an unintended digest would also move the time of the last one.
+ * Parses the requested period and returns its start (Unix ms): "12h", "of today", "since monday",
+ * "of the last week", each optionally with "about …". Undefined if the text names no period. Throws
+ * `usage` for other words, because an unintended digest would also move the start of the next one.
  */
 async function readStart(text: string, now: number, timezone: string): Promise<number | undefined> {
   const request = text.replace(/[\s.!?]+$/, '').replace(/,?\s*\bplease$/i, '')
@@ -155,7 +160,10 @@ function countAll(lines: readonly Line[], notes: number, openWork: number): stri
     .join(', ')
 }
 
-/** The first message of each conversation and the number of other lines; the conversation with the latest line first. */
+/**
+ * One line per conversation: its first message and the number of its other lines. Latest
+ * conversation first.
+ */
 function firstLines(lines: readonly Line[]): string[] {
   const conversations = Map.groupBy(
     lines.toReversed(),

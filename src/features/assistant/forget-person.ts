@@ -6,7 +6,10 @@ import { type AssistantState, assistantDocument } from './assistant-state.ts'
 
 /** Recognises what is about the person. */
 type AboutPerson = {
-  /** Whether a record is theirs. `names`: the values of its fields that may identify them, such as its owner. */
+  /**
+   * Whether a record is theirs. `names`: the values of its fields that may identify them, such as
+   * its owner.
+   */
   isTheirs(record: Json, names: readonly string[]): boolean
   /** The parts of a value that are about them. */
   partsOf(value: Json): Json[]
@@ -14,24 +17,24 @@ type AboutPerson = {
   without(value: Json): Json | undefined
 }
 
-/** Changes between two pauses in which other work can run. */
+/** Number of changes that are searched before other work can run. */
 const CHANGES_PER_TURN = 200
 
 /**
- * Finds and removes the assistant's data about one person, including earlier versions of its document.
- * `apart` is for the copy in the data directory: it runs the erasure between two updates of the copy, so that an
- * update in progress does not bring the data back. By default the erasure runs at once.
+ * Finds and removes the assistant's data about one person, including earlier versions of its
+ * document. `betweenCopies` runs the erasure between two updates of the copy in the data directory,
+ * so that an update in progress does not bring the data back. By default the erasure runs at once.
  */
 export function createForgetting(
   documents: Pick<StateManager, 'changes' | 'setAside' | 'forgetHistory'>,
   state: Pick<StateDocument<AssistantState>, 'load' | 'update'>,
-  apart: (work: () => Promise<void>) => Promise<void> = (work) => work(),
+  betweenCopies: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ) {
   const { name } = assistantDocument
   return {
     find: async (about: AboutPerson): Promise<Json[]> => divide((await state.load()).document, about).theirs,
     erase: (about: AboutPerson): Promise<void> =>
-      apart(async () => {
+      betweenCopies(async () => {
         await state.update((draft) => {
           const { extra, ...others } = divide(draft, about).others
           Object.assign(draft, others)
@@ -40,7 +43,10 @@ export function createForgetting(
         })
         await documents.forgetHistory(name)
       }),
-    /** Searches earlier versions, which may have notes that were forgotten since. Returns the parts about the person. */
+    /**
+     * Searches earlier versions, which may have notes that were forgotten since. Returns the parts
+     * about the person.
+     */
     async findInHistory({ partsOf }: Pick<AboutPerson, 'partsOf'>): Promise<Json[]> {
       const found: Json[] = []
       let count = 0
@@ -58,14 +64,14 @@ export function createForgetting(
       }
       return found
     },
-    eraseHistory: (): Promise<void> => apart(() => documents.forgetHistory(name)),
+    eraseHistory: (): Promise<void> => betweenCopies(() => documents.forgetHistory(name)),
   }
 }
 
 /** Divides the document into the parts about the person, and the content without them. */
 function divide({ memory, delegations, schedules, searches, extra }: AssistantState, about: AboutPerson) {
   const theirs: Json[] = []
-  const without = <T extends object>(list: readonly T[], namesOf: (one: T) => (string | undefined)[]) => {
+  const takeTheirs = <T extends object>(list: readonly T[], namesOf: (one: T) => (string | undefined)[]) => {
     const ofPerson = new Set(
       list.filter((one) => {
         const names = namesOf(one).filter((name) => name !== undefined)
@@ -75,13 +81,13 @@ function divide({ memory, delegations, schedules, searches, extra }: AssistantSt
     theirs.push(...[...ofPerson].map(toJson))
     return list.filter((one) => !ofPerson.has(one))
   }
-  const notes = without(memory, ({ owner }) => [owner])
+  const notes = takeTheirs(memory, ({ owner }) => [owner])
   const dividedSearches = divideSearches(searches, about, { before: idsOf(memory), after: idsOf(notes) })
   theirs.push(...dividedSearches.theirs)
   const others = {
     memory: notes,
-    delegations: without(delegations, ({ owner, takenBy }) => [owner, takenBy]),
-    schedules: without(schedules, ({ by }) => [by?.id]),
+    delegations: takeTheirs(delegations, ({ owner, takenBy }) => [owner, takenBy]),
+    schedules: takeTheirs(schedules, ({ by }) => [by?.id]),
     searches: dividedSearches.others,
     extra: extra && extraWithout(extra, about),
   }
@@ -93,8 +99,9 @@ type Searches = AssistantState['searches']
 const idsOf = (notes: AssistantState['memory']) => new Set(notes.map(({ id }) => id))
 
 /**
- * Searches of others stay, without the results about the person, and without notes that no longer exist, because
- * their owners are unknown. Searches of the person are found without their results, which may be about others.
+ * Searches of others stay, but lose the results about the person, and results from notes that no
+ * longer exist: the owners of such notes are unknown. The person's own searches are returned
+ * without results, which may be about others.
  */
 function divideSearches(
   searches: Searches,

@@ -76,7 +76,10 @@ function withoutNote(search: Search, id: string): Search {
   return { ...search, results: search.results.filter(({ source, ref }) => source !== 'note' || ref !== id) }
 }
 
-/** Whether notes of this owner are from an unverified sender: then the owner is `gateway/conversation`. */
+/**
+ * Whether notes of this owner are from an unverified sender: then the owner is
+ * `gateway/conversation`.
+ */
 function isUnverified(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/') && !isOperatorOwner(owner)
 }

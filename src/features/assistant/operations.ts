@@ -5,9 +5,10 @@ import { delegationSchema } from './records.ts'
 const text = z.string().trim().default('')
 
 /**
- * The assistant's commands, invoked by the words of `skills/skills.json`. Changes are durable when a
- * command resolves. Throws `limit_reached` at a limit. Operators see everything; people see their own
- * data, with `scope: team` that of their gateway; unverified senders see the notes of the conversation.
+ * The assistant's skills, invoked by the words of `skills/skills.json`. Changes are durable when a
+ * skill resolves. Throws `limit_reached` at a limit. Operators see everything. People see their own
+ * data, or with `scope: team` that of their gateway. Unverified senders see the notes of the
+ * conversation.
  */
 export const assistant = {
   remember: open({

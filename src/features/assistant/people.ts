@@ -4,8 +4,9 @@ import type { AssistantContext } from './context.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
 /**
- * Returns the function that finds a person by `gateway:identity`, by an address, or by a name on the
- * gateway of the call. It resolves with how to reach them; undefined if nobody is known by that name.
+ * Returns the function that finds a person by `gateway:identity`, by an address, or by a name on
+ * the gateway of the call. It resolves with how to reach them; undefined if nobody is known by that
+ * name.
  */
 export function createPeople(
   context: Pick<AssistantContext, 'transportOf' | 'message'>,

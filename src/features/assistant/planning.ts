@@ -11,7 +11,7 @@ import type { AssistantContext } from './context.ts'
 import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 
-/** This skill itself: as a scheduled skill, it would create a schedule at each run. */
+/** This skill, which must not be scheduled: it would create a schedule at each run. */
 const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
@@ -20,7 +20,7 @@ const HINT =
 const SKILL_AND_TEXT = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s
 /** `cancel schedule-1`, `cancel schedule 1`, `cancel 1`. */
 const CANCEL = /^(?:cancel|delete|remove|stop|end)\s+(?:schedule(?:\s*-\s*|\s+))?(\d+)$/i
-/** An id without a verb: of a message `schedule 1` or `schedule-1`, the prefix leaves `1` or `-1`. */
+/** An id without a verb. The message `schedule 1` arrives here as `1`, and `schedule-1` as `-1`. */
 const ID_ALONE = /^(?:schedule)?[\s-]*(\d+)$/i
 /** Maximum characters of the text quoted in an error. */
 const SHOWN_LENGTH = 80
@@ -36,7 +36,7 @@ type NewSchedule = Pick<Schedule, 'skill' | 'args' | 'name'> &
 export type Schedules = {
   list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
   delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
-  /** `askedBy`: recipient of the results. `askedAt`: planned times after it count. */
+  /** `askedBy`: recipient of the results. `askedAt`: only planned times after it count. */
   create(schedule: NewSchedule, call: Call, askedBy: AskedBy | undefined, askedAt: number): Promise<Schedule>
   /** The first planned time (Unix ms) after `time`, if any. */
   next(

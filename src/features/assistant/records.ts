@@ -10,14 +10,18 @@ export const noteSchema = z.strictObject({
   channel: z.string(),
   /**
    * The author, see `viewerOf`: their identity; `gateway/conversation` if they are not verified;
-   * `operator/http` for a call of an operator. The channel for a message of an operator, and in versions before 2.
+   * `operator/http` for a call of an operator. The channel for a message of an operator, and in
+   * versions before 2.
    */
   owner: z.string(),
   time: isoTime,
 })
 export type Note = z.infer<typeof noteSchema>
 
-/** A past search, kept under `searches`. `ref` is the note's id, or time and author of a transcript line. */
+/**
+ * A past search, kept under `searches`. `ref`: the note's id, or time and role of a transcript
+ * line.
+ */
 export const searchSchema = z.strictObject({
   id: z.string(),
   query: z.string(),
@@ -38,7 +42,7 @@ export const searchSchema = z.strictObject({
 })
 export type Search = z.infer<typeof searchSchema>
 
-/** Delegated work. `digest`: a summary that the worker writes. */
+/** Delegated work. Kind `digest`: a summary that the worker writes. */
 export const delegationSchema = z.strictObject({
   id: z.string(),
   kind: z.enum(['task', 'digest']),

@@ -33,16 +33,17 @@ const ZONE_AFTER =
   /^\s*,?\s*(?:in\s+|\()?(?<zone>UTC|GMT|[A-Z][A-Za-z]+\/[A-Z][A-Za-z_]+(?:\/[A-Z][A-Za-z_]+)?)\)?(?:\s+time)?(?![\w/])/
 
 /**
- * Parses the time in a sentence, without a model: "every weekday at 9 digest", "tomorrow at 10: call
- * Ada", "digest every 2 hours in Europe/Berlin". `timezone`: the default zone; `now`: Unix ms.
- * Undefined if there is no time. Throws `usage` for an impossible time, and for one that was not fully
- * understood.
+ * Parses the time in a sentence, without a model: "every weekday at 9 digest", "tomorrow at 10:
+ * call Ada", "digest every 2 hours in Europe/Berlin". `timezone`: the default zone; `now`: Unix ms.
+ * Undefined if there is no time. Throws `usage` for an impossible time, and for one that was not
+ * fully understood.
  */
 export async function readWhen(text: string, options: Options): Promise<When | undefined> {
   requireZone(options.timezone)
   const plain = text.replace(THANKS, '')
   if (plain === text) return readPlain(text, options)
-  // Behind a time it is politeness; otherwise it belongs to the task.
+  // A `thanks` at the end belongs to the task (`at 9: say thanks`), unless the time is only
+  // understood without it.
   const found = await readPlain(text, options).catch(() => undefined)
   return found ?? readPlain(plain, options)
 }
@@ -84,8 +85,8 @@ const LIKELY = new RegExp(`^\\s*(?:${TIME_LIKE})`, 'i')
 const LIKELY_AT_END = new RegExp(`\\b(?:${TIME_LIKE})[\\s.!?]*$`, 'i')
 
 /**
- * Finds a recurring time at the start or end; elsewhere it belongs to the task. Adds to `errors` those
- * of phrases at the end that are no possible time.
+ * Finds a recurring time at the start or end; elsewhere it belongs to the task. Adds the errors of
+ * impossible times at the end to `errors`.
  */
 function findRepeated(text: string, errors: unknown[]): Found | undefined {
   const begin = Math.max(0, text.length - EDGE)
@@ -132,7 +133,10 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   return { start, end, plan: { cron }, isTimed, isOnce: true, zone: named }
 }
 
-/** The time zone after a time. `PR/FAQ` is none, but `Europe/Berlinn` and `in Foo/Bar` are meant to be one. */
+/**
+ * The time zone after a time. `PR/FAQ` is not one; `Europe/Berlinn` and `in Foo/Bar` are misspelt
+ * ones.
+ */
 function zoneAfter(after: string): RegExpExecArray | null {
   const zone = ZONE_AFTER.exec(after)
   const name = zone?.groups?.zone ?? ''

@@ -32,8 +32,8 @@ const LOCK_TIMEOUT = 10_000
 /** Lines added before other work gets a turn. */
 const BATCH = 500
 /**
- * `place` and `log_start` have one row: the position in the log up to which lines are indexed. They are two tables, since earlier
- * versions of Trivium insert two values into `place`.
+ * `place` and `log_start` have one row: the position in the log up to which lines are indexed. They
+ * are two tables, since earlier versions of Trivium insert two values into `place`.
  */
 const SCHEMA = `
 PRAGMA journal_mode = WAL;

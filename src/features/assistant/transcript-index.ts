@@ -3,11 +3,15 @@ import { COLUMNS, createTranscriptDatabase, type MessageLog } from './transcript
 
 export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
 
-/** Skills whose answers quote other messages. Their questions and answers are excluded from results. */
+/**
+ * Skills whose answers quote other messages. Their questions and answers are excluded from results.
+ */
 const QUOTING_SKILLS =
   "('search', 'search-notes', 'digest', 'digest-now', 'recall-notes', 'recall', 'help-words', 'schedule', 'forget-note')"
 
-/** Lines that the reader may see, see `ReadableLines`. A parameter that is null matches everything. */
+/**
+ * Lines that the reader may see, see `ReadableLines`. A parameter that is null matches everything.
+ */
 const IS_READABLE = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
 /** Leaves out the question itself and quotes. The inner SELECT is evaluated once, by an index. */
@@ -23,8 +27,8 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
 
   return {
     /**
-     * The lines that contain all words, best matches first. Words must not contain quotes; they match by
-     * prefix, ignoring case and accents. `asking`: the id of the message that searches.
+     * The lines that contain all words, best matches first. Words must not contain quotes; they
+     * match by prefix, ignoring case and accents. `asking`: the id of the message that searches.
      */
     async find(words: readonly string[], reads: ReadableLines, { asking = '', channel = '', limit = 10 }) {
       if (!reads || words.length === 0) return []

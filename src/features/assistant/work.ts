@@ -27,7 +27,7 @@ export function createWork(deps: {
 }) {
   const { load, change, viewer, context, time } = deps
 
-  /** Creates a delegation. The same work of the same message, as in a retry, returns the existing one. */
+  /** Creates a delegation. A retry of the same message returns the existing one. */
   const create = (work: Pick<Delegation, 'worker' | 'task' | 'status'>, call: Call) => {
     const channel = channelOf(call)
     const { owner } = viewer(call)
@@ -69,7 +69,7 @@ export function createWork(deps: {
         const delegation = byId(draft.delegations, id)
         const isNew = isOpen(delegation)
         if (isNew) Object.assign(delegation, { status: failed ? 'failed' : 'done', finished: time(), result })
-        // The oldest remain in the event log.
+        // Dropped delegations remain in the event log.
         const finished = draft.delegations.filter((one) => !isOpen(one)).toSorted(byEnd)
         const dropped = new Set(finished.slice(0, -MAX_FINISHED))
         draft.delegations = draft.delegations.filter((one) => !dropped.has(one))
@@ -81,8 +81,8 @@ export function createWork(deps: {
   }
 
   /**
-   * Records a result and reports it to the requester, also if it was recorded before: the first report
-   * may have been interrupted.
+   * Records a result and reports it to the requester, also if it was recorded before: the first
+   * report may have been interrupted.
    */
   const finishAndReport = async (id: string, result: Json, failed: boolean, { caller }: Call) => {
     if (!mayReach(byId((await load()).delegations, id), caller)) throw notFound(id)
@@ -98,13 +98,16 @@ export function createWork(deps: {
   return { create, finish, finishAndReport }
 }
 
-/** By the time at which they were finished, which older entries may not have. */
+/** Compares the times at which two delegations were finished. Older entries may not have one. */
 function byEnd({ finished: a = '' }: Delegation, { finished: b = '' }: Delegation): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
 
-/** Whether a caller may access work. A program limited to some gateways: work of their messages, and its own. */
+/**
+ * Whether a caller may access work. Programs limited to gateways: work that messages of these asked
+ * for, and their own.
+ */
 export function mayReach({ askedBy: requester, owner }: Delegation, { gateways, id }: Caller): boolean {
   if (!gateways) return true
   return requester ? gateways.includes(requester.gateway) : owner === id

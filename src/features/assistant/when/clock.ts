@@ -3,7 +3,10 @@ import { type Reader, readNumber } from './reader.ts'
 
 type Half = 'am' | 'pm'
 
-/** A part of the day: its default minute after midnight, and the half of the day of most of its hours. */
+/**
+ * A part of the day: its default minute after midnight, and the half of the day of most of its
+ * hours.
+ */
 export type PartOfDay = { name: string; minute: number; half?: Half }
 
 const NIGHT: PartOfDay = { name: 'night', minute: 22 * 60, half: 'pm' }
@@ -27,7 +30,10 @@ export function readPartOfDay(reader: Reader): PartOfDay | undefined {
   return name !== undefined && part ? { name, ...part } : undefined
 }
 
-/** A time of day. `half` is set if am or pm was given. `isPlain`: just an hour, so it may also be pm. */
+/**
+ * A time of day. `half` is set if am or pm was given. `isPlain`: just an hour, so it may also be
+ * pm.
+ */
 type Clock = { hour: number; minute: number; half?: Half; isPlain: boolean }
 
 /**
@@ -103,7 +109,7 @@ export function readWindow(reader: Reader): { from: number; to: number } | undef
   })
 }
 
-/** Parses one time of day. `isPlainFine`: also just an hour, or four digits. */
+/** Parses one time of day. `isPlainFine`: also accepts just an hour, or four digits. */
 function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
   return reader.attempt(() => {
     const name = reader.take(/noon|midday|midnight/)
@@ -131,7 +137,7 @@ function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
   })
 }
 
-/** Whether the next tokens are such a mark and two digits, without a space before them. */
+/** Whether the next tokens are `mark` and two digits. No space may stand before the mark. */
 function isTwoDigitsAfter(reader: Reader, mark: RegExp): boolean {
   return reader.isJoined() && mark.test(reader.peek()) && /^\d\d$/.test(reader.peek(1))
 }
@@ -148,7 +154,8 @@ function readSpoken(reader: Reader): Clock | undefined {
     const isPlain = half === undefined
     const minutes = fraction === 'half' ? 30 : 15
     if (side !== 'to') return { ...clockOf(hour, minutes, half), isPlain }
-    // People differ on which half of the day `quarter to 12pm` is in, and `quarter to 0` is of the day before.
+    // People differ on whether `quarter to 12pm` is before noon. `quarter to 0` is on the day
+    // before.
     if (hour === 0 || (hour === 12 && !isPlain))
       throw notPossible(`${fraction} to ${hour}${half ?? ''}`, 'say 11:45 or 23:45')
     const hourBefore = hour === 1 && !isPlain ? 12 : hour - 1
@@ -185,7 +192,9 @@ const HOURS: Record<string, { from: number; to: number }> = {
   night: { from: 18, to: 5 },
 }
 
-/** Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning. */
+/**
+ * Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning.
+ */
 function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: Clock, minute: number): void {
   if (part === undefined) return
   const isWithin = isHourOf(part.name, Math.floor(minute / 60))

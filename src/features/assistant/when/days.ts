@@ -79,11 +79,17 @@ function rangeOf(first: Days | undefined, last: Days | undefined): Days | undefi
 export type Dates = {
   /** Numbers, `L` for the last day, `1W` and `LW` for the first and last working day. */
   dates?: string[]
-  /** Days of the week with their place in the month: `1#2` is the second Monday, `5#L` the last Friday. */
+  /**
+   * Days of the week with their place in the month: `1#2` is the second Monday, `5#L` the last
+   * Friday.
+   */
   nth?: string[]
 }
 
-/** Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `place`: the ordinal of a day of the week. */
+/**
+ * Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `place`: the
+ * ordinal of a day of the week.
+ */
 export function readDates(reader: Reader): (Dates & { place?: number }) | undefined {
   return reader.attempt(() => {
     reader.take(/the/)

@@ -4,8 +4,8 @@ import { MIDNIGHT } from './plan.ts'
 import { spell } from './spelling.ts'
 
 /**
- * Number of characters at the start and at the end that are searched for a time: the library takes up
- * to 2 ms per character.
+ * Number of characters at the start and at the end that are searched for a time: the library takes
+ * up to 2 ms per character.
  */
 export const EDGE = 200
 
@@ -121,7 +121,9 @@ const OF_DAY = /\b(?:tonight|tomorrow|\w+day|\d)/i
 /** `tonight at 1`: an hour after midnight, which can be meant as today's or tomorrow's. */
 const AT_NIGHT = /\b(?:to)?night\b.*?\b(?:at|@)\s*(?:12|[1-5])\b(?!\s*[ap]\.?m)/i
 
-/** Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next. */
+/**
+ * Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next.
+ */
 function requireOneNight(phrase: string): void {
   if (/\bmidnight\b/i.test(phrase) && OF_DAY.test(phrase) && !RELATIVE_TO_CLOCK.test(phrase))
     throw notPossible(phrase, MIDNIGHT)
@@ -193,8 +195,8 @@ const MONTHS = 'January February March April May June July August September Octo
 )
 
 /**
- * The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for other
- * texts. It is the begin of a past period, so a weekday is the last one.
+ * The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for
+ * other texts. For the start of a past period: a weekday is the most recent one.
  */
 export async function startOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
@@ -208,7 +210,8 @@ export async function startOf(text: string, timezone: string, now: number): Prom
   // The library finds the nearest Monday, which may be the next one.
   const isNext = time.isCertain('weekday') && !time.isCertain('day') && nearest > localNow
   const local = isNext ? nearest - 7 * DAY : nearest
-  // The zone may have had another offset then. The first step is within hours of it, the second is exact.
+  // The offset at `local`, read as UTC, may be the one before or after a clock change. The offset
+  // at the approximate time is exact.
   const approximate = local - offsetAt(local, timezone) * MINUTE
   return local - offsetAt(approximate, timezone) * MINUTE
 }

@@ -21,15 +21,18 @@ export type Parts = {
   birthday?: { date: number; month: number }
   /** Times of day, in minutes after midnight. */
   clocks?: number[]
-  /** The part of the day in which hours or minutes recur, in minutes after midnight; both ends are included. */
+  /**
+   * The part of the day in which hours or minutes recur, in minutes after midnight; both ends are
+   * included.
+   */
   window?: { from: number; to: number }
   part?: PartOfDay
   zone?: string
 }
 
 /**
- * A recurrence: a cron expression, or an interval in ms. Several expressions are joined by ` | `. With
- * `step: '2 weeks'`, only every second week counts; likewise for days and months.
+ * A recurrence: a cron expression, or an interval in ms. Several expressions are joined by ` | `.
+ * With `step: '2 weeks'`, only every second week counts; likewise for days and months.
  */
 export type Repetition = { cron: string; step?: string } | { every: number }
 
@@ -46,7 +49,10 @@ const MONDAY = 1
 /** Maximum number of cron expressions; more indicate a mistake. */
 const MAX_CRONS = 12
 
-/** Makes a recurrence from all parts of the phrase `words`. Throws `usage` if they cannot be combined. */
+/**
+ * Makes a recurrence from all parts of the phrase `words`. Throws `usage` if they cannot be
+ * combined.
+ */
 export function planOf(parts: Parts, words: string): Repetition {
   const refuse = (why: string) => notPossible(words, why)
   const { unit, count = 1, times, window, clocks } = parts
@@ -151,7 +157,10 @@ function onDays(days: readonly number[]): string {
   return days.length < 7 ? `* * ${days.join()}` : '* * *'
 }
 
-/** A cron for times on `days` (its last three fields): one expression per distinct minute of the hour. */
+/**
+ * A cron for times of day: one expression per distinct minute of the hour. `days`: its last three
+ * fields.
+ */
 function cronOf(at: readonly number[], days: string): string {
   const byMinute = Map.groupBy(at, (minute) => minute % 60)
   return [...byMinute]

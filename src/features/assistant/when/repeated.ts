@@ -4,8 +4,8 @@ import { type Parts, planOf, type Repetition, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
 /**
- * Parses a recurrence that starts at token `from` of `text`. `end`: the index of the token after it.
- * Undefined if there is none. Throws `usage` for an impossible one.
+ * Parses a recurrence that starts at token `from` of `text`. `end`: the index of the token after
+ * it. Undefined if there is none. Throws `usage` for an impossible one.
  */
 export function readRepeated(
   tokens: readonly Token[],
@@ -21,7 +21,10 @@ export function readRepeated(
   return { plan: planOf(parts, words), end: reader.at(), ...(parts.zone ? { zone: parts.zone } : {}) }
 }
 
-/** Reads the parts, in any order, each once. Undefined unless one of them makes the time a recurring one. */
+/**
+ * Reads the parts, in any order, each once. Undefined unless one of them makes the time a recurring
+ * one.
+ */
 function readParts(reader: Reader): Parts | undefined {
   let parts: Parts = {}
   let isRepeated = false
@@ -235,7 +238,7 @@ function readEveryClock(reader: Reader): Parts | undefined {
   return clocks && { unit: 'day', clocks }
 }
 
-/** Parses `on the 15th` of a named month, or `the last friday of the month`. */
+/** Parses `on the 15th` after `every month`, or `the last friday of the month` alone. */
 function readMonthDates(reader: Reader, parts: Parts): Piece | undefined {
   reader.take(/on/)
   const found = readDates(reader)
@@ -255,7 +258,10 @@ function readOnBirthday(reader: Reader): Piece | undefined {
   return pieceOf('birthday', readBirthday(reader))
 }
 
-/** Parses days that belong to another part, or recur by themselves: `mondays`, `monday to friday`. */
+/**
+ * Parses days after a unit (`every 2 weeks on monday`), and days that recur by themselves
+ * (`mondays`).
+ */
 function readOnDays(reader: Reader, parts: Parts): Piece | undefined {
   reader.take(/on|,/)
   const isEach = reader.take(/every|each/) !== undefined
@@ -295,7 +301,7 @@ function readZone(reader: Reader): Piece | undefined {
   return { zone }
 }
 
-/** Words that can start a recurrence. A superfluous word only costs time; phrases with a missing one are not found. */
+/** Words that can start a recurrence. A recurrence that starts with another word is not found. */
 const BEGINNINGS = [
   /every|everyday|each|once|twice|thrice|on|the|at|in|noon|midnight|last|first/,
   /weekdays?|work(?:ing|days?)|weekends?/,

@@ -5,7 +5,7 @@ import type { Repetition } from './plan.ts'
 import { tokensOf } from './reader.ts'
 import { mayBegin, readRepeated } from './repeated.ts'
 
-/** A time found in the text. `isTimed`: includes a time of day. */
+/** A time found in the text. `isTimed`: includes a time of day. `isOnce`: does not recur. */
 export type Found = {
   start: number
   end: number
@@ -37,7 +37,10 @@ const RECURRING =
 const HEDGE = String.raw`(?:~|(?:around|about|approximately|approx|roughly|circa|ca|by)\b\.?)`
 /** A number that can only be a time of day. */
 const CLEAR_TIME = String.raw`(?:\d{1,2}(?:[:.]\d\d\b|\s*[ap]\.?m\b|\s*(?:h|uhr)\b)|noon|midnight)`
-/** Days that are left out, in words that are not understood: `apart from sunday`, `skipping weekends`. */
+/**
+ * Days that are left out, in words that are not understood: `apart from sunday`, `skipping
+ * weekends`.
+ */
 const EXCEPTION = String.raw`(?:(?:apart|aside)\s+from|other\s+than|(?:minus|save|barring|bar|skip(?:ping)?|omit(?:ting)?|avoid(?:ing)?|ignor(?:e|ing))\s+(?:(?:for|on|the|all)\s+)*(?:(?:bank\s+|public\s+)?holidays?|${UNIT}|${DAY_OR_MONTH})(?![\w-]))`
 /** Words that restrict a time: `only on weekdays`, `no later than 9`, `max 3 times`. */
 const RESTRICTION = String.raw`(?:only|just|mostly|mainly|ideally|preferably|usually|normally|again|latest|earliest|late|early|straight|right|shortly|directly|immediately)\s+(?:(?:in\s+the|at|on|if|when|around|by|between|from|after|before)\s|\d|${DAY_OR_MONTH}(?![\w-]))|(?:no|not)\s+(?:later|earlier|before|after)\b|(?:at\s+)?(?:the\s+)?(?:latest|earliest)\s+at\b|(?:at\s+)?(?:max(?:imum)?|most|least|up\s+to)\s+\d|(?:two|three|four|five|six|\d+)\s+times\b|forever\b|indefinitely\b|as\s+well\s+as\b|(?:eod|eob|cob|eow|eom|eve|hence|lunch(?:time)?)(?![\w-])|(?:the\s+)?(?:end|start)\s+of\s+(?:the\s+)?(?:day|business)\b|(?:same|this)\s+time\b|in\s+(?:a|an|one|two|three|four|\d+)\s+${UNIT}(?![\w-])|some\s?time\b|upon\s|${DAY_OF_WEEK}\s*[-–—/]\s*${DAY_OF_WEEK}`
@@ -72,8 +75,8 @@ const COLON_AND_TIME = new RegExp(String.raw`^\s*:\s+${CLEAR_TIME}`, 'i')
 const BEGINS_RECURRING = new RegExp(`^\\s*${RECURRING}\\b`, 'i')
 
 /**
- * Throws `usage` if something of the time was not understood and would become part of the task: words
- * beside the time, or more of the time at the other end of the text.
+ * Throws `usage` if something of the time was not understood and would become part of the task:
+ * words beside the time, or more of the time at the other end of the text.
  */
 export function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): void {
   const before = text.slice(0, start)
@@ -118,14 +121,17 @@ const ZONE_WORDS = new RegExp(
 /** Words that are a time zone only after a time of day: `9am in London`, `9am Pacific`. */
 const ZONE_PLACE = /^\s*,?\s*\(?(?:in\s+\p{Lu}\p{L}+|(?:US\s+)?(?:Eastern|Central|Mountain|Pacific)(?!\w))/u
 
-/** Throws `usage` for a time zone that is not written as in the time zone database: it would become part of the task. */
+/**
+ * Throws `usage` for a time zone that is not written as in the time zone database: it would become
+ * part of the task.
+ */
 function requireNoZone(phrase: string, after: string, isTimed: boolean): void {
-  const zone = zoneInLowerCase(after) ?? ZONE_WORDS.exec(after) ?? (isTimed ? ZONE_PLACE.exec(after) : null)
+  const zone = zoneInWrongCase(after) ?? ZONE_WORDS.exec(after) ?? (isTimed ? ZONE_PLACE.exec(after) : null)
   if (zone) throw notUnderstood(`${phrase}${zone[0]}`, 'write a time zone as in Europe/Berlin')
 }
 
-/** A name of the time zone database in other letters: `in europe/berlin`. */
-function zoneInLowerCase(after: string): RegExpExecArray | undefined {
+/** The name of a time zone in the wrong case: `in europe/berlin`. */
+function zoneInWrongCase(after: string): RegExpExecArray | undefined {
   const found = /^\s*,?\s*\(?(?:in\s+)?([a-z]+(?:\/[a-z_]+){1,2})(?![\w/])/i.exec(after)
   const isZone = found && attempt(() => new Intl.DateTimeFormat('en', { timeZone: found[1] })) !== undefined
   return isZone ? found : undefined
