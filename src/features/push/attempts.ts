@@ -7,8 +7,9 @@ import { errorsSince } from './error-share.ts'
 import type { Answer } from './post.ts'
 import type { Records, Report } from './records.ts'
 
-/** Attempts in the report, and earlier failed ones beside them. */
+/** Number of newest attempts in the report. */
 const REPORTED = 200
+/** Number of failed attempts before these, also in the report. */
 const REPORTED_FAILURES = 100
 /** Attempts in memory before the oldest are dropped. */
 const MOST_IN_MEMORY = 400
@@ -32,7 +33,10 @@ type AttemptsDeps = {
   pushed(seconds: number): void
   /** Called at the first success after the circuit was open. */
   recovered(): void
-  /** Keeps a failed attempt, or a success after one, with the message of the event. Undefined for other events. */
+  /**
+   * Keeps a failed attempt, or a success after one, in the history of the event's message.
+   * Undefined if the topic has no messages.
+   */
   keep?: ((event: Event, attempt: object) => void) | undefined
   /** Called after each report. */
   reported(): Promise<void>
@@ -43,13 +47,13 @@ type AttemptsDeps = {
 /** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
 export async function createAttempts(deps: AttemptsDeps) {
   const { records, circuit, host, now } = deps
-  /** Newest first, from the last run. */
+  /** The report of an earlier start; attempts are newest first. */
   const { attempts: stored, failingSince: begun, errorsSince: errorsBegun } = await records.report()
   /** When the first of the consecutive failures began (Unix ms). */
   let failingSince = begun
   /** Since when a share of the attempts fails (Unix ms). */
   let unreliableSince = errorsBegun
-  /** Newest first, before `attempts`. */
+  /** Attempts made before those in `attempts`, newest first. */
   let earlier = stored
   /** Newest last. */
   const attempts: Attempt[] = []

@@ -1,6 +1,6 @@
 import type { Report } from './records.ts'
 
-/** Attempts that are needed for a share. */
+/** With fewer attempts, there is no share. */
 const FEWEST = 10
 /** Share of failed attempts at which a receiver counts as unreliable. */
 const BEGINS = 0.2
@@ -17,8 +17,8 @@ export function errorShareOf(attempts: readonly { reason?: unknown }[]): { faile
 }
 
 /**
- * Since when a share of the attempts fails (Unix ms); undefined if nearly all succeed. `attempts`: the newest
- * ones. `before`: the previous answer.
+ * Since when a share of the attempts fails (Unix ms); undefined if nearly all succeed. `attempts`:
+ * the newest ones. `before`: the previous answer.
  */
 export function errorsSince(attempts: Report['attempts'], before: number | undefined): number | undefined {
   const { failed, of } = errorShareOf(attempts)

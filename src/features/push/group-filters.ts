@@ -2,7 +2,10 @@ import type { RouteMatch } from '../../core/match.ts'
 
 type OfGroup = { topic: string; queue: string; match?: RouteMatch | undefined }
 
-/** Adds the filter of the push that reads as the group to calls of `event-replay` and `event-seek`, so that they count what it gets. */
+/**
+ * Wraps `event-replay` and `event-seek`. If a push subscription reads as the group, adds its filter
+ * to the arguments, so that only the events that it gets are counted.
+ */
 export function withPushFilter<Args extends OfGroup, Rest extends unknown[], Result>(
   run: (args: Args, ...rest: Rest) => Promise<Result>,
   matchOf: (topic: string, group: string) => RouteMatch | undefined,

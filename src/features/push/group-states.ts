@@ -3,7 +3,10 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 
 const groupsSchema = z.array(z.looseObject({ topic: z.string(), group: z.string() }))
 
-/** Adds to the result of `event-groups` how the pushes that read as groups stand, as `push`. */
+/**
+ * Wraps `event-groups`: adds `push` to a group, the state of the push subscription that reads as
+ * it.
+ */
 export function withPushStates<Args extends unknown[]>(
   groups: (...args: Args) => Promise<unknown>,
   list: () => Promise<Omit<SubscriptionInfo, 'attempts'>[]>,

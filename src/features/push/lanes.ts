@@ -7,8 +7,8 @@ import { conversationOf } from './wire.ts'
 export type Lanes = ReturnType<typeof createLanes>
 
 /**
- * An event, its lane (see `laneOf`), and the round in which it was read (see `GroupRead`); a gap has
- * none.
+ * An event, its lane (see `laneOf`), and the round in which it was read (see `GroupRead`); a gap
+ * has none.
  */
 export type Delivery = { event: Event; lane: string; round: number | undefined }
 
@@ -31,7 +31,10 @@ export function createLanes(subscription: string, queue: string, now: () => numb
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()
-  /** The state of all other lanes: they may have older jobs. */
+  /**
+   * The state of lanes that are not in `lastJobs`: unknown while jobs of an earlier start may
+   * exist.
+   */
   let otherLanes = UNKNOWN
   /** Jobs to be added to the queue. */
   const newJobs: (Delivery & { job: NewJob })[] = []

@@ -52,7 +52,11 @@ function lastReasonOf(attempts: Report['attempts']): string {
   return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
 }
 
-/** Since when the oldest event of failed attempts waits that has not been accepted since. `attempts`: newest first. */
+/**
+ * Of the events that failed and were not accepted afterwards: since when the oldest one waits (Unix
+ * ms).
+ * `attempts`: newest first.
+ */
 function oldestFailed(attempts: Report['attempts']): number | undefined {
   const accepted = new Set<string>()
   let oldest: number | undefined
@@ -64,7 +68,7 @@ function oldestFailed(attempts: Report['attempts']): number | undefined {
   return oldest
 }
 
-/** When events are tried that wait because the last attempt failed. */
+/** When waiting events are tried again (Unix ms); undefined if the last attempt did not fail. */
 async function nextAttempt(
   { jobs }: Store,
   name: string,
@@ -97,8 +101,8 @@ export function keepWith(
 }
 
 /**
- * The attempts to push the event of a message: all that failed and the success after them, and other successes that are still in the
- * reports of their subscriptions.
+ * The attempts to push the event of a message: all that failed and the success after them, and
+ * other successes that are still in the reports of their subscriptions.
  */
 export async function attemptsOf(
   store: Store,

@@ -77,7 +77,7 @@ export function createManaging(deps: {
       const isShadowed = isInFile(name)
       if (isShadowed && !(await stored.all())[name]) throw new TriviumError('subscription_in_file', { name })
       const { given } = find(await stored.all(), name)
-      // A subscription of the same name in the file goes on with its events and dead letters.
+      // The subscription of the same name in the file takes over the events and dead letters.
       const lost = isShadowed
         ? { waiting: 0, dead: 0 }
         : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))

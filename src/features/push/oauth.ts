@@ -15,7 +15,7 @@ const DEFAULT_LIFETIME = 5 * MINUTE
 const LONGEST_LIFETIME = DAY
 /** Maximum bytes read of an answer. */
 const MAX_ANSWER = 65_536
-/** Maximum characters of the endpoint's error in ours. */
+/** Maximum characters of the endpoint's error text that our error quotes. */
 const SHOWN = 200
 
 /** `until`: when it is renewed (Unix ms). */

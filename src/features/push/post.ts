@@ -18,7 +18,7 @@ export type Answer = {
   reason?: string
   /** The start of the body. */
   answer?: string
-  /** When the receiver wants to be asked again (Unix ms). */
+  /** End of the pause that the receiver asked for (Unix ms). */
   retryAt?: number
 }
 

@@ -24,8 +24,8 @@ export type PushDeps = ServeDeps & {
 }
 
 /**
- * Push subscriptions from routes.yaml (`use`) and from `subscription-create`. Serves them between `start`
- * and `stop`.
+ * Push subscriptions from routes.yaml (`use`) and from `subscription-create`. Serves them between
+ * `start` and `stop`.
  */
 export function createPush(deps: PushDeps) {
   const { store, now } = deps
@@ -96,8 +96,8 @@ export function createPush(deps: PushDeps) {
       all().find((each) => each.name === group && each.topic === topic)?.match,
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
     /**
-     * Applies the subscriptions of the file, in addition to those of calls. Resolves once their
-     * groups exist; events from then on are pushed.
+     * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
+     * exist; events from then on are pushed.
      */
     async use(next: readonly PushSubscription[]): Promise<void> {
       await serving.use(next)

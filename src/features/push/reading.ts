@@ -75,7 +75,7 @@ export function createReading(deps: ReadingDeps) {
       if (pending.add(delivery, wanted[index] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
-    // A read returns few large events at a time, so only an empty one marks the end.
+    // If events are large, a read returns only a few, so only an empty read marks the end.
     const last = events.at(-1)
     if (isAllTaken && last) from.readTo = topics.placeOf(topic, last.id)?.position ?? 0
     from.hasMore ||= from.readTo > 0 || (last === undefined && from.isBehind)
@@ -92,7 +92,7 @@ export function createReading(deps: ReadingDeps) {
     readAgain(): void {
       for (const each of partitions) each.hasMore = true
     },
-    hasMore: () => partitions.some(isOpen),
+    hasMore: () => partitions.some(isReadDue),
     /** Ms until an unreachable shard is asked again; undefined if all are reachable. */
     msUntilRetry(): number | undefined {
       const waiting = partitions.filter(({ hasMore, retryAt }) => hasMore && retryAt > 0)
@@ -101,9 +101,9 @@ export function createReading(deps: ReadingDeps) {
     },
     /** Reads more events. Those that the subscription does not want count as done. */
     async read(): Promise<void> {
-      const open = partitions.filter(isOpen)
-      const max = Math.ceil(READ_BATCH / open.length)
-      const reads = open.map((each) => {
+      const due = partitions.filter(isReadDue)
+      const max = Math.ceil(READ_BATCH / due.length)
+      const reads = due.map((each) => {
         const { partition, readTo: after } = each
         each.hasMore = false
         each.readTo = 0
@@ -113,7 +113,7 @@ export function createReading(deps: ReadingDeps) {
       })
       const settled = await Promise.allSettled(reads.map((read) => topics.read(topic, [read])))
       requireSome(settled, partitions.length)
-      for (const [index, each] of open.entries()) {
+      for (const [index, each] of due.entries()) {
         const read = settled[index]
         if (read?.status === 'fulfilled') await take(each, read.value[0])
         else Object.assign(each, { hasMore: true, retryAt: performance.now() + SHARD_PAUSE })
@@ -127,7 +127,7 @@ export function createReading(deps: ReadingDeps) {
   }
 }
 
-function isOpen({ hasMore, retryAt }: Partition): boolean {
+function isReadDue({ hasMore, retryAt }: Partition): boolean {
   return hasMore && retryAt <= performance.now()
 }
 
@@ -148,9 +148,9 @@ type Done = { id: string; round: number | undefined }
 function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: ReadingDeps) {
   /** The rounds of unacknowledged ids, including those in `done` and `unreachable`. */
   const pending = new Map<string, number | undefined>()
-  /** Those that only need an acknowledgement. */
+  /** Events that only need an acknowledgement. */
   const done: Done[] = []
-  /** Those that are done, but whose shard was unreachable. */
+  /** Events that are done, but whose shard was unreachable. */
   let unreachable: { items: Done[]; retryAt: number } = { items: [], retryAt: 0 }
   let ackedAt = 0
   /** Number of events that are being acknowledged. */
@@ -165,7 +165,10 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
     const keyOf = ({ id, round }: Done) => `${isOnePartition ? 0 : partitionOf(id)} ${round}`
     return [...Map.groupBy(items, keyOf).values()]
   }
-  /** An event that was redelivered meanwhile stays unread. */
+  /**
+   * Acknowledges events of one round. One that was redelivered meanwhile has another round, and
+   * stays unread.
+   */
   const ackPart = (part: readonly Done[]) => {
     const as = { areRead: true, ...defined({ round: part[0]?.round }) }
     return topics.ack(

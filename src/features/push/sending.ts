@@ -41,8 +41,9 @@ export type Start = {
 
 const jobSchema = z.object({
   event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
-  /** Why it was not pushed immediately. */
+  /** Why the attempt before the job failed. It counts as the first attempt of the job. */
   failure: z.string().exactOptional(),
+  /** When it failed (Unix ms). */
   failedAt: z.number().default(0),
 })
 
@@ -53,9 +54,9 @@ const PROBE_WAIT = 1_000
 
 /**
  * POSTs the events of one subscription directly from its consumer group, in order per lane
- * (see `laneOf`). Events are acknowledged after a 2xx response. An
- * event that fails becomes a job with its own attempts, and so do later events of its lane until
- * its last job has ended. While the circuit is open, all other events stay in the group. Only one
+ * (see `laneOf`). Events are acknowledged after a 2xx response. An event that fails becomes a job
+ * with its own attempts. Later events of its lane become jobs too, until the last job of the lane
+ * has ended. While the circuit is open, all other events stay in the group. Only one
  * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
  * `control`: after a change, call `stop` and start again.
  */
@@ -111,8 +112,8 @@ async function makeParts(start: Start, deps: SendingDeps) {
   const lanes = createLanes(name, queue, now)
   const state = createState(concurrency)
   /**
-   * While the receiver fails, events of lanes with unknown state do not become jobs, except one per
-   * opening of the circuit, because older jobs may be the only ones that it rejects.
+   * While the receiver fails, events of lanes with unknown state do not become jobs. The exception
+   * is one event per opening of the circuit: the receiver may reject only the older jobs.
    */
   const mayBecomeJob = (lane: string) => {
     if (circuit.isClosed()) return true
@@ -177,8 +178,8 @@ async function makeParts(start: Start, deps: SendingDeps) {
 }
 
 /**
- * The pause that the receiver asked for before this start. Undefined if it asked for none, or if the
- * subscription was resumed, changed or given another receiver after that.
+ * The pause that the receiver asked for before this start. Undefined if it asked for none, or if
+ * the subscription was resumed, changed or given another receiver after that.
  */
 function pauseFrom({ retryAfter }: Report, host: string, newSince: number): Pause | undefined {
   return retryAfter?.host === host && retryAfter.at >= newSince ? retryAfter : undefined
@@ -277,8 +278,8 @@ function createSendLoop(parts: Parts) {
 }
 
 /**
- * Standard Webhooks: 410 means that the receiver wants no more events. A pause or a resumption since
- * the start has precedence; the receiver is asked again after it.
+ * Standard Webhooks: 410 means that the receiver wants no more events. A pause or a resumption
+ * since the start has precedence; the receiver is asked again after it.
  */
 async function disable({ records, control, deps, state, log }: Parts): Promise<void> {
   let isDisabled = false

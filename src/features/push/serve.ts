@@ -6,7 +6,8 @@ import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
 
 /**
- * Lease (ms) of the daemon that serves a subscription. Another one takes over if it is not renewed.
+ * Lease (ms) of the daemon that serves a subscription. If it is not renewed, another daemon takes
+ * over.
  */
 const LEASE = 5_000
 /** Interval (ms) of its renewals. */

@@ -18,8 +18,8 @@ const REFRESH_INTERVAL = HOUR
 const DELETION_GRACE = 1_000
 
 /**
- * Serves the subscriptions of routes.yaml and those that `subscription-create` has stored. The file has
- * precedence where both have the same name.
+ * Serves the subscriptions of routes.yaml and those that `subscription-create` has stored. The file
+ * has precedence where both have the same name.
  */
 export function createServing(
   deps: ServeDeps & { stored: StoredSubscriptions; ending: Ending; changed(stored: StoredByName): void },
@@ -121,7 +121,7 @@ function createServed(deps: ServeDeps) {
     end,
     endAll: async (grace: number): Promise<void> =>
       void (await Promise.all([...serving.keys()].map((name) => end(name, grace)))),
-    /** The names of those that are served with settings which are not among `current`. */
+    /** Names of served subscriptions that `current` lacks, or has with other settings. */
     outdated: (current: readonly PushSubscription[]): string[] =>
       [...serving].flatMap(([name, { subscription }]) => (isAmong(subscription, current) ? [] : [name])),
     settledCount: (name: string): number => serving.get(name)?.settledCount() ?? 0,

@@ -48,7 +48,9 @@ export function withChanges(before: JsonObject, changes: JsonObject): JsonObject
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null))
 }
 
-/** The settings for display: secrets are masked, and URLs lose their query, which may contain a key. */
+/**
+ * The settings for display: secrets are masked, and URLs lose their query, which may contain a key.
+ */
 export function maskedSettings(settings: JsonObject): JsonObject {
   const entries = Object.entries(settings).map(([key, value]): [string, Json] => {
     if (SECRET_SETTINGS.has(key)) return [key, masked(value)]
@@ -106,7 +108,7 @@ export function validate(
   return data
 }
 
-/** Topics that no subscription of a call can read. */
+/** Whether only subscriptions of routes.yaml can read a topic. */
 function isReserved(topic: string): boolean {
   if (topic === LOG_TOPIC || topic === AUDIT_TOPIC) return true
   return topic.startsWith(REPLY_TOPICS) || topic.startsWith(NOTIFY_TOPICS)

@@ -35,7 +35,8 @@ export function createStoredSubscriptions(kv: KeyValues) {
     all: async (): Promise<StoredByName> => read((await kv.get(STORED_KEY))?.value).entries,
     /**
      * `change` returns the new value, or undefined for no change. It may throw, and is called again
-     * after a lost race. `isUnknown`: whether a newer version has stored a subscription of this name.
+     * after a lost race. `isUnknown`: whether a newer version has stored a subscription of this
+     * name.
      */
     change: (
       change: (before: StoredByName, isUnknown: (name: string) => boolean) => StoredByName | undefined,
