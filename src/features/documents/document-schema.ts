@@ -5,8 +5,8 @@ import { compileJsonSchema, type ErrorObject, type ValidateFunction } from '../.
 import type { DocumentSpec } from './spec.ts'
 
 /**
- * Returns a check against the schema of a document, which is compiled on first use. The check returns
- * the document, or throws the error of `toError` with the details.
+ * Returns a check against the schema of a document, which is compiled on first use. The check
+ * returns the document, or throws the error of `toError` with the details.
  */
 export function compileSchema<T extends JsonObject>(spec: Pick<DocumentSpec<T>, 'schema' | 'type'>) {
   let validate: ValidateFunction<T> | undefined

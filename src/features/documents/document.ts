@@ -39,18 +39,18 @@ export function createDocument<T extends JsonObject>(
     /** A valid copy in the current version. Creates, migrates or adopts the document first. */
     load: ready,
     /**
-     * Resolves with the new document and the result of `mutate` (`made`) once the change is durable. `mutate` may
-     * run again on newer content.
-     * Throws `state_invalid` with the paths, `document_conflict`, and errors of `mutate` and the guard.
+     * Resolves with the new document and the result of `mutate` (`made`) once the change is
+     * durable. `mutate` may run again on newer content. Throws `state_invalid` with the paths,
+     * `document_conflict`, and errors of `mutate` and the guard.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
-    /** The document at a time (Unix ms) or revision, from its events; undefined if they do not reach back so far. */
+    /** The document at a time (Unix ms) or revision; undefined if its events begin later. */
     async replay(until: Until) {
       const { found, error } = await replayEvents(() => backend.changes(name), until)
       if (error) throw error
       return found
     },
-    /** Migrates the document to the current version. Returns the previous version if there was a change. */
+    /** Migrates the document to the current version. Returns both versions if it has changed. */
     async migrate() {
       const from = reading.statedVersion(await backend.read(name))
       await ready()

@@ -6,8 +6,8 @@ import type { DocumentSpec } from './spec.ts'
 type Check<T> = (document: JsonObject, toError: (details: string) => Error) => T
 
 /**
- * Reads the lists that `entries` of a spec names, entry by entry. Unreadable ones are left out of the
- * document, logged once, and kept by writes.
+ * Reads the lists that `entries` of a spec names, entry by entry. Unreadable ones are left out of
+ * the document, logged once, and kept by writes.
  */
 export function createEntryReader<T extends JsonObject>(
   { name, entries = {} }: Pick<DocumentSpec, 'name' | 'entries'>,
@@ -30,7 +30,10 @@ export function createEntryReader<T extends JsonObject>(
   }
 
   return {
-    /** Checks a document, and returns it without unreadable entries; the same object if there are none. */
+    /**
+     * Checks a document, and returns it without unreadable entries; the same object if there are
+     * none.
+     */
     checkReadable(document: JsonObject, toError: (details: string) => Error): T {
       try {
         return check(document, toError)

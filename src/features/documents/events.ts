@@ -8,7 +8,10 @@ import { corruptError } from './text.ts'
 /** A change in the file back end. `sha`: fingerprint of the resulting text. */
 export type LoggedChange = Change & { sha?: string }
 
-/** The last event of a document, also if it is in a rotated file. Throws `state_corrupt` if it is unreadable. */
+/**
+ * The last event of a document, also if it is in a rotated file. Throws `state_corrupt` if it is
+ * unreadable.
+ */
 export async function lastChange(name: string, path: string): Promise<LoggedChange | undefined> {
   for (const file of [path, ...rotatedFiles(path).reverse()]) {
     const line = await lastLine(file)
@@ -49,8 +52,8 @@ function parse(line: string): LoggedChange | undefined {
 export type Until = number | { revision: number }
 
 /**
- * The newest document that the events can reconstruct up to a time or revision; undefined before the
- * first event with a complete document. `error`: why the events after it are unreadable.
+ * The newest document that the events can reconstruct up to a time or revision; undefined before
+ * the first event with a complete document. `error`: why the events after it are unreadable.
  */
 export async function replayEvents(
   changes: () => AsyncIterable<Change>,

@@ -9,20 +9,23 @@ import { type LoggedChange, lastChange, readChanges } from './events.ts'
 import type { Commit, DocumentBackend, Stored } from './spec.ts'
 import { fingerprint, formatDocument, isLink, parseDocument } from './text.ts'
 
-/** The files of a document: its content and text, its file status, and the size of its event log in bytes. */
+/**
+ * The files of a document: its content and text, its file status, and the size of its event log in
+ * bytes.
+ */
 type Files = { stored: Stored; text: string; file: Stats | undefined; logSize: number }
 
 const MAX_LOG_SIZE = 32 * MIB
 /**
- * A log is at least this many times larger than the document: it starts with a complete one, which
- * should be a small part of it.
+ * A log is not rotated before it is this many times larger than the document. Each log starts with
+ * a complete document, which should be a small part of it.
  */
 const DOCUMENTS_PER_LOG = 8
 
 /**
- * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new
- * text to a temporary file, appends its event, and renames the file. After a crash between the last two steps
- * the text is adopted like an edit.
+ * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit
+ * writes the new text to a temporary file, appends its event, and renames the file. After a crash
+ * between the last two steps the text is adopted like an edit.
  */
 export function createFileBackend(options: {
   dir: string
@@ -43,7 +46,8 @@ export function createFileBackend(options: {
 
   return {
     locate: documentOf,
-    // Without the lock, so it may be in the middle of a commit. `transact` reads again under the lock.
+    // Without the lock, so this may read in the middle of a commit. `transact` reads again under
+    // the lock.
     read: async (name) => (await readFiles(dir, name)).stored,
     transact: (name, work) =>
       locked(name, async () => {
@@ -101,7 +105,9 @@ async function readFiles(dir: string, name: string): Promise<Files> {
   return { stored: storedOf(text, file, last, isLink(path)), text: text ?? '', file, logSize }
 }
 
-/** Returns false if a person saved the file meanwhile: their text stays, and `work` must run again. */
+/**
+ * Returns false if a person saved the file meanwhile: their text stays, and `work` must run again.
+ */
 async function write(
   { dir, target, maxLogSize }: { dir: string; target: Disk; maxLogSize: number },
   name: string,

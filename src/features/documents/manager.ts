@@ -18,10 +18,10 @@ type Options = { documents: readonly DocumentSpec[]; now?: () => number; log?: L
 )
 
 /**
- * Makes the manager of named documents in files of `dir`, in the SQLite file `sqlite`, or in another
- * back end. Several processes may use the same documents. Does nothing before the first call. Throws a
- * TypeError for an invalid spec. Its methods throw `document_not_found`, `state_corrupt`,
- * `state_version`, `state_locked`, `state_unwritable`.
+ * Makes the manager of named documents in files of `dir`, in the SQLite file `sqlite`, or in
+ * another back end. Several processes may use the same documents. Does nothing before the first
+ * call. Throws a TypeError for an invalid spec. Its methods throw `document_not_found`,
+ * `state_corrupt`, `state_version`, `state_locked`, `state_unwritable`.
  */
 export function createStateManager(options: Options) {
   const { now = Date.now, log } = options
@@ -49,8 +49,8 @@ export function createStateManager(options: Options) {
     replay: async (name: string, until: Until) => await find(name).replay(until),
     repair: async (name: string) => await find(name).repair(),
     /**
-     * Migrates all documents, or one, to the current version. Returns which it changed. Safe to call at
-     * each start: documents of the current version stay unchanged.
+     * Migrates all documents, or one, to the current version. Returns which it changed. Safe to
+     * call at each start: documents of the current version stay unchanged.
      */
     async migrate(only?: string) {
       const changed: { name: string; from: number; to: number }[] = []
@@ -60,7 +60,9 @@ export function createStateManager(options: Options) {
       }
       return changed
     },
-    /** The events of a document, oldest first. Throws `state_corrupt` if one is broken or missing. */
+    /**
+     * The events of a document, oldest first. Throws `state_corrupt` if one is broken or missing.
+     */
     changes(name: string) {
       find(name)
       return backend.changes(name)

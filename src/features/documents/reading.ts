@@ -56,8 +56,8 @@ export function createReading<T extends JsonObject>(
   }
 
   /**
-   * The document in the current version, not validated; the same object if nothing changes. A document
-   * without a version counts as current if it is valid.
+   * The document in the current version, not validated; the same object if nothing changes. A
+   * document without a version counts as current if it is valid.
    */
   function migrate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
@@ -79,7 +79,10 @@ export function createReading<T extends JsonObject>(
     })
   }
 
-  /** Validates a new document, and returns a copy that equals what a later read returns. Throws `state_invalid`. */
+  /**
+   * Validates a new document, and returns a copy that equals what a later read returns. Throws
+   * `state_invalid`.
+   */
   function validateNew(document: JsonObject): T {
     return check(copyOf(document), (details) => new TriviumError('state_invalid', { name, details }))
   }

@@ -7,10 +7,10 @@ import type { DocumentBackend, Stored } from './spec.ts'
 import { stampOf } from './text.ts'
 
 /**
- * Repairs an unreadable document from its text, else from its events, else from scratch. Resolves with
- * the new revision, the source (`from`; `nothing` if no repair was needed), the revision that was
- * restored from events (`of`), and the locations of what was replaced (`kept`). Throws `state_version`
- * for a newer document, and for one whose migration fails.
+ * Repairs an unreadable document from its text, else from its events, else from scratch. Resolves
+ * with the new revision, the source (`from`; `nothing` if no repair was needed), the revision that
+ * was restored from events (`of`), and the locations of what was replaced (`kept`). Throws
+ * `state_version` for a newer document, and for one whose migration fails.
  */
 export async function repairDocument<T extends JsonObject>(writing: Writing<T>, backend: DocumentBackend) {
   const { spec, reading, now, log } = writing
@@ -49,7 +49,10 @@ function sourceOf(fromText: unknown, fromEvents: unknown): 'text' | 'events' | '
   return fromEvents ? 'events' : 'initial'
 }
 
-/** Throws `state_version` for a newer document, and for one whose migration fails: neither is broken. */
+/**
+ * Throws `state_version` for a newer document, and for one whose migration fails: neither is
+ * broken.
+ */
 function refuseOtherVersions<T extends JsonObject>(reading: Reading<T>, stored: Stored, known: number): void {
   const stated = reading.statedVersion(stored)
   if (stated === undefined || stated === known || stated <= 0) return

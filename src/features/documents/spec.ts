@@ -15,8 +15,8 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
    */
   type?: ZodType
   /**
-   * Schemas of the entries of some lists. An entry that does not match is left out, logged, and kept by
-   * writes, so that one damaged entry does not make the whole document unreadable.
+   * Schemas of the entries of some lists. An entry that does not match is left out, logged, and
+   * kept by writes, so that one damaged entry does not make the whole document unreadable.
    */
   entries?: Record<string, ZodType>
   /** `migrations[n]` converts version n to n + 1. */

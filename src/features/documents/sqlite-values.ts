@@ -14,7 +14,9 @@ PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) STRICT;
 `
 
-/** Keys and values in an SQLite file, safe between processes. Writes are durable when they resolve. */
+/**
+ * Keys and values in an SQLite file, safe between processes. Writes are durable when they resolve.
+ */
 export function createSqliteValues(path: string): Values & { close(): void } {
   let opened: DatabaseSync | undefined
   const withDatabase = <T>(work: (db: DatabaseSync) => T): T => {

@@ -54,8 +54,8 @@ function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string)
 const COPY_INTERVAL = 2_000
 
 /**
- * Keeps `<name>.json` as a copy of a document in Redis, from `start` on. A document that cannot be read
- * or migrated leaves the file as it is.
+ * Keeps `<name>.json` as a copy of a document in Redis, from `start` on. A document that cannot be
+ * read or migrated leaves the file as it is.
  */
 export function createStateCopy<T extends JsonObject>(
   spec: DocumentSpec<T>,
@@ -82,8 +82,8 @@ export function createStateCopy<T extends JsonObject>(
     /** The manager of the copy. */
     documents,
     /**
-     * Runs work on the copy between two of its updates. Otherwise an update in progress could have loaded the document
-     * before an erasure, and write the erased content back.
+     * Runs work on the copy between two of its updates. Otherwise an update in progress could have
+     * loaded the document before an erasure, and write the erased content back.
      */
     betweenUpdates: inTurn,
     start(): void {

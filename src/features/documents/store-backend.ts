@@ -11,22 +11,23 @@ export type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
 export type EventLimits = {
   /** Minimum number of events that are kept. */
   minKept: number
-  /** Every how many events one contains the complete document. */
+  /** One of this many events contains the complete document. */
   wholeEvery: number
 }
 
 const LIMITS: EventLimits = { minKept: 20_000, wholeEvery: 1000 }
 
 /**
- * The value of a document's key: the document, and the events of its last commit, written atomically.
+ * The value of a document's key: the document, and the events of its last commit, written
+ * atomically.
  * `before`: the revision before that commit.
  */
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
 
 /**
  * Stores documents as keys and values. A commit is one compare-and-set that contains its events, so
- * there is never one without the other. The next commit first copies the events to a key of their own.
- * `address` names the store in messages.
+ * there is never one without the other. The next commit first copies the events to a key of their
+ * own. `address` names the store in messages.
  */
 export function createStoreBackend(options: {
   values: Values
@@ -50,8 +51,8 @@ export function createStoreBackend(options: {
     head ? { revision: head.revision, document: head.document } : { revision: 0, missing: true }
 
   /**
-   * Removes old events. The remaining ones may start anywhere, as a replay starts at the first complete
-   * document.
+   * Removes old events. The remaining ones may start anywhere, as a replay starts at the first
+   * complete document.
    */
   const trim = async (name: string, revision: number) => {
     const firstKept = eventKey(name, revision - limits.minKept)
@@ -89,7 +90,7 @@ export function createStoreBackend(options: {
       for (const key of await eventKeys(name)) {
         const found = (await values.get(key))?.value
         const events = Array.isArray(found) ? found.filter(isChange) : []
-        // Later ones are of a commit since `head` was read, or that failed.
+        // Later events are from a commit that failed, or that came after `head` was read.
         yield* events.filter(({ seq }) => seq <= (head?.before ?? seq))
       }
       yield* head?.changes ?? []
@@ -109,7 +110,9 @@ export function createStoreBackend(options: {
   }
 }
 
-/** The document with only its last event, which contains the complete document instead of a patch. */
+/**
+ * The document with only its last event, which contains the complete document instead of a patch.
+ */
 function wholeHead(head: Head | undefined) {
   const last = head?.changes.at(-1)
   if (!head || !last) return undefined

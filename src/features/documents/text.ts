@@ -42,8 +42,8 @@ export function corruptError(name: string, path: string, reason: string, cause?:
 }
 
 /**
- * The reason for a link, instead of the parser's message: that quotes the text, and a link may lead to
- * any file of this user.
+ * The reason for a link, instead of the parser's message: that quotes the text, and a link may lead
+ * to any file of this user.
  */
 export const LINK_REASON = 'it is a link to a file without a JSON object'
 
@@ -51,7 +51,10 @@ export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
-/** Reads a file with a JSON object. Throws `state_corrupt`, with `todo` as an alternative to a repair. */
+/**
+ * Reads a file with a JSON object. Throws `state_corrupt`, with `todo` as an alternative to a
+ * repair.
+ */
 export function readDocument(path: string, todo: string): JsonObject {
   try {
     return parseDocument(readFileSync(path, 'utf8'))

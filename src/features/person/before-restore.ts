@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises'
 
 /**
- * For a result: the folders `before-restore-…` of a data directory, with its content before a `restore
- * --force`. Nothing in them is counted, exported or erased. Empty if there are none.
+ * The folders `before-restore-…` of a data directory, as a field of a result. They have the content
+ * from before a `restore --force`. Nothing in them is counted, exported or erased. Empty if there
+ * are none.
  */
 export async function uncounted(dataDir: string): Promise<{ beforeRestore?: string[] }> {
   const entries = await readdir(dataDir, { withFileTypes: true })

@@ -31,7 +31,9 @@ type Sources = {
   signal?: AbortSignal | undefined
 }
 
-/** Finds the messages of a person, and which of their conversations and files belong to nobody else. */
+/**
+ * Finds the messages of a person, and which of their conversations and files belong to nobody else.
+ */
 export async function collectPerson(
   identities: readonly string[],
   who: Identities,
@@ -98,7 +100,10 @@ async function excludeShared(
   }
 }
 
-/** Makes the function that excludes a conversation of others, and remembers it if its name contains one of the person's. */
+/**
+ * Makes the function that excludes a conversation of others, and remembers it if its name contains
+ * one of the person's.
+ */
 function createExclusion({ conversations, neighbours }: Found) {
   const theirs = new Set(conversations)
   let last = ''

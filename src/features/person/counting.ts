@@ -6,10 +6,13 @@ import type { Place, Subject } from './place.ts'
 const UNASKED = 30_000
 /** How long (ms) the result of a count is reused. */
 const FRESH = 5_000
-/** Counts in memory. */
+/** Maximum number of counts in memory. */
 const MOST = 20
 
-/** The records about a person so far. `at`: the place that is being read; absent at the end. Times in Unix ms. */
+/**
+ * The records about a person so far. `at`: the place that is being read; absent at the end. Times
+ * in Unix ms.
+ */
 export type PersonCount = {
   counts: Record<string, number>
   total: number
@@ -83,7 +86,10 @@ export function createCounting(deps: {
   const isFresh = ({ endedAt }: Counting) => endedAt === undefined || now() - endedAt < FRESH
 
   return {
-    /** The count of a person so far, after its end or at the latest after `wait` ms. Throws what it failed with. */
+    /**
+     * Resolves when the count has ended, or after `wait` ms with the count so far. Rejects if the
+     * count failed.
+     */
     async ask(identities: readonly string[], wait: number, signal: AbortSignal): Promise<PersonCount> {
       const key = identities.toSorted().join('\n')
       const known = all.get(key)

@@ -18,20 +18,30 @@ export type DataDirs = ReturnType<typeof createDataDirs>
 export const dirSchema = z.object({ host: z.string(), lastSeen: z.number() })
 export type Dir = z.infer<typeof dirSchema>
 
-/** Key prefix of data directories, which their daemons register. Kept for a week after the daemon was last seen. */
+/** Key prefix of data directories, which their daemons register. */
 const DIR_PREFIX = 'data-dir:'
+/** How long (ms) a data directory, and requests for it, are kept after its daemon was last seen. */
 const DIR_TTL = 7 * DAY
 /** Key prefix of directories whose daemon runs. A job waits only for these. */
 const RUNNING_PREFIX = 'data-dir-running:'
 const RUNNING_TTL = 30_000
 const REGISTER_INTERVAL = 10_000
-/** Key prefix of the requests of jobs to data directories: `<job>:<dir>`. A daemon deletes a request that it has handled. */
+/**
+ * Key prefix of the requests of jobs to data directories: `<job>:<dir>`. A daemon deletes a request
+ * that it has handled.
+ */
 const REQUEST_PREFIX = 'person-erase-dir:'
-/** Key prefix of the persons of finished jobs, for the daemons that have not handled their request yet. */
+/**
+ * Key prefix of the persons of finished jobs, for the daemons that have not handled their request
+ * yet.
+ */
 const LATER_PREFIX = 'person-erase-later:'
 const POLL_INTERVAL = 3_000
 
-/** Erases in the data directories of other daemons: each daemon does its own, if it is down with its next start. */
+/**
+ * Erases in the data directories of other daemons. Each daemon erases in its own; a daemon that is
+ * down does so after its next start.
+ */
 export function createDataDirs(deps: {
   kv: KeyValues
   /** Whether several daemons may share this store. */
@@ -44,6 +54,7 @@ export function createDataDirs(deps: {
 }) {
   const { kv, places, log } = deps
   const host = hostname()
+  /** The id of this data directory. */
   const own = hash('sha256', `${host}:${realpathSync(deps.dataDir)}`).slice(0, 16)
   let isStarted = false
   let registeredAt = Number.NEGATIVE_INFINITY
@@ -81,8 +92,9 @@ export function createDataDirs(deps: {
       await Promise.all([register(), kv.delete(RUNNING_PREFIX + own)])
     },
     /**
-     * Resolves when all daemons that run have erased the person in their data directories, with the directories
-     * that are left. Their daemons erase the person when they run again, if that is within a week.
+     * Waits until all daemons that run have erased the person in their data directories. Resolves
+     * with the directories of daemons that do not run: these erase the person if they run again
+     * within a week.
      */
     async eraseOthers(job: string, { save, signal }: JobTools): Promise<Dir[]> {
       if (!deps.isShared) return []

@@ -12,9 +12,12 @@ import type { Place, Subject } from './place.ts'
 
 export const KIND = 'person-erase'
 const SUBJECT_TTL = 30 * DAY
-/** Maximum number of rounds. Further ones find what running work wrote during the erasure. */
+/** Maximum number of rounds. Those after the first erase what running work wrote meanwhile. */
 const MAX_ROUNDS = 5
-/** Longer (ms) than daemons collect counts and lines in memory before they store them. */
+/**
+ * Wait (ms) after a round. Within it, daemons store the counts and lines that they collect in
+ * memory.
+ */
 const FLUSH_TIME = 6_000
 
 const dataSchema = z.object({
@@ -39,7 +42,10 @@ type EraseDeps = {
   record: RecordAudit
 }
 
-/** Erases one person, in rounds until nothing more is found. After a crash it continues in the same round. */
+/**
+ * Erases one person, in rounds until nothing more is found. After a crash it continues in the same
+ * round.
+ */
 export function createEraseKind(deps: EraseDeps): WorkKind {
   const { store, places, dirs } = deps
   return {
@@ -49,7 +55,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       try {
         if (!data.isErased) await eraseAll(id, data, tools)
       } catch (error) {
-        // A job that continues later needs it.
+        // A job that continues later needs the stored person.
         if (isFinal(error, tools.signal)) await store.kv.delete(SUBJECT_PREFIX + id)
         throw error
       }
@@ -111,7 +117,10 @@ const CHECK_INTERVAL = 500
 /** Number of messages whose outcomes are read together. */
 const PAGE_SIZE = 500
 
-/** Removes waiting work, and waits for the end of running work, which would otherwise write after the erasure. */
+/**
+ * Removes waiting work, and waits for the end of running work, which would otherwise write after
+ * the erasure.
+ */
 async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person, { save, signal }: JobTools) {
   const ids = [...person.messages]
   const deadline = performance.now() + RUNS_TIMEOUT

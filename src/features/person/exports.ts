@@ -13,7 +13,9 @@ const exportSchema = z.object({
 })
 /** How long (ms) the file of an export is kept. */
 const FILE_TTL = 7 * DAY
-/** How long (ms) an export is remembered, so that a daemon that was stopped removes its file too. */
+/**
+ * How long (ms) an export is remembered, so that a daemon that was stopped removes its file too.
+ */
 const REMEMBERED = 14 * DAY
 
 /** The files of exports. */

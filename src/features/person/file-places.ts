@@ -11,8 +11,8 @@ export type Lines = {
 }
 
 /**
- * Recognises what is about a person. `names`: the values of the fields of a record that may identify
- * them. `partsOf` and `without` divide a value.
+ * Recognises what is about a person. `names`: the values of the fields of a record that may
+ * identify them. `partsOf` and `without` divide a value.
  */
 type AboutPerson = {
   isTheirs(record: Json, names: readonly string[]): boolean
@@ -87,7 +87,10 @@ function linesPlace(
   })
 }
 
-/** Whether a line is from the person or to them. Messages of others stay, even if they mention the person. */
+/**
+ * Whether a line is from the person or to them. Messages of others stay, even if they mention the
+ * person.
+ */
 function isLineOf({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   const gateway = String(channel)

@@ -4,8 +4,8 @@ import type { Subject } from './place.ts'
 import { ERASED } from './store-places.ts'
 
 /**
- * Removes the pauses of the person's conversations and the cancellations of their messages. The others stay
- * in force without the person's name.
+ * Removes the pauses of the person's conversations and the cancellations of their messages. The
+ * others stay in force without the person's name.
  */
 export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
   const { pauses = [], cancels = [], ended } = Object(value)
@@ -26,8 +26,8 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
 }
 
 /**
- * A pause or cancellation without the person as its author or in its reason. Both fields are replaced, not
- * removed, because a cancellation requires them.
+ * A pause or cancellation without the person as its author or in its reason. Both fields are
+ * replaced, not removed, because a cancellation requires them.
  */
 function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
   const { gateway = null, by = null, endedBy = null, reason = null } = record
@@ -51,8 +51,8 @@ export function changedPauses(value: Json, rest: Json): Json[] {
 const NAMING_REASON = 'named an erased person'
 
 /**
- * Objects by name, without the person as the author of one. What these objects set stays: otherwise a
- * subscription that the person paused would be served again.
+ * Replaces the person where they are the author of an object; `value` has objects by name. The
+ * other fields stay: otherwise a subscription that the person paused would be served again.
  */
 export function withoutAuthors(value: Json, about: Subject['about']): Json {
   const entries = Object.entries(Object(value)).map(([name, field]) => {

@@ -27,10 +27,16 @@ export type PeopleDeps = {
   store: Store
   work: LongWork
   artifacts: Pick<Artifacts, 'save'> & ErasableArtifacts
-  /** The places where data of a person may be. Messages come last, because the others are found through them. */
+  /**
+   * The places where data of a person may be. Messages come last, because the others are found
+   * through them.
+   */
   places: readonly Place[]
   transcript(): AsyncIterable<LogEntry>
-  /** The hashes of files saved for `scopes` (people and conversations) and for nobody else, apart from those `wroteIn`. */
+  /**
+   * The hashes of files that were saved for some of `scopes` (people and conversations). Files that
+   * were also saved for others are left out, unless these others are conversations of `wroteIn`.
+   */
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */
   gateways(): readonly string[]
@@ -70,7 +76,10 @@ export function createPeople(deps: PeopleDeps) {
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
-  /** Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a typo. */
+  /**
+   * Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a
+   * typo.
+   */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities.filter((each) => !isKnownGateway(each))) {
       const subject = subjectOf(await collect([identity], signal))
@@ -124,7 +133,10 @@ export function createPeople(deps: PeopleDeps) {
   }
 }
 
-/** Whether identities are of gateways in routes.yaml. `requireKnownGateways` throws `not_found` for the first that is not. */
+/**
+ * Whether identities are of gateways in routes.yaml. `requireKnownGateways` throws `not_found` for
+ * the first that is not.
+ */
 function knownGateways(gateways: () => readonly string[]) {
   const isKnownGateway = (identity: string) => {
     const { gateway } = partsOf(identity)
@@ -161,8 +173,8 @@ async function countsOf(places: readonly Place[], subject: Subject, signal: Abor
 }
 
 /**
- * The lines of an export. The first describes the file. The last has the counts per place and the hash of
- * all others; without it, the file is incomplete. Fills in `counts`.
+ * The lines of an export. The first describes the file. The last has the counts per place and the
+ * hash of all others; without it, the file is incomplete. Fills in `counts`.
  */
 async function* linesOf(
   places: readonly Place[],

@@ -25,8 +25,8 @@ export const personSchema = z.object({
 })
 
 /**
- * Key prefix of the person that a job erases, by the job's id. Kept until the job ends, because the ids of
- * their messages are needed after the messages are gone.
+ * Key prefix of a stored person, followed by the id of the job that erases them. Kept until the job
+ * ends, because the ids of their messages are needed after the messages are gone.
  */
 export const SUBJECT_PREFIX = 'person-erase-subject:'
 
@@ -66,7 +66,10 @@ const NAME_FIELDS = ['from', 'sender', 'user', 'by', 'to', 'recipient']
 /** Maximum characters of a text that can be about a person because it contains their name. */
 const MAX_NAMING_TEXT = 500
 
-/** Recognises the identities of one person. Addresses ignore case, as do identities of gateways without case. */
+/**
+ * Recognises the identities of one person. Addresses ignore case, as do identities of gateways
+ * without case.
+ */
 export function createIdentities(identities: readonly string[], isCaseless: (gateway: string) => boolean) {
   const wanted = identities.map((identity) => {
     const { gateway, name, external } = partsOf(identity)
@@ -74,8 +77,8 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     return { gateway, external, caseless, name: caseless ? withoutCase(name) : name }
   })
   /**
-   * Identities that are recognised without their gateway: addresses, and ids given for every gateway. Other
-   * ids may belong to someone else on another gateway.
+   * Identities that are recognised without their gateway: addresses, and ids given for every
+   * gateway. Other ids may belong to someone else on another gateway.
    */
   const unambiguous = wanted.filter(({ gateway, name }) => gateway === ANY_GATEWAY || name.includes('@'))
   const isName = (text: string) =>
@@ -91,9 +94,14 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     wanted,
     unambiguous,
     isName,
-    /** Whether an address or id on a gateway is the person's. `isExternal`: it is of another workspace. */
+    /**
+     * Whether an address or id on a gateway is the person's. `isExternal`: it is of another
+     * workspace.
+     */
     isOn,
-    /** Whether an identity, which may be for all gateways, is the person's on at least one gateway. */
+    /**
+     * Whether an identity, which may be for all gateways, is the person's on at least one gateway.
+     */
     includes(identity: string): boolean {
       const { gateway, name, external } = partsOf(identity)
       return gateway === ANY_GATEWAY
@@ -149,9 +157,9 @@ export function createReferences(
   }
 
   /**
-   * The value without what is about the person: texts, keys with their values, and the innermost objects
-   * with such a text. Undefined if the value itself is removed, or nothing of an object remains. A list may
-   * become empty.
+   * The value without what is about the person: texts, keys with their values, and the innermost
+   * objects with such a text. Undefined if the value itself is removed, or nothing of an object
+   * remains. A list may become empty.
    */
   function without(value: Json): Json | undefined {
     if (!refersTo(value)) return value
@@ -201,10 +209,16 @@ function namesPerson(value: JsonObject, isOn: Identities['isOn']): boolean {
   })
 }
 
-/** A shorter id is too likely to be a part of something else. */
+/**
+ * Minimum length of an id that is recognised within a key. A shorter one may be part of something
+ * else.
+ */
 const MIN_NAME_LENGTH = 8
 
-/** A pattern for an identity with its gateway, as `email:ada@example.com` or `email/ada@example.com`. */
+/**
+ * A pattern for an identity with its gateway, as `email:ada@example.com` or
+ * `email/ada@example.com`.
+ */
 function identityPattern({ gateway, name, external, caseless }: Identities['wanted'][number]): RegExp {
   const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
   return wordPattern(`${gatewaySource}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`, caseless)
@@ -215,7 +229,10 @@ function wordPattern(source: string, isCaseless: boolean): RegExp {
   return new RegExp(String.raw`(?<![\w.@+-])${source}(?![\w@+-]|\.\w)`, isCaseless ? 'i' : '')
 }
 
-/** Whether `name` occurs in `text` as a whole, and not as a part of another name, such as one of `longer`. */
+/**
+ * Whether `name` occurs in `text` as a whole, and not as a part of another name, such as one of
+ * `longer`.
+ */
 function includesWhole(text: string, name: string, longer: readonly string[] = []): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     const isPartOf = (other: string) => other.length > name.length && covers(text, other, at, name)
@@ -224,20 +241,20 @@ function includesWhole(text: string, name: string, longer: readonly string[] = [
   return false
 }
 
-/** Maximum number of signs in a key between which names are looked for. */
-const MAX_SIGNS = 12
+/** Maximum number of separators in a key that are examined. */
+const MAX_SEPARATORS = 12
 
-/** The parts of a key that `includesWhole` finds in it. */
+/** All parts of a key that `includesWhole` would find in it. */
 export function namesIn(key: string): string[] {
-  const signs = [...key.matchAll(/[^\w@+-]/g)].map(({ index }) => index).slice(0, MAX_SIGNS)
-  const starts = [0, ...signs.map((at) => at + 1)]
-  const ends = [...signs, key.length]
+  const separators = [...key.matchAll(/[^\w@+-]/g)].map(({ index }) => index).slice(0, MAX_SEPARATORS)
+  const starts = [0, ...separators.map((at) => at + 1)]
+  const ends = [...separators, key.length]
   return starts.flatMap((start) =>
     ends.flatMap((end) => (end > start && isWholeAt(key, start, end - start) ? [key.slice(start, end)] : [])),
   )
 }
 
-/** Whether the occurrence of `name` at an index of `text` is within one of `other`. */
+/** Whether the `name` at index `at` of `text` is a part of the longer name `other` there. */
 function covers(text: string, other: string, at: number, name: string): boolean {
   for (let within = other.indexOf(name); within >= 0; within = other.indexOf(name, within + 1)) {
     const start = at - within

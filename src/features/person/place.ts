@@ -1,7 +1,10 @@
 import type { Json } from '../../core/json.ts'
 import type { Person, References } from './person.ts'
 
-/** The person to look for, with a test for data about them. `withFiles`: an export includes the content of files. */
+/**
+ * The person to look for, with a test for data about them. `withFiles`: an export includes the
+ * content of files.
+ */
 export type Subject = { person: Person; about: References; withFiles?: boolean }
 
 /** A place that may contain data about a person. Export and erasure use the same list of places. */

@@ -70,7 +70,8 @@ async function* readParts<T>(read: (after?: string) => Promise<ListPage<T>>): As
 }
 
 /**
- * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and stored results.
+ * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and
+ * stored results.
  */
 function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<StoredJob>({
@@ -150,12 +151,12 @@ type FoundEvent = { topic: string; event: Event; isWholeTopic: boolean }
 
 /** Replies that programs fetch, the audit log, copies of logs, and published events. */
 function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Place {
-  const isReplyTopic = (topic: string, { person }: Subject) =>
+  const isOwnReplyTopic = (topic: string, { person }: Subject) =>
     topic.startsWith(REPLY_TOPICS) && person.conversations.has(topic.slice(REPLY_TOPICS.length))
 
   async function* find(subject: Subject): AsyncGenerator<FoundEvent[]> {
     for (const topic of await erasing.topics()) {
-      const isWholeTopic = isReplyTopic(topic, subject)
+      const isWholeTopic = isOwnReplyTopic(topic, subject)
       // Excludes events published meanwhile, such as rewritten audit entries.
       const end = await topics.end(topic)
       let after = 0
@@ -189,7 +190,10 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
     },
   })
 
-  /** Publishes audit entries without the person. The key prevents a repeated call from adding them again. */
+  /**
+   * Publishes audit entries without the person. The key prevents a repeated call from adding them
+   * again.
+   */
   async function republishAnonymous(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
       const { by, from: _, target, ...others } = isJsonObject(data) ? data : {}

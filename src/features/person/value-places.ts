@@ -21,10 +21,15 @@ type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
  */
 type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 
-/** Keys that other places cover, that belong to the erasure itself, or that are operators' configuration. */
+/**
+ * Keys that other places cover, that belong to the erasure itself, or that are operators'
+ * configuration.
+ */
 const EXCLUDED_KEYS =
   /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
-/** Settings and state of push subscriptions, from which only the name of their author is removed. */
+/**
+ * Settings and state of push subscriptions, from which only the name of their author is removed.
+ */
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** Values shared by all people, from which only the person's part is removed. */
 const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:report$|usage-)/
@@ -46,7 +51,8 @@ export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLat
 /** The records of Trivium. Those about messages that arrived meanwhile stay. */
 function recordsPlace(kv: KeyValues, withoutLater: LaterFilter): Place {
   const isWanted = (key: string) => !EXCLUDED_KEYS.test(key)
-  // A value of which a part remains is always changed: empty content is never about a later message.
+  // If a part of a value remains, the erasure always changes it: empty content is about no later
+  // message.
   const contentOf = ({ key, value, rest }: Found) => (rest === undefined ? [key, value] : [])
   return valuesPlace('records', 'store', kv, restOfRecord, isWanted, (found, subject) =>
     withoutLater(found, contentOf, subject),
@@ -79,7 +85,7 @@ function valuesPlace(
     record({ key, value, rest }, { about }) {
       if (rest === undefined) return { key, value }
       if (key === 'pauses') return { key, parts: changedPauses(value, rest) }
-      // Settings have secrets.
+      // Settings contain secrets, so only their authors are exported.
       return { key, parts: AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value) }
     },
     async erase(found, subject) {
@@ -100,12 +106,15 @@ async function eraseValue(values: Values, key: string, restOf: RestOf, subject: 
       return
     }
     const version = await values.set(key, rest, { ifVersion: found.version, keepTtl: true })
-    // Otherwise it was written between the two commands.
+    // Undefined: another write came between the two commands, so the value is read again.
     if (version !== undefined) return
   }
 }
 
-/** A record of Trivium is about one thing, so it is removed as a whole. */
+/**
+ * Removes a record of Trivium as a whole, because it is about one thing. The exceptions are pauses,
+ * settings with an author, and values shared by all people.
+ */
 const restOfRecord: RestOf = (key, value, { about, person }) => {
   if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
@@ -113,12 +122,12 @@ const restOfRecord: RestOf = (key, value, { about, person }) => {
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
 }
 
-/** Removes the smallest parts that name the person. */
+/** Removes only the parts about the person. */
 const restOfState: RestOf = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))
 
 /**
- * Removes the entries of the person's messages. `summary` and `agent` of the other entries are removed
- * too, because these were derived from all entries.
+ * Removes the entries of the person's messages. `summary` and `agent` of the other entries are
+ * removed too, because these were derived from all entries.
  */
 const restOfSession: RestOf = (key, value, { about, person }) => {
   const { session, entries } = Object(value)
