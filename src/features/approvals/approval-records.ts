@@ -11,8 +11,8 @@ import { updateKv } from '../../core/update-kv.ts'
 /** Key prefix of the requests, by id. */
 export const REQUEST_PREFIX = 'approval:'
 /**
- * Key prefix of an index of the requests that are pending, or whose invocation has not resumed yet. A
- * sweep reads only these, not every past request.
+ * Key prefix of an index of the requests that are pending, or whose invocation has not resumed yet.
+ * A sweep reads only these, not every past request.
  */
 export const OPEN_PREFIX = 'approval-open:'
 /** How long a request is kept after its expiry, whether it was decided or not. */

@@ -21,8 +21,8 @@ import {
 export type ApprovalDeps = {
   store: Pick<Store, 'kv' | 'onSignal'>
   /**
-   * Dispatches the message of a parked invocation again. It must be idempotent: daemons that sweep at
-   * the same time both call it.
+   * Dispatches the message of a parked invocation again. It must be idempotent: daemons that sweep
+   * at the same time both call it.
    */
   resume(approval: Approval): Promise<void>
   /** Called once for each step of a request. Must not throw. */
@@ -53,7 +53,8 @@ export function createApprovalService(deps: ApprovalDeps) {
       const expiresAt = requestedAt + request.timeout
       const created: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
       const ttl = request.timeout + RETENTION_MS
-      // The index comes first: after a crash between the two, an index entry without a request is harmless.
+      // The index comes first: after a crash between the two, an index entry without a request is
+      // harmless.
       await kv.set(OPEN_PREFIX + id, id, { ttl })
       const version = await kv.set(REQUEST_PREFIX + id, { ...created }, { ifVersion: 0, ttl })
       // A concurrent call has just made the same request, which is read here.

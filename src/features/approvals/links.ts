@@ -34,7 +34,10 @@ export async function findLink(kv: Pick<KeyValues, 'get'>, token: string) {
   return stored && linkSchema.parse(stored.value)
 }
 
-/** Removes the tokens of approval links from a text that others may read: a token grants the right to decide. */
+/**
+ * Removes the tokens of approval links from a text that others may read: a token grants the right
+ * to decide.
+ */
 export function withoutLinks(text: string): string {
   return text.replaceAll(/(\/trivium\/approval\?token=)[\w-]+/g, '$1…')
 }

@@ -17,9 +17,10 @@ import { slimArgs } from '../../runtime/session/session-entries.ts'
 import { approvalSettings } from './schema.ts'
 
 /**
- * Runs the skill only after someone approved exactly these arguments in this outermost invocation. A
- * dispatched invocation ends with `approval_pending` and is dispatched again after the decision. Other
- * callers wait; disconnecting cancels their request. `notifyApprovers` is called for each pending request.
+ * Runs the skill only after someone approved exactly these arguments in this outermost invocation.
+ * A dispatched invocation ends with `approval_pending` and is dispatched again after the decision.
+ * Other callers wait; disconnecting cancels their request. `notifyApprovers` is called for each
+ * pending request.
  */
 export function createApprovalMiddleware(
   notifyApprovers: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
@@ -34,7 +35,7 @@ export function createApprovalMiddleware(
       const { title, approvers = [], timeout = DAY, 'on-timeout': onTimeout = 'deny' } = parsed
       const fault = title === undefined ? undefined : titleFault(title, () => skillJsonSchema(skill))
       if (fault !== undefined) throw new Error(`title: ${fault}`)
-      // Throws for an invalid one.
+      // Throws for an invalid member.
       for (const member of approvers) compileMember(member)
       const titleFor = ({ call, args }: SkillContext): string => {
         if (call.guard?.rerunKey) return rerunTitle(skill.name)
@@ -63,7 +64,8 @@ export function createApprovalMiddleware(
           return recorded(requested.id, ctx, next)
         }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
-        // A reply to the author of the message: a denial is an outcome, not a failure that becomes a dead letter.
+        // A reply to the author of the message: a denial is an outcome, not a failure that becomes
+        // a dead letter.
         if (message && call.depth === 0) return { text: denied.message }
         throw denied
       }
@@ -74,7 +76,10 @@ export function createApprovalMiddleware(
 /** Maximum characters of a result or error that an approval keeps. */
 const MAX_RESULT = 2_000
 
-/** Runs the approved skill, and stores with the approval how the run ended. A run that will be resumed has not ended. */
+/**
+ * Runs the approved skill, and stores with the approval how the run ended. A run that will be
+ * resumed has not ended.
+ */
 async function recorded(id: string, ctx: SkillContext, next: () => Promise<unknown>): Promise<unknown> {
   const { services, log, call } = ctx
   const began = Date.now()
@@ -102,7 +107,10 @@ function resultText(result: unknown): string | undefined {
   return headOf(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''), MAX_RESULT)
 }
 
-/** Resolves with the decided request. Throws `approval_pending` for a dispatched call, and if the request is still pending at its timeout. */
+/**
+ * Resolves with the decided request. Throws `approval_pending` for a dispatched call, and if the
+ * request is still pending at its timeout.
+ */
 async function awaitDecision(request: Approval, ctx: SkillContext): Promise<Approval> {
   const pending = new TriviumError('approval_pending', { name: request.skill, id: request.id })
   if (ctx.message) throw pending
@@ -124,7 +132,10 @@ async function awaitDecision(request: Approval, ctx: SkillContext): Promise<Appr
 /** Maximum characters of the arguments in a question. */
 const MAX_ARGS = 4_000
 
-/** Asks the caller for the decision, if the client supports questions and the caller may decide. Others may decide first. */
+/**
+ * Asks the caller for the decision, if the client supports questions and the caller may decide.
+ * Others may decide first.
+ */
 function letCallerDecide(
   { id, title, args }: Approval,
   { call, services, log }: SkillContext,
@@ -186,7 +197,7 @@ function reasonFor({ status, decidedBy, reason }: Approval): string {
   return [decidedBy ? `${deniedBy(decidedBy)} denied it` : 'it was denied', reason].filter(Boolean).join(': ')
 }
 
-/** The decider, for the sender. The control token is no name of a person. */
+/** The decider, as the sender sees them. `control token` is not the name of a person. */
 function deniedBy(by: string): string {
   const name = shownAuthor(by)
   return name === 'control token' ? 'an operator' : by

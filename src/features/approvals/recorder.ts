@@ -9,8 +9,8 @@ import type { ApprovalEvent } from './approval-records.ts'
 const LONGEST_REASON = 200
 
 /**
- * Returns the function that records the steps of approvals in events.jsonl, and decisions in the history of the message and in the
- * audit log.
+ * Returns the function that records the steps of approvals in events.jsonl, and decisions in the
+ * history of the message and in the audit log.
  */
 export function createApprovalRecorder(
   activity: Activity,
@@ -33,7 +33,9 @@ export function createApprovalRecorder(
   }
 }
 
-/** The entry of a decision in the history of its message. Without a decider, nobody decided in time. */
+/**
+ * The entry of a decision in the history of its message. `by` is absent if the request timed out.
+ */
 function decisionNote({ id, status, decidedAt, expiresAt, decidedBy, decidedVia, reason }: Approval): Note {
   const detail = { approval: id, ...defined({ by: decidedBy, via: decidedVia, reason }) }
   return { at: decidedAt ?? expiresAt, road: 'dispatch', what: status, detail }

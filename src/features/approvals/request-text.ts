@@ -8,7 +8,9 @@ type HowToDecide = {
   byWords: boolean
 }
 
-/** The question for approvers, as Markdown: the request with shortened arguments, and how to decide. */
+/**
+ * The question for approvers, as Markdown: the request with shortened arguments, and how to decide.
+ */
 export function approvalQuestion(approval: Approval, how: HowToDecide): string {
   const args = `\`\`\`\n${shortArguments(approval)}\n\`\`\``
   return `${describeApproval(approval, args)}\n\n${howToDecide(approval, how)}`

@@ -7,8 +7,9 @@ import type { approvals } from './operations.ts'
 type Asking = NonNullable<Approval['message']>
 
 /**
- * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a request, so that an approved call waits
- * for them. Only of requests that are pending, or approved and not run yet.
+ * `approval-list` and `approval-decide`. They add `pausedBy` to requests that are pending, or
+ * approved and not run yet: the pauses that hold the message of the request. An approved call waits
+ * for them.
  */
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,

@@ -22,8 +22,8 @@ const DECISION =
 const SKILL: InternalSkill = 'approval-words'
 
 /**
- * This route comes last: a message without another route may still be a decision. `prefix` is a quick
- * test that rules out most messages before the regex runs.
+ * This route comes last: a message without another route may still be a decision. `prefix` is a
+ * quick test that rules out most messages before the regex runs.
  */
 export const WORDS_ROUTE = routeSchema.parse({
   name: SKILL,
@@ -48,7 +48,9 @@ export function mayDecideByWords(message: Message): boolean {
   return transport === 'webhook' ? data.respond === 'result' : CHATS.includes(transport)
 }
 
-/** Whether a message may be a decision. Such messages are not merged into the call of another one. */
+/**
+ * Whether a message may be a decision. Such messages are not merged into the call of another one.
+ */
 export function isDecision(message: Message): boolean {
   // Edited and resent messages do not count: they were written for an earlier request.
   const isNew = message.data.notice !== true && message.data.resent === undefined
@@ -146,7 +148,7 @@ function isAskedIn(reply: Message, approval: Approval): boolean {
 
 /**
  * Whether a decision without an id may refer to a request: it was sent after the request, and where
- * several people talk (a Slack channel, a mail with us in copy) it is addressed to the bot.
+ * several people talk (a Slack channel, a mail with the bot in copy) it is addressed to the bot.
  */
 function mayReferTo({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
   if (requestedAt > receivedAt) return false

@@ -11,8 +11,9 @@ const END_TIMEOUT = 15_000
 const POLL_INTERVAL = 100
 
 /**
- * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, the daemon
- * that repeats the attempt ends it before it starts. Throws `message_not_found`, `run_not_running`.
+ * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, the
+ * daemon that repeats the attempt ends it before it starts. Throws `message_not_found`,
+ * `run_not_running`.
  */
 export function createRunCancel(deps: {
   pauses: Pauses

@@ -34,8 +34,8 @@ const optionsSchema = z.object({
 })
 
 /**
- * The skill that handles a click. Each click is processed once; an attempt that a crash interrupted is
- * repeated.
+ * The skill that handles a click. Each click is processed once; an attempt that a crash interrupted
+ * is repeated.
  */
 export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: RecordAudit }): Skill {
   return defineSkill<unknown>({
@@ -92,7 +92,9 @@ type ClickContext = {
   recordOutcome(outcome: string): Promise<void>
 }
 
-/** Replies with the new state of the buttons; a refusal is visible only to the person who clicked. */
+/**
+ * Replies with the new state of the buttons; a refusal is visible only to the person who clicked.
+ */
 async function takeOver({
   message,
   click: { conversation },

@@ -8,8 +8,8 @@ const RETENTION = 30 * DAY
 const MAX_ENDED = 100
 
 /**
- * The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed; undefined
- * for pauses that ended by themselves.
+ * The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed;
+ * undefined for pauses that ended by themselves.
  */
 export function withEnded(before: PauseState, after: PauseState, at: number, by?: string): PauseState {
   const continues = (pause: Pause) =>

@@ -8,7 +8,10 @@ export type HeldPeriod = { pause: Pause | EndedPause; from: number; to?: number 
 
 type Wait = { from: number; to?: number }
 
-/** The times in which pauses held a message: where a pause and a time in which an attempt was due overlap, oldest first. */
+/**
+ * The times in which pauses held a message, oldest first: the overlaps of pauses with times in
+ * which an attempt was due.
+ */
 export function heldPeriods(
   { receivedAt }: { receivedAt: number },
   dispatched: Dispatched,

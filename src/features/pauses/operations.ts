@@ -19,7 +19,10 @@ const conversation = {
  * replies continue.
  */
 export const pauses = {
-  /** Throws `forbidden`; for an unknown object `not_found`, `gateway_not_found` or `skill_not_found`. */
+  /**
+   * Throws `forbidden`; for an unknown object `not_found`, `gateway_not_found` or
+   * `skill_not_found`.
+   */
   'gateway-pause': closed({ gateway, for: end, reason }).describe(
     'Pauses a gateway: its messages are accepted but wait for dispatch.',
   ),

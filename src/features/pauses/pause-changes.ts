@@ -6,7 +6,10 @@ import { gatewayOf, isSame, type Pause } from './records.ts'
 /** Maximum number of paused conversations. */
 const MAX_CONVERSATIONS = 1_000
 
-/** Starts and ends pauses in the store. A new pause replaces an existing one of the same object, or extends one of the same author. */
+/**
+ * Starts and ends pauses in the store. A new pause replaces an existing one of the same object, or
+ * extends one of the same author.
+ */
 export function createPauseChanges(pauses: Pauses) {
   const begin = async (begun: Pause) => {
     let pause = begun

@@ -10,7 +10,10 @@ import { createPauseView, type Held } from './view.ts'
 
 /** Polling interval (ms) for pauses, in addition to signals. */
 const POLL_INTERVAL = 5_000
-/** How long (ms) held jobs are checked after a change: a job that was claimed before may be held after it. */
+/**
+ * How long (ms) held jobs are checked after a change: a job that was claimed before may be held
+ * after it.
+ */
 const CHECK_AFTER_CHANGE = 30_000
 /** Interval (ms) of further checks, in case the daemon that had to check was killed. */
 const CHECK_INTERVAL = 10 * MINUTE
@@ -55,7 +58,7 @@ export function createPauses(deps: {
     checkedAt = now()
   }
 
-  /** Applies the stored pauses, and removes those that have expired. Resolves with the ms until the next poll. */
+  /** Applies the stored pauses, and removes expired ones. Resolves with the ms until the next poll. */
   const poll = async (): Promise<number> => {
     const state = await records.load()
     await apply(state)
@@ -118,7 +121,10 @@ function endingWith(
   }
 }
 
-/** Releases the jobs that are not to be held any more. False: not those of unreachable shards. */
+/**
+ * Releases the jobs that no pause holds any more. Returns false if a shard with such jobs may be
+ * unreachable.
+ */
 async function releaseAll(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queues: { dispatch: string; schedules: string },
@@ -129,7 +135,9 @@ async function releaseAll(
   return ofDispatch.areAll && ofSchedules.areAll
 }
 
-/** Releases the jobs of a queue that are not to be held any more. `areAll`: no shard was unreachable. */
+/**
+ * Releases the jobs of a queue that no pause holds any more. `areAll`: no shard was unreachable.
+ */
 async function releaseJobs(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,

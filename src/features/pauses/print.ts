@@ -74,7 +74,9 @@ function shortTime(at: unknown): string {
   return timeOf(Date.now()).startsWith(day) ? time : timeOf(at)
 }
 
-/** The name that `resume` takes, and what tells it from others. */
+/**
+ * The name that `resume` takes; in brackets, what distinguishes it from the same name elsewhere.
+ */
 function nameOf({ kind, name, gateway, label }: JsonObject): string {
   const other = kind === 'conversation' ? gateway : label
   return other === undefined || other === name ? String(name) : `${name} (${other})`

@@ -16,8 +16,8 @@ const common = {
 }
 
 /**
- * One pause. With `drop`, the messages of a conversation do not wait: they are recorded as handled by
- * a person.
+ * One pause. With `drop`, the messages of a conversation do not wait: they are recorded as handled
+ * by a person.
  */
 const pauseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
@@ -32,14 +32,15 @@ const pauseSchema = z.discriminatedUnion('kind', [
 export type Pause = z.infer<typeof pauseSchema>
 
 /**
- * A request of `at` (Unix ms) to cancel the running attempt of a message. `run-cancel` removes it when
- * the attempt has ended, or ignores its signal. If the daemon with the attempt is killed, it also ends
- * the repetition of that attempt. If the daemon that made it is killed, it is kept for an hour.
+ * A request, made `at` (Unix ms), to cancel the running attempt on a message. `run-cancel` removes
+ * the request when the attempt has ended, or ignores its signal. If the daemon with the attempt is
+ * killed, the request also ends the repetition of that attempt. If the daemon that made the request
+ * is killed, the request is kept for an hour.
  */
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>
 
-/** A pause that has ended, and who resumed it; absent if it ended by itself. */
+/** A pause that has ended. `endedBy`: who resumed it; absent if it ended by itself. */
 const endedSchema = z.intersection(
   pauseSchema,
   z.object({ endedAt: z.number(), endedBy: z.string().exactOptional() }),
@@ -78,7 +79,10 @@ export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
   }
 }
 
-/** Reads the stored state. Pauses of a kind that only a newer version knows are ignored, and stay when it is written. */
+/**
+ * Reads the stored state. Pauses of a kind that only a newer version knows are ignored, and stay
+ * when it is written.
+ */
 function readState(value: Json | undefined) {
   const raw = isJsonObject(value) ? value : {}
   const pauses = readStoredList(pauseSchema, raw.pauses)

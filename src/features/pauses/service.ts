@@ -13,7 +13,10 @@ import { createPauseChanges } from './pause-changes.ts'
 import type { Pauses } from './pauses.ts'
 import { describeRoute, type ListedRoute } from './route-list.ts'
 
-/** All operations of pauses except `pause-list`, which is elsewhere because it also lists subscriptions and schedules. */
+/**
+ * All operations of pauses except `pause-list`, which is elsewhere because it also lists
+ * subscriptions and schedules.
+ */
 export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list'>
 
 /** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */

@@ -6,7 +6,10 @@ export type Held = { id: string; lane: string; group: string }
 /** The fields of a route that matter here. */
 type Route = { name: string; skill?: string | undefined }
 
-/** The pauses known to this daemon, which are checked for every claimed job. Without pauses, the check costs nothing. */
+/**
+ * The pauses known to this daemon, which are checked for every claimed job. Without pauses, the
+ * check costs nothing.
+ */
 export function createPauseView(routes: () => readonly Route[], now: () => number) {
   let state = NOTHING_PAUSED
   let isEmpty = true
@@ -49,7 +52,10 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     state: () => state,
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
     isExpired,
-    /** Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end without their skill. */
+    /**
+     * Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end
+     * without their skill.
+     */
     holds: (job: Held): boolean => !isEmpty && pausesOf(job).length > 0,
     pausesOf,
     /** Whether a run of a schedule waits. */
@@ -60,7 +66,10 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       const pause = find('conversation', `${gateway}/${conversation}`)
       return pause?.kind === 'conversation' && pause.drop ? pause : undefined
     },
-    /** Who has taken over a conversation. Gateways that notice an answer of a person are the author of its pause: `support:ada@example.com`. */
+    /**
+     * The pause of a conversation. `isAnswered`: its gateway began it because it noticed an answer
+     * of a person. Then its author is `<gateway>:<person>`, such as `support:ada@example.com`.
+     */
     holdOf({ gateway, conversation }: { gateway: string; conversation: string }) {
       const pause = isEmpty ? undefined : find('conversation', `${gateway}/${conversation}`)
       return pause && { ...pause, isAnswered: pause.by.startsWith(`${gateway}:`) }

@@ -8,7 +8,7 @@ export function cursorKey({ id, created }: ScheduleKey): string {
   return `schedule-cursor:${id}:${created}`
 }
 
-/** The fields that identify a schedule in the trace. */
+/** The fields that identify a schedule in entries of the activity log. */
 export function aboutSchedule({ channel, id, name, by }: Schedule) {
   return { channel, schedule: id, name, ...(by && { owner: by.id }) }
 }
@@ -16,7 +16,7 @@ export function aboutSchedule({ channel, id, name, by }: Schedule) {
 /** Stored schedules, and the number of the next one. */
 type ScheduleDocument = { schedules: Schedule[]; next_ids: Record<string, number> }
 
-/** The document that contains them; it may have other content. */
+/** The document that contains the schedules; it may have other content. */
 export type ScheduleState = {
   load(): Promise<{ document: ScheduleDocument }>
   update<T>(mutate: (draft: ScheduleDocument) => T): Promise<{ made: T }>

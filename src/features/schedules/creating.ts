@@ -36,7 +36,7 @@ export function createScheduleCreation(deps: {
 
   /**
    * `askedBy`: recipient of the results. The same schedule of the same message, as in a retry,
-   * returns the existing one. `askedAt`: planned times after it count.
+   * returns the existing one. `askedAt`: only planned times after it count.
    */
   return async (
     { name, misfire, timezone = 'UTC', args, at, ...rest }: CreateArgs,

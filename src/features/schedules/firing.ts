@@ -23,7 +23,7 @@ export function manualKey({ id, created }: ScheduleKey, key: string): string {
   return `${id}:${created}:run:${key}`
 }
 
-/** Whether somebody started the run of a job. `id`: the key of its occasion. */
+/** Whether a job is a run that somebody started. `id`: the key of its occasion. */
 export function isManual({ id }: { id: string }): boolean {
   return MANUAL.test(id)
 }
@@ -39,8 +39,8 @@ const LEASE = 8_000
  */
 const LATE_AFTER = 30_000
 /**
- * A handled time that is further in the future (ms) comes from a clock that was set back since; the
- * cursor goes back too.
+ * If the last handled time is further in the future (ms), the clock was set back since then. The
+ * cursor is set back too.
  */
 const CLOCK_TOLERANCE = 10_000
 /** Limits (ms) of the pause between two rounds. */

@@ -5,16 +5,16 @@ import { defined } from '../../lib/defined.ts'
 import type { RunReport } from './run-reports.ts'
 
 /**
- * The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code` and `error`: if it
- * failed.
+ * The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code` and `error`: if
+ * it failed.
  */
 export type SkillRuns = (
   skill: string,
 ) => Promise<readonly { at: number; ms: number; by: string; code?: string; error?: string }[]>
 
 /**
- * A run of a schedule. Times are Unix ms. `planned` is absent for a run by hand. `manual`: it was
- * recorded as such.
+ * A run of a schedule. Times are Unix ms. `planned` is absent for a run that somebody started.
+ * `manual`: its report says that somebody started it.
  */
 export type ScheduleRun = {
   planned?: number
@@ -25,7 +25,7 @@ export type ScheduleRun = {
   manual?: true
 }
 
-/** A start that is later than this (ms) after a planned time is not its run. */
+/** A run that began later than this (ms) after a planned time does not belong to that time. */
 const LATEST = 2 * HOUR
 /** Number of planned times of `schedule-show`. */
 const UPCOMING = 5
@@ -39,8 +39,9 @@ export function upcomingOf(schedule: Schedule, now: number): number[] {
 }
 
 /**
- * The known runs of a schedule, newest first. `recorded`: newest first. The planned times of the runs
- * before them follow from the schedule: a time belongs to the first run that began after it.
+ * The known runs of a schedule, newest first. `recorded`: the reported ones, newest first. Runs
+ * before them have no stored planned time. It follows from the schedule: a planned time belongs to
+ * the first run that began after it.
  */
 export function pastRuns(
   schedule: Schedule,

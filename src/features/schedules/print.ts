@@ -50,14 +50,17 @@ function isEmpty(args: unknown): boolean {
   return Object.keys(Object(args)).length === 0
 }
 
-/** A start this late (ms) is worth a word. */
+/** From this delay (ms) on, a late start is mentioned. */
 const LATE = 30_000
 
 function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs by hand have no `planned` time. */
+/**
+ * `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs by hand have no
+ * `planned` time.
+ */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun

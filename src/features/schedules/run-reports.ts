@@ -53,7 +53,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
   }
 }
 
-/** What a run has reached now. */
+/** The current state of a run. */
 export type Reached = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'manual'>
 
 function runsIn(stored: unknown): RunReport[] {
@@ -63,7 +63,7 @@ function runsIn(stored: unknown): RunReport[] {
   return [newest, ...earlier]
 }
 
-/** The runs with what one of them has reached, newest first. */
+/** The runs, newest first, with the current state of one of them. */
 function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }: Reached, now: number) {
   const before = runs.find((run) => run.planned === planned)
   const startedAt = before?.startedAt ?? now

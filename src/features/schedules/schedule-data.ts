@@ -7,15 +7,19 @@ import type { createRunReports } from './run-reports.ts'
 import type { createSchedulePauses } from './schedule-pauses.ts'
 
 /**
- * How long (ms) the last run of a schedule can start after the schedule was removed because it has no
- * more planned times. A paused skill, or a dead letter that is retried, delays it.
+ * How long (ms) the last run of a schedule can still start after the schedule was removed because
+ * it has no more planned times. The run is late if its skill is paused, or if it is a dead letter
+ * that is retried.
  */
 const OVER_RETENTION = 90 * DAY
 
 /** Marks a schedule that was removed because it has no more planned times. */
 const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created}`
 
-/** What the store has about each schedule besides its definition: its cursor, last run, failure and pause. */
+/**
+ * What the store has about each schedule besides its definition: its cursor, last run, failure and
+ * pause.
+ */
 export function createScheduleData(deps: {
   kv: KeyValues
   runs: Pick<ReturnType<typeof createLastRuns>, 'forget'>
@@ -28,10 +32,16 @@ export function createScheduleData(deps: {
   const forgetProgress = (schedule: ScheduleKey) =>
     Promise.all([kv.delete(cursorKey(schedule)), runs.forget(schedule), reports.forget(schedule)])
   return {
-    /** Forgets a schedule that was deleted (`isGone`), or whose rule has changed: it stays paused. */
+    /**
+     * Forgets a schedule that was deleted (`isGone`), or whose rule has changed. A changed one
+     * stays paused.
+     */
     forget: (schedule: ScheduleKey, isGone: boolean) =>
       Promise.all([forgetProgress(schedule), failures.ended(schedule), isGone && pauses.end(schedule.id)]),
-    /** Called before a schedule without further planned times is removed, so that its last run can start. */
+    /**
+     * Called before a schedule without further planned times is removed, so that its last run can
+     * start.
+     */
     markOver: (schedule: ScheduleKey) => kv.set(overKey(schedule), true, { ttl: OVER_RETENTION }),
     /** Whether a schedule was removed because it has no more planned times. */
     isOver: async (schedule: ScheduleKey) => (await kv.get(overKey(schedule))) !== undefined,

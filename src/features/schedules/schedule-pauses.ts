@@ -9,7 +9,7 @@ const PAUSED = 'schedules-paused'
 /** `since`: Unix ms. `by` is absent in pauses of older versions. */
 const pauseSchema = z.object({ since: z.number(), by: z.string().exactOptional() })
 
-/** By id. */
+/** The pauses, by the id of the schedule. */
 export type PausedSchedules = Readonly<Record<string, z.infer<typeof pauseSchema>>>
 
 const readPaused = (value: Json | undefined) => readStoredRecord(pauseSchema, value)

@@ -63,7 +63,7 @@ export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: ScheduleKey): Promise<boolean>
-    /** Called before a run with this key ends and will not be retried. */
+    /** Called with the key of a run that is about to end without another attempt. */
     ended(schedule: ScheduleKey, key: string): Promise<void>
   },
 ) {

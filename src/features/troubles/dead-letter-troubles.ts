@@ -11,8 +11,10 @@ const MOST_CAUSES = 5
 const MOST_NAMED = 3
 
 /**
- * The causes of dead letters, each as one trouble, those that grow first; and one for the rest. Runs of
- * failing schedules are reported as such. Dead letters of tests are not counted. `at`: Unix ms.
+ * One trouble per cause of dead letters, the fastest growing first, and one for all other dead
+ * letters. Leaves out runs of failing schedules, which are troubles of their own, and dead letters
+ * of tests.
+ * `at`: Unix ms.
  */
 export function deadLetterTroubles(
   { stats, causes, schedules }: Pick<StoredReadings, 'stats' | 'causes' | 'schedules'>,

@@ -72,7 +72,7 @@ export type PauseReading = {
 
 export type StoredReadings = {
   stats: StoreStats
-  /** `oldestAt`: since when the oldest unread event of a group waits that is far behind. */
+  /** `oldestAt`: since when the oldest unread event waits; only of groups that are far behind. */
   groups: readonly (GroupInfo & { oldestAt?: number })[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly Waiting[]
@@ -80,7 +80,7 @@ export type StoredReadings = {
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]
-  /** Of the newest dead letters. */
+  /** The causes of the newest dead letters. */
   causes: readonly LetterCause[]
 }
 
@@ -94,7 +94,10 @@ export type FailingSchedule = {
   count: number
 }
 
-/** A cause of dead letters. `recent`: the number of those from the hour before the newest dead letter of all. */
+/**
+ * A cause of dead letters. `recent`: how many of them are from the hour before the newest dead
+ * letter of any cause.
+ */
 export type LetterCause = Pick<
   LetterGroup,
   'queue' | 'group' | 'code' | 'pattern' | 'common' | 'count' | 'tests' | 'first' | 'last' | 'recipients'

@@ -28,8 +28,8 @@ export function refusalTroubles(counts: readonly RefusalCount[], at: number): Tr
 }
 
 /**
- * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get. `troubles`: may
- * contain others.
+ * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get.
+ * `troubles`: may contain others.
  */
 export function withRefusals<T extends { name: string; ok: boolean }>(
   gateways: readonly T[],

@@ -67,7 +67,7 @@ const WORK: Record<string, { waits: string; todo: string }> = {
 
 function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[] {
   const work = WORK[one.road]
-  // What is paused is reported as such.
+  // Pauses are troubles of their own.
   if (!work || one.state === 'held') return []
   const { road, gateway, oldestAt: since } = one
   const where = { gateway, road }
@@ -87,7 +87,10 @@ function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[
   return [warning('retrying', where, { title, text, todo, count, since })]
 }
 
-/** What is paused that messages of a gateway may wait for: `route newsletter`. Which route a waiting message has is not known here. */
+/**
+ * The pauses for which messages of a gateway may wait, such as `route newsletter`. The routes of
+ * waiting messages are not known here, so this names all paused routes and skills.
+ */
 function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
   return pauses
     .filter(({ kind, name }) => kind !== 'conversation' && (kind !== 'gateway' || name === gateway))
@@ -95,7 +98,7 @@ function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
     .join(', ')
 }
 
-/** A group that is far behind. A push that fails or is paused is reported as such. */
+/** A group that is far behind. A push that fails or is paused has a trouble of its own. */
 function lagTrouble(
   { topic, group, lag, oldestAt: since }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
