@@ -6,16 +6,22 @@ import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { ArtifactStore } from './artifacts.ts'
 
-/** Much longer (ms) than the time between saving files and accepting their message. */
+/**
+ * How long (ms) before the oldest message a kept file may have been saved. Files are saved before
+ * their message is accepted.
+ */
 const MARGIN_MS = DAY
 const HASH = /\b[0-9a-f]{64}\b/g
-/** Files of the data directory that may refer to artifacts: documents, values, sessions. Logs do not count. */
+/**
+ * Files of the data directory that may refer to artifacts: documents, values, sessions. Logs do not
+ * count.
+ */
 const REFERRING_FILES = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
  * Removes unreferenced artifacts. Those saved since a day before the oldest retained message stay,
- * because they may belong to a message. Others stay if a dead letter, a stored value or a state file
- * refers to them.
+ * because they may belong to a message. Others stay if a dead letter, a stored value or a state
+ * file refers to them.
  */
 export function createArtifactSweep(deps: {
   artifacts: ArtifactStore

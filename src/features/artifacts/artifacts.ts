@@ -15,7 +15,10 @@ export type ArtifactStore = Artifacts & {
   has(sha256: string): Promise<boolean>
   /** Removes a file here and from the store. */
   remove(sha256: string): Promise<void>
-  /** Removes artifacts that are not `referenced` and were saved before `before` (Unix ms); renews the others on the store. */
+  /**
+   * Removes artifacts that are not `referenced` and were saved before `before` (Unix ms); renews
+   * the others on the store.
+   */
   sweep(before: number, referenced: ReadonlySet<string>): Promise<{ removed: number; bytes: number }>
 }
 

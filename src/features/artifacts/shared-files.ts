@@ -5,7 +5,10 @@ import { DAY, MIB } from '../../core/units.ts'
 /** A store that shares artifacts between daemons, and how long (ms) each stays available. */
 export type SharedArtifacts = { blobs: Blobs; keepFor(): number }
 
-/** Files are on the store in pieces of this many bytes, so that large ones do not block other commands. */
+/**
+ * Files are on the store in pieces of this many bytes, so that large ones do not block other
+ * commands.
+ */
 const PIECE_BYTES = MIB
 /** Minimum lifetime (ms) of a piece after a renewal, longer than the interval between renewals. */
 const RENEWAL_MS = 2 * DAY
@@ -13,7 +16,7 @@ const RENEWAL_MS = 2 * DAY
 /** The artifacts on a shared store. `path`: the file on this machine, which may not exist. */
 export function createSharedFiles({ blobs, keepFor }: SharedArtifacts) {
   const nameOf = (sha256: string, index: number) => `${sha256}:${index}`
-  /** Whether the store has a piece, without reading it. */
+  /** Extends the lifetime of a piece without reading it. False if the store does not have it. */
   const renewPiece = (sha256: string, index: number) => blobs.renew(nameOf(sha256, index), RENEWAL_MS)
 
   async function share(sha256: string, path: string): Promise<void> {

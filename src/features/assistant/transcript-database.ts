@@ -17,7 +17,7 @@ export type Line = Record<
 
 /** The log of messages: messages.jsonl. */
 export type MessageLog = {
-  /** Entries after a position, or all of them. */
+  /** The entries after a position, or all of them, newest first. */
   newestMessages(after?: LogPosition): LogReading
   /** Whether the log still has the lines before a position. */
   hasMessages(position: LogPosition): Promise<boolean>

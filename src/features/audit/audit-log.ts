@@ -76,8 +76,9 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 }
 
 /**
- * Entries after position `start`, up to and including `end`, oldest first, without those that only a
- * newer version can read. `areExpired`: the store has none there. It may return fewer at a time.
+ * Entries after position `start`, up to and including `end`, oldest first, without those that only
+ * a newer version can read. `areExpired`: the store has none there. The store may return them in
+ * parts.
  */
 async function readEntries(topics: Topics, start: number, end: number) {
   const entries: Placed[] = []

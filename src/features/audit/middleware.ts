@@ -4,14 +4,16 @@ import { pathGet } from '../../core/json.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import type { Skill, SkillContext } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
-import { cameOf, failureOf, givenIn } from './recorded.ts'
+import { failureOf, givenIn, recordedResult } from './recorded.ts'
 
 /** Built-in skills that make permanent changes or decisions. */
 const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
-/** Read-only skills, and frequent operations of programs on their own data. These take precedence. */
+/**
+ * Read-only skills, and frequent operations of programs on their own data. These take precedence.
+ */
 const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
 /**
@@ -42,7 +44,7 @@ export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLay
           const result = await next()
           // The approval service itself records every decision.
           if (skill.name !== 'approval-decide')
-            await record({ ...common, outcome: 'ok', ...(isBuiltIn && cameOf(result)) })
+            await record({ ...common, outcome: 'ok', ...(isBuiltIn && recordedResult(result)) })
           return result
         } catch (error) {
           await record({ ...common, ...failureOf(error, isBuiltIn) })

@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'what', least: 16 },
 ]
 
-/** The result of `audit-list` as a table; one entry by its `id` whole. */
+/** The result of `audit-list` as a table; with `id`, all fields of one entry. */
 export function humanAudit(answer: Json, args: JsonObject): string {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const [one] = entries

@@ -8,7 +8,9 @@ const RECORDED_ARGUMENTS =
   'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm for drop force'.split(
     ' ',
   )
-/** Arguments that are ids or places in these skills, and addresses in others. */
+/**
+ * Skills whose arguments `from` and `to` are ids or places. In other skills, they are addresses.
+ */
 const OF_EVENTS = /^(?:event|subscription)-/
 const EVENT_ARGUMENTS = ['from', 'to']
 /** Flags that are recorded only if they are true. */
@@ -38,8 +40,11 @@ export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target'
   }
 }
 
-/** What a built-in skill led to. A skill reports changed settings as `changes` in its result. */
-export function cameOf(result: unknown): Pick<AuditEntry, 'result' | 'changes'> {
+/**
+ * The counts and flags in the result of a built-in skill, and the settings that it changed
+ * (`changes`).
+ */
+export function recordedResult(result: unknown): Pick<AuditEntry, 'result' | 'changes'> {
   const value = toJson(result)
   if (!isJsonObject(value)) return {}
   const facts = [...RECORDED_RESULTS.map((key) => [key, value[key]] as const), ['job', jobIn(value)] as const]

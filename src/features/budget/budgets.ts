@@ -22,7 +22,10 @@ const TOTAL = 'total'
 const SKILL = 'skill '
 /** Prefix of the keys of runs that were reported as refused. */
 const REFUSED = 'budget-refused:'
-/** Such a key outlives the wait: others may use up the budget first, or the run may be paused. */
+/**
+ * How long (ms) such a key outlives the wait: others may use up the budget first, or the run may be
+ * paused.
+ */
 const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
@@ -96,7 +99,10 @@ export function createBudgets(deps: {
       })
       return money
     },
-    /** The state of the budgets, for operators; `[]` without budgets. `senders`: whose budgets to look at. */
+    /**
+     * The state of the budgets, for operators; `[]` without budgets. `senders`: whose budgets to
+     * look at.
+     */
     status: (senders = []) => statusOf(deps.budget(), kv, sums, now, senders),
   }
 }
@@ -200,7 +206,7 @@ function senderOf({ caller, message }: Call): string | undefined {
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
 }
 
-/** Undefined if no price matches the model. */
+/** The price of a step; undefined if no entry of `prices` matches the model. */
 function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): number | undefined {
   const [, price] = Object.entries(prices).find(([pattern]) => compilePattern(pattern).test(model)) ?? []
   return price && (inputTokens * price.input + outputTokens * price.output) / TOKENS_PER_PRICE

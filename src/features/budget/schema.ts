@@ -34,7 +34,9 @@ const amounts = z
   .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
   .default([])
 
-/** Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply. */
+/**
+ * Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply.
+ */
 export const budgetSchema = z
   .strictObject({
     sender: amounts.describe('Limit for each sender: an amount such as `200k tokens/1d`, or a list of them.'),

@@ -9,7 +9,10 @@ export function sumOf(buckets: Buckets, { unit }: Amount): number {
   )
 }
 
-/** When all usage will have left the window (Unix ms); undefined without usage in the unit of the amount. */
+/**
+ * When all usage will have left the window (Unix ms); undefined without usage in the unit of the
+ * amount.
+ */
 export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
   const starts = Object.entries(buckets)
     .filter(([start, spent]) => sumOf({ [start]: spent }, amount) > 0)
@@ -17,7 +20,9 @@ export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
   return starts.length === 0 ? undefined : Math.max(...starts) + amount.per + bucketLength(amount.per)
 }
 
-/** When enough usage will have left the window (Unix ms); undefined if the amount is not used up. */
+/**
+ * When enough usage will have left the window (Unix ms); undefined if the amount is not used up.
+ */
 export function availableAt(buckets: Buckets, amount: Amount): number | undefined {
   let used = sumOf(buckets, amount)
   let until: number | undefined
@@ -33,8 +38,9 @@ export function availableAt(buckets: Buckets, amount: Amount): number | undefine
 const RECENT = 0.25
 
 /**
- * When the amount is used up (Unix ms), if usage goes on as in the newest quarter of its window, and
- * older usage leaves the window meanwhile. Undefined if it lasts until all of today's usage has left.
+ * When the amount is used up (Unix ms), if usage goes on as in the newest quarter of its window,
+ * and older usage leaves the window meanwhile. Undefined if it lasts until all present usage has
+ * left.
  */
 export function usedUpAt(buckets: Buckets, amount: Amount, now: number): number | undefined {
   const length = bucketLength(amount.per)

@@ -17,8 +17,8 @@ export type JobRequest = {
 }
 
 /**
- * The state of a job whose result is awaited. Times are ms of the monotonic clock: a wall clock that
- * jumps must not time a job out.
+ * The state of a job whose result is awaited. Times are ms of the monotonic clock: a wall clock
+ * that jumps must not time a job out.
  */
 export type AwaitedJob = JobRequest & {
   /** When the time limit of the route started: when the job last became ready for a worker. */
@@ -43,15 +43,18 @@ export type JobQueue = { name: string; queue: Queue; add(job: NewJob): Promise<u
 const CHECK_INTERVAL = 15_000
 /** Maximum wait (ms) for the events of a removed job. */
 const EVENTS_TIMEOUT = 5_000
-/** A slower reply (ms) means that the server was unreachable, also for the workers. */
+/** If a reply takes longer than this (ms), the server was unreachable, also for the workers. */
 const SLOW_REPLY = 1_000
-/** Retention of finished jobs (seconds): enough for a daemon that died while waiting, and for Bull Board. */
+/**
+ * Retention of finished jobs (seconds): enough for a daemon that died while waiting, and for Bull
+ * Board.
+ */
 const RETENTION_SECONDS = 7 * 86_400
 /** Maximum number of completed jobs that are kept. */
 const MAX_COMPLETED = 1_000
 /**
- * Added to the log of a failed job when its message becomes a dead letter. A failed job that already
- * has it was retried from the dead letters, and runs again.
+ * Added to the log of a failed job when its message becomes a dead letter. A failed job that
+ * already has it was retried from the dead letters, and runs again.
  */
 const DEAD_LETTER_MARK = 'Trivium made a dead letter of it'
 

@@ -9,7 +9,10 @@ import { inTime } from '../../lib/pause.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { type AwaitedJob, advance, dueAt, type JobRequest, type NewJob } from './awaited-job.ts'
 
-/** Maximum clock difference (ms) to the server. Events of this time are read again, which is harmless. */
+/**
+ * Maximum clock difference (ms) to the server. Events of this time are read again, which is
+ * harmless.
+ */
 const CLOCK_SKEW = 60_000
 /** Pause (ms) after a failed command. */
 const RETRY_PAUSE = 2_000
@@ -18,7 +21,10 @@ const MAX_BATCH = 256
 
 export type QueueClient = Awaited<ReturnType<typeof createQueueClient>>
 
-/** Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their results. */
+/**
+ * Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their
+ * results.
+ */
 export async function createQueueClient(name: string, { options, failed, worked, trouble }: QueueServer) {
   const { Queue, QueueEvents } = await loadPart('queues', () => import('bullmq'))
   const queue = new Queue(name, options)
@@ -35,7 +41,8 @@ export async function createQueueClient(name: string, { options, failed, worked,
     trouble,
     /**
      * Resolves with the result of the job, which is added if it is missing. While the server is
-     * unreachable, it waits without limit. Throws `job_failed`, `job_timeout`, or the reason of `signal`.
+     * unreachable, it waits without limit. Throws `job_failed`, `job_timeout`, or the reason of
+     * `signal`.
      */
     async run(request: JobRequest): Promise<unknown> {
       const { signal } = request
@@ -90,7 +97,10 @@ function followEvents(events: QueueEvents, waiting: ReadonlyMap<string, AwaitedJ
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 }
 
-/** BullMQ has already parsed the result; if that may have rounded a number, the raw value is read again. */
+/**
+ * BullMQ has already parsed the result; if that may have rounded a number, the raw value is read
+ * again.
+ */
 async function exactResult(
   queue: Queue,
   { connection }: QueueServer['options'],

@@ -52,7 +52,10 @@ export function createQueues(deps: {
     },
     /** See `QueueHost`. */
     server,
-    /** Bull Board for the open queues, mounted at `path`; undefined without queues. Does no authentication. */
+    /**
+     * Bull Board for the open queues, mounted at `path`; undefined without queues. Does no
+     * authentication.
+     */
     async board(path: string) {
       if (clients.size === 0) return undefined
       const queues = [...clients.values()].map(({ queue }) => queue)

@@ -4,7 +4,9 @@ import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/** Record of a call. `unknown`: it ended with an error that does not show whether it took effect. */
+/**
+ * Record of a call. `unknown`: it ended with an error that does not show whether it took effect.
+ */
 export type CallRecord = { key: string; time: string; by: string; messageId?: string } & (
   | { state: 'started' }
   | { state: 'done'; result: Json }
@@ -22,7 +24,10 @@ export function createCallRecords(
   now: () => number,
 ) {
   return {
-    /** Replaces a call's record with that of `change`; undefined writes nothing. Returns the previous record. */
+    /**
+     * Replaces a call's record with that of `change`; undefined writes nothing. Returns the
+     * previous record.
+     */
     async swap(key: string, change: (found: CallRecord | undefined) => CallRecord | undefined) {
       let before: CallRecord | undefined
       let next: CallRecord | undefined
@@ -43,7 +48,10 @@ export function createCallRecords(
         .filter(isUnfinished)
         .sort((a, b) => (a.time < b.time ? -1 : 1))
     },
-    /** Restores records from the log (newest first) if the store has none, because it is new or was lost. */
+    /**
+     * Restores records from the log (newest first) if the store has none, because it is new or was
+     * lost.
+     */
     async restore(logged: AsyncIterable<Json>) {
       if ((await kv.list(PREFIX, 1)).items.length > 0) return
       const restored = new Set<string>()

@@ -67,7 +67,8 @@ function startPolling(deps: FeedDeps) {
         await overview.start()
         hasStarted = true
       }
-      // A reader stays in `joining` until it has everything, so that a failed step is repeated for it.
+      // A reader stays in `joining` until it has everything, so that a failed step is repeated for
+      // it.
       for (const reader of joining) {
         await welcome(reader)
         joining.delete(reader)
@@ -80,7 +81,8 @@ function startPolling(deps: FeedDeps) {
       return POLL_INTERVAL
     },
     failed: () => {
-      // The store is probably unreachable: new readers get the state of the daemon, and messages once it is back.
+      // The store is probably unreachable: new readers get the state of the daemon, and messages
+      // once it is back.
       for (const reader of joining) {
         // The state is sent below even if it has not changed.
         if (!readers.has(reader)) overview.forgetNow()

@@ -34,8 +34,8 @@ export type History = ReturnType<typeof createHistory>
 
 /**
  * Metrics of this daemon over the last week, in memory, for charts. Older points have longer
- * intervals; their rates and latencies cover the whole interval, and their backlogs are the maximum.
- * Call `sample` every `every` ms.
+ * intervals; their rates and latencies cover the whole interval, and their backlogs are the
+ * maximum. Call `sample` every `every` ms.
  */
 export function createHistory(deps: {
   counts(): Promise<Counts>
@@ -48,7 +48,10 @@ export function createHistory(deps: {
   return {
     every: fine.every,
     points: fine.points,
-    /** The points of a range, in the finest resolution available for all of it, and their interval in ms. */
+    /**
+     * The points of a range, in the finest resolution available for all of it, and their interval
+     * in ms.
+     */
     range(since: number, until: number): { from: number; to: number; every: number; points: Point[] } {
       const tier = tiers.find((one) => one.reaches(since)) ?? coarse
       const last = tier.points().at(-1)?.at ?? 0
@@ -129,7 +132,10 @@ function ratesBetween(from: Sample, to: Sample) {
   }
 }
 
-/** Estimates a quantile (0 to 1) like Prometheus: linear within a bucket, at most the last finite bound. */
+/**
+ * Estimates a quantile (0 to 1) like Prometheus: linear within a bucket, at most the last finite
+ * bound.
+ */
 function quantile(buckets: Counts['latency'], part: number): number {
   const rank = (buckets.at(-1)?.count ?? 0) * part
   let countBelow = 0

@@ -18,7 +18,7 @@ const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'appro
 const FINAL = /^(dropped|merged|bounced|suppressed)$/
 /** Dispatch has ended. If the reply fails, the outcome changes to `replying` or `bounced`. */
 const DISPATCHED = /^(done|unrouted)$/
-/** How long (ms) such outcomes are still checked, in every fourth poll. */
+/** How long (ms) outcomes of dispatched messages are still checked, in every fourth poll. */
 const DISPATCHED_CHECKED = 5 * MINUTE
 
 /** Sends readers new messages, and later their outcomes. */
@@ -54,7 +54,10 @@ export function createMessageChanges(
       for (const state of found) watched.add(state)
       readers.show(found, missed)
     },
-    /** Sends outcomes that changed. `isDue`: checks them even if there are many, and those of dispatched messages. */
+    /**
+     * Sends outcomes that changed. `isDue`: checks them even if there are many, and those of
+     * dispatched messages.
+     */
     async sendOutcomes(isDue: boolean): Promise<void> {
       const unfinished = watched.unfinished()
       if (unfinished.length > FEW && !isDue) return
@@ -73,7 +76,8 @@ export function createMessageChanges(
     async replay(reader: Reader): Promise<void> {
       const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
       if (!last || !reader.wants('message')) return
-      // The reader's positions in other partitions are unknown: the same number of messages is assumed.
+      // The reader's positions in other partitions are unknown: the same number of messages is
+      // assumed.
       const count = (sent[last.partition] ?? 0) - last.position
       if (count <= 0) return
       const after = sent.map((end) => Math.max(0, end - count))
@@ -115,8 +119,8 @@ function createWatched(now: () => number) {
 }
 
 /**
- * Returns the function that finds the newest `max` messages after one position and up to another, both
- * per partition: oldest first, with the number of omitted ones.
+ * Returns the function that finds the newest `max` messages after one position and up to another,
+ * both per partition: oldest first, with the number of omitted ones.
  */
 function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
   return async (after: readonly number[], ends: readonly number[], max: number) => {
@@ -144,7 +148,10 @@ function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>
   }
 }
 
-/** A message without large fields that filters ignore. The text is copied, as a slice would keep all of it in memory. */
+/**
+ * A message without large fields that filters ignore. The text is copied, as a slice would keep all
+ * of it in memory.
+ */
 function shorten({ html: _html, data: { event }, text, ...rest }: Message): Message {
   return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED_LENGTH)).toString() }
 }

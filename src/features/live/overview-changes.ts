@@ -7,7 +7,10 @@ import type { History, Point } from './history.ts'
 import type { Readers } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Dead letters that a poll reads, newest first. If there are more new ones, the others are only counted in `now`. */
+/**
+ * Dead letters that a poll reads, newest first. If there are more new ones, the others are only
+ * counted in `now`.
+ */
 const MAX_DEAD_LETTERS = 20
 const NO_RATES: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrouted: 0, sent: 0, refused: 0 }
 
@@ -25,15 +28,18 @@ export type OverviewDeps = {
   now(): number
 }
 
-/** Sends readers slowly changing data: daemon state (`now`, `point`), approvals and dead letters. */
+/**
+ * Sends readers slowly changing data: daemon state (`now`, `point`), approvals and dead letters.
+ */
 export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
   const { store, history, now } = deps
   /** The ids of the pending approvals that readers know. */
   const pending = new Set<string>()
   /** The newest dead letters, as of the last poll. */
   let knownLetters: readonly DeadLetter[] = []
-  /** The time (Unix ms) of the newest point, and the JSON of `now`, as last sent. */
+  /** The time (Unix ms) of the last point that was sent. */
   let sentPoint = 0
+  /** The JSON of the last `now` that was sent. */
   let sentNow = ''
   const readLetters = async () =>
     (await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS, isPartial: true })).items
@@ -50,7 +56,7 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
     async welcome(reader: Reader): Promise<void> {
       if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
       const data = await overview()
-      // Nobody else waits for this state, so `sendNow` need not repeat it.
+      // A single reader has this state now, so `sendNow` need not repeat it.
       if (readers.count() === 1) sentNow = JSON.stringify(data)
       if (reader.wants('now')) reader.send('now', { at: now(), ...data })
     },
@@ -106,8 +112,9 @@ async function overviewWith(deps: OverviewDeps, approvals: number): Promise<obje
 }
 
 /**
- * The letters that are new since the last poll. Their times do not tell, because two may have the same one, and the clock of a shard may
- * be behind. Letters older than all known ones only take the places of removed ones.
+ * The letters that are new since the last poll. Compares identities, not times: two letters may
+ * have the same time, and the clock of a shard may be behind. A letter older than all known ones is
+ * not new: it moved up when another one was removed.
  */
 function addedTo(known: readonly DeadLetter[], letters: readonly DeadLetter[]): DeadLetter[] {
   const identityOf = ({ queue, id, at }: DeadLetter) => `${queue} ${id} ${at}`

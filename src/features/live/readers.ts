@@ -50,8 +50,8 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
       }
     },
     /**
-     * Sends a new outcome (`at`: Unix ms). A reader that filters by outcome gets the message instead, once
-     * its outcome is one of those.
+     * Sends a new outcome (`at`: Unix ms). A reader that filters by outcome gets the message
+     * instead, once its outcome is one of those.
      */
     sendOutcome({ message, outcome }: MessageState, before: Outcome, at: number): void {
       for (const [reader, { outcomes, matches }] of readers) {

@@ -3,13 +3,19 @@ import type { Config } from '../../config/load-config.ts'
 import { formatProblems } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Throws `config_invalid` for changes that are certainly mistakes. The last good configuration then stays. */
+/**
+ * Throws `config_invalid` for changes that are certainly mistakes. The last good configuration then
+ * stays.
+ */
 export function refuseMistakes(old: Config, next: Config): void {
   refuseEmptied(old, next)
   refusePastSchedules(old, next)
 }
 
-/** Throws for a file that lost all gateways or routes, as one that is half saved: messages would stay unrouted. */
+/**
+ * Throws for a file that lost all gateways or routes, as one that is half saved: messages would
+ * stay unrouted.
+ */
 function refuseEmptied(old: Config, next: Config): void {
   const emptied = (['gateways', 'routes'] as const).filter(
     (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
@@ -33,7 +39,10 @@ const READ_ON_USE = ['grace', 'drainDelay', 'retention', 'publicUrl']
 
 type Settings = Pick<Config, 'daemon' | 'skills' | 'queues' | 'routes' | 'gateways'>
 
-/** The names of changed settings that need a restart. `openQueues`: the queues that routes have used since the start. */
+/**
+ * The names of changed settings that need a restart. `openQueues`: the queues that routes have used
+ * since the start.
+ */
 export function needRestart(old: Settings, next: Settings, openQueues: readonly string[]): string[] {
   const before: Record<string, unknown> = { ...old.daemon, skills: old.skills }
   const after = { ...next.daemon, skills: next.skills }
@@ -43,7 +52,10 @@ export function needRestart(old: Settings, next: Settings, openQueues: readonly 
   return leavesQueuesBehind(old, next, openQueues) ? [...changed, 'queues'] : changed
 }
 
-/** Whether `queues:` changed for an open connection: that of a route's queue, or of an unchanged gateway. */
+/**
+ * Whether `queues:` changed for an open connection: that of a route's queue, or of an unchanged
+ * gateway.
+ */
 function leavesQueuesBehind(old: Settings, next: Settings, openQueues: readonly string[]): boolean {
   const changed = (['redis', 'prefix'] as const).filter((key) => old.queues[key] !== next.queues[key])
   if (changed.length === 0) return false

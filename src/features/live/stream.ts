@@ -70,8 +70,8 @@ export function createStream(read: (reader: Reader) => () => void): RequestHandl
 }
 
 /**
- * Writes events to a reader. A slow reader misses events and gets the number of missed messages; one
- * that stops reading is disconnected.
+ * Writes events to a reader. A slow reader misses events and gets the number of missed messages;
+ * one that stops reading is disconnected.
  */
 function writerTo(request: Request, response: Response): Pick<Reader, 'send' | 'missed'> {
   /** Number of omitted messages that the reader has not been told of. */

@@ -13,9 +13,9 @@ const PAGE_SIZE = 200
 const MAX_REMEMBERED = 20_000
 
 /**
- * Finds new dead letters. The cursor in the store moves when `handled` is called. Some letters are found
- * again: after a crash before that, and in the overlap of scans when the process has forgotten them. So
- * handling a letter must be idempotent.
+ * Finds new dead letters. The cursor in the store moves when `handled` is called. Some letters are
+ * found again: after a crash before that, and in the overlap of scans when the process has
+ * forgotten them. So handling a letter must be idempotent.
  */
 export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>, now: () => number) {
   const { deadLetters } = store.jobs

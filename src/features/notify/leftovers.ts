@@ -6,10 +6,16 @@ import { rulePush } from './schema.ts'
 
 /** Interval (ms) of checks. */
 const CHECK_INTERVAL = MINUTE
-/** How long (ms) no rule may have an id: during an update, daemons have different configurations. */
+/**
+ * How long (ms) an id must be gone from the rules before its data is removed: during an update,
+ * daemons have different configurations.
+ */
 const GONE_FOR = 10 * MINUTE
 
-/** Removes the groups and the state of rules that `notify:` no longer has. Call `check` often; it resolves quickly. */
+/**
+ * Removes the groups and the state of rules that `notify:` no longer has. Call `check` often; it
+ * resolves quickly.
+ */
 export function createLeftovers(store: Pick<Store, 'kv' | 'topics'>, now: () => number) {
   const goneSince = new Map<string, number>()
   let checkedAt = Number.NEGATIVE_INFINITY

@@ -14,9 +14,11 @@ import { createTroublePublisher } from './trouble-publisher.ts'
 
 export type Notifier = ReturnType<typeof createNotifier>
 
-/** The lease of the daemon that looks for dead letters and sends notifications. Times in ms. */
+/** The lease of the daemon that looks for dead letters and sends notifications. */
 const LEASE = 'notify'
+/** Duration (ms) of the lease. */
 const LEASE_TIME = 9_000
+/** Interval (ms) at which the lease is renewed. */
 const RENEW_INTERVAL = 3_000
 /** Interval (ms) of checks for dead letters and approvals. */
 const CHECK_INTERVAL = 1_000
@@ -36,8 +38,8 @@ type NotifierDeps = {
 }
 
 /**
- * Publishes problems on `trivium-operations`, sends what is due by the rules of `notify:`, and answers
- * the senders of failed messages.
+ * Publishes problems on `trivium-operations`, sends what is due by the rules of `notify:`, and
+ * answers the senders of failed messages.
  */
 export function createNotifier(deps: NotifierDeps) {
   const { store, notify, log } = deps
@@ -110,8 +112,8 @@ function createLeaseCheck({ store, owner, now }: Pick<NotifierDeps, 'store' | 'o
 }
 
 /**
- * Returns the function that looks for events and publishes them. Those of one daemon are published by
- * that daemon, all others by the holder of the lease.
+ * Returns the function that looks for events and publishes them. A trouble of a single daemon
+ * (`isLocal`) is published by that daemon, everything else by the holder of the lease (`isOurs`).
  */
 function createPublisher({ notify, approvals, store, now, log, ...deps }: NotifierDeps) {
   const rules = () => notify.rules().map(({ rule }) => rule)
@@ -164,8 +166,8 @@ function createPublisher({ notify, approvals, store, now, log, ...deps }: Notifi
 }
 
 /**
- * Whether a notification itself could not be sent. That is not reported, as it could go on forever; the
- * list of troubles shows it.
+ * Whether a notification itself could not be sent. That is not reported, as it could go on forever;
+ * the list of troubles shows it.
  */
 function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
   if (queue === 'outbox') return id.startsWith('outbox:notify:')

@@ -11,8 +11,8 @@ import type { NotifyOn } from './schema.ts'
 export type NotifyEvent = { key: string; type: NotifyOn; data: OperationsEvent }
 
 /**
- * The event for a dead letter; undefined for a test, and for the run of a schedule, which the list of
- * troubles reports as `schedule-failed`.
+ * The event for a dead letter; undefined for a test, and for the run of a schedule, which the list
+ * of troubles reports as `schedule-failed`.
  */
 export function deadLetterEvent(letter: DeadLetter): NotifyEvent | undefined {
   const { id, queue, group, at, errors, message } = letter
@@ -98,7 +98,10 @@ const REPORTED: Partial<Record<Trouble['code'], NotifyOn>> = {
 /** Troubles of one daemon, which that daemon reports. */
 const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
 
-/** The event for a trouble; undefined if troubles of its kind are not reported. `began`: first seen (Unix ms). */
+/**
+ * The event for a trouble; undefined if troubles of its kind are not reported. `began`: first seen
+ * (Unix ms).
+ */
 export function troubleEvent(trouble: Trouble, began: number): NotifyEvent | undefined {
   const type = REPORTED[trouble.code]
   if (!type) return undefined

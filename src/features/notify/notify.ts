@@ -7,7 +7,10 @@ import type { NotifyRule } from './schema.ts'
 
 export type Notify = ReturnType<typeof createNotify>
 
-/** The rules of `notify:`, and the answers to senders of failed messages. `createNotifier` works by them. */
+/**
+ * The rules of `notify:`, and the answers to senders of failed messages. `createNotifier` calls
+ * both.
+ */
 export function createNotify(deps: {
   store: Store
   outbox: Pick<Outbox, 'sendTo' | 'reply'>
@@ -26,7 +29,9 @@ export function createNotify(deps: {
     },
     /** The current rules. */
     rules: () => rules,
-    /** Answers the sender of a dead letter. Resolves with whether there is an answer. Idempotent. */
+    /**
+     * Answers the sender of a dead letter. Resolves with whether there is an answer. Idempotent.
+     */
     answer: answers.answer,
     /**
      * The outcome of a message for a waiting request: a failure with an `on-failure` answer counts

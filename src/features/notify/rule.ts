@@ -10,15 +10,16 @@ import type { NotifyRule } from './schema.ts'
 /** Maximum number of events per notification. */
 const MAX_EVENTS = 1_000
 
-/** The key of a rule's state, and its consumer group on the operations topic, by the id of the rule. */
+/** The key of the state of the rule with this id. */
 export const ruleState = (id: string) => `notify:${id}`
+/** The rule's consumer group on the operations topic. */
 export const ruleGroup = (id: string) => `~${ruleState(id)}`
 
 const notificationSchema = z.object({
   key: z.string(),
   subject: z.string(),
   text: z.string(),
-  /** What a subscription gets. */
+  /** The body of the POST, if the rule has a URL. */
   body: z.json(),
   /** The events that it reports. */
   ids: z.array(z.string()),

@@ -5,8 +5,8 @@ import { MINUTE } from '../../core/units.ts'
 import { type NotifyEvent, troubleEvent } from './notify-events.ts'
 
 /**
- * How long (ms) the record of a trouble is kept without a renewal: a trouble that returns later counts
- * as new.
+ * How long (ms) the record of a trouble is kept without a renewal: a trouble that returns later
+ * counts as new.
  */
 const RECORD_TTL = 2 * MINUTE
 const RENEW_INTERVAL = RECORD_TTL / 4
@@ -21,9 +21,9 @@ const recordSchema = z.object({
 })
 
 /**
- * Returns the function that publishes the new ones of the current troubles. Each is published once,
- * regardless of crashes and of how many daemons see it: its record is written before the event and
- * marked afterwards, and the event has an idempotency key.
+ * Returns the function that takes the current troubles and publishes the new ones. Each is
+ * published once, regardless of crashes and of how many daemons see it: its record is written
+ * before the event and marked afterwards, and the event has an idempotency key.
  */
 export function createTroublePublisher(deps: {
   kv: KeyValues

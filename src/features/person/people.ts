@@ -35,7 +35,8 @@ export type PeopleDeps = {
   transcript(): AsyncIterable<LogEntry>
   /**
    * The hashes of files that were saved for some of `scopes` (people and conversations). Files that
-   * were also saved for others are left out, unless these others are conversations of `wroteIn`.
+   * were also saved for others are left out, unless these others are operators or conversations of
+   * `wroteIn`.
    */
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */

@@ -35,8 +35,9 @@ const sendingSchema = replySchema.pick({
  */
 const plannedSendSchema = z.object({
   state: z.enum(states),
-  /** When it is due, and when it was planned (Unix ms). */
+  /** When it is due (Unix ms). */
   at: z.number(),
+  /** When it was planned (Unix ms). */
   created: z.number(),
   /** The caller that planned it, in the form of `viewerOf`. */
   owner: z.string(),
@@ -137,9 +138,9 @@ const changed = (stored: Json | undefined, to: Partial<Pick<PlannedSend, 'state'
 function createRuns(kv: KeyValues) {
   return {
     /**
-     * Starts a run that adds the send of an index entry to the outbox. `isFirst`: there was no earlier
-     * run. Undefined if there is nothing left to add. A crash in `add` can leave an entry with another
-     * time than that of the send, which must not be sent then.
+     * Starts a run that adds the send of an index entry to the outbox. `isFirst`: there was no
+     * earlier run. Undefined if there is nothing left to add. A crash in `add` can leave an entry
+     * with another time than that of the send, which must not be sent then.
      */
     async begin(
       { indexKey, key }: DueEntry,
@@ -156,7 +157,9 @@ function createRuns(kv: KeyValues) {
       })
       return begun
     },
-    /** Whether the send of an index entry exists, but is unreadable: another version may send it. */
+    /**
+     * Whether the send of an index entry exists, but is unreadable: another version may send it.
+     */
     async isUnreadable(key: string): Promise<boolean> {
       const entry = await kv.get(RECORD + key)
       return entry !== undefined && !holderSchema.safeParse(entry.value).success

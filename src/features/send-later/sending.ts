@@ -68,8 +68,8 @@ export function createSending(
   }
 
   /**
-   * The last index key of this pass over the due sends. A send that fails keeps its place, and has its
-   * next attempt in the next pass.
+   * The last index key of this pass over the due sends. A send that fails keeps its place, and has
+   * its next attempt in the next pass.
    */
   let after: string | undefined
 

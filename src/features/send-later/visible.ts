@@ -4,8 +4,8 @@ import { viewerOf } from '../../core/viewer.ts'
 import type { PlannedSend } from './records.ts'
 
 /**
- * Whether a call may see a send: senders of messages see their own; programs and viewers those of their
- * gateways, whoever planned them; operators all.
+ * Whether a call may see a send: senders of messages see their own; programs and viewers those of
+ * their gateways, whoever planned them; operators all.
  */
 export function isVisible({ gateway, owner }: PlannedSend, call: Call): boolean {
   const { caller } = call

@@ -28,7 +28,7 @@ export const SIGN_IN_TIMEOUT = 10 * MINUTE
 const REQUEST_TIMEOUT_SECONDS = 10
 /** How long (ms) a discovery document is cached. */
 const DISCOVERY_LIFETIME = HOUR
-/** Maximum characters of a provider's error in ours. */
+/** Maximum characters of a provider's error text that our error quotes. */
 const LONGEST_REASON = 500
 
 /**
@@ -129,7 +129,7 @@ function createProviders(now: () => number) {
       const key = JSON.stringify([issuer, clientId, clientSecret, allowPrivate])
       const before = cached.get(key)
       if (before && now() - before.at < DISCOVERY_LIFETIME) return before.provider
-      // There is one provider; others are from an earlier configuration.
+      // Only one provider is configured, so a cached one is out of date.
       cached.clear()
       const provider = discover(options).catch((cause) => {
         cached.delete(key)

@@ -5,7 +5,8 @@ import { isLoopback } from '../../lib/http.ts'
 
 const MEMBER_HINT = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
 /**
- * A member: a verified address, a domain, a group, a subject of the provider, or `*`: everyone with an account there.
+ * A member: a verified address, a domain, a group, a subject, or `*`: everyone with an account at
+ * the provider.
  */
 const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER_HINT)
 

@@ -12,9 +12,11 @@ import { putLast } from '../../lib/put-last.ts'
 const personSchema = z.strictObject({
   via: z.enum(['token', 'oidc']),
   name: z.string().exactOptional(),
-  /** For `oidc`: the issuer, the subject there, and the groups that determine roles. */
+  /** Of the identity provider. */
   issuer: z.string().exactOptional(),
+  /** The id of the person at the provider. */
   subject: z.string().exactOptional(),
+  /** Groups at the provider, which determine roles. */
   groups: z.array(z.string()).exactOptional(),
 })
 const sessionSchema = z.strictObject({ person: personSchema, startedAt: z.number(), expiresAt: z.number() })
@@ -43,7 +45,10 @@ const MOST_CACHED = 1_000
  */
 export function createSessions(deps: { kv: KeyValues; token(): string; now(): number }) {
   const { kv, token, now } = deps
-  /** By key, least recently used first, with the control token of then: a new one ends them here too. */
+  /**
+   * By key, least recently used first. `of`: the control token at that time. With another one, the
+   * session has ended.
+   */
   const cached = new Map<string, { session: Session; of: string }>()
   const seal = (key: string, session: string) =>
     createHmac('sha256', token()).update(`trivium console session\n${key}\n${session}`).digest('base64url')

@@ -108,7 +108,10 @@ export function createSignIn(deps: Deps) {
       if (session && !isOwnPage(request)) throw foreignPage()
       return session && rightsOf(session.person, deps.console())
     },
-    /** Remembers the session of a request, and returns a function that begins it anew: a new control token has ended it. */
+    /**
+     * For a change of the control token, which ends all sessions: reads the session of a request,
+     * and returns a function that begins it again.
+     */
     async keep(request: Request): Promise<(response: Response) => Promise<unknown>> {
       const session = await sessions.read(cookies.read(request, COOKIE))
       return async (response) => session && begin(request, response, session.person)

@@ -12,8 +12,8 @@ import { STORE_PAUSE_KEY, storePausedSince } from './record.ts'
 const POLL_INTERVAL = 2_000
 
 /**
- * The pause after `trivium restore --paused` or `trivium store pause`. It begins while no daemon runs, so a daemon
- * reads it at its start, and begins its work when the pause has ended.
+ * The pause after `trivium restore --paused` or `trivium store pause`. It begins while no daemon
+ * runs, so a daemon reads it at its start, and begins its work when the pause has ended.
  */
 export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'onSignal'>; log: Log }) {
   let since: number | undefined
@@ -37,7 +37,10 @@ export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'on
   return {
     /** The start of the pause (Unix ms), if this daemon waits for its end. */
     since: () => since,
-    /** Begins the work now, or at the end of the pause. `isWaiting`: false ends without the work. */
+    /**
+     * Begins the work now, or at the end of the pause. With `isWaiting: false`, not at all during a
+     * pause.
+     */
     async start(work: () => void, { isWaiting }: { isWaiting: boolean }): Promise<void> {
       since = await storePausedSince(store.kv)
       if (since === undefined) return work()

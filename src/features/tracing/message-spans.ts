@@ -34,7 +34,7 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
   const inSpan = createInSpan(api, tracer)
 
   /** The context with the sender's trace, if the headers of the message have one. */
-  const senderOf = ({ data }: NewMessage, outer = ROOT_CONTEXT) =>
+  const contextOf = ({ data }: NewMessage, outer = ROOT_CONTEXT) =>
     propagation.extract(outer, isJsonObject(data.headers) ? data.headers : {})
 
   /**
@@ -54,7 +54,7 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
     within<T>(message: Message | undefined, name: string, options: SpanOptions, work: () => Promise<T>) {
       if (!message) return inSpan(name, options, work, ROOT_CONTEXT)
       const { receivedAt } = message
-      const parent = startReceived(message, senderOf(message), receivedAt).spanContext()
+      const parent = startReceived(message, contextOf(message), receivedAt).spanContext()
       return inSpan(name, options, work, trace.setSpanContext(ROOT_CONTEXT, parent))
     },
     /**
@@ -63,7 +63,7 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
      */
     begin(message: NewMessage) {
       const receivedAt = Date.now()
-      const parent = senderOf(message, context.active())
+      const parent = contextOf(message, context.active())
       const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
       const end = ({ id, duplicate }: Accepted): Accepted => {
         const head = { id, gateway: message.gateway, receivedAt }

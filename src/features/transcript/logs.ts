@@ -172,7 +172,8 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
     for await (const entry of reading.entries) {
       if (newest.length >= limit) break
       if (entry.time > newestTime) newestTime = entry.time
-      // Entries of a person were removed: the others come again, and only their times tell which are new.
+      // Entries of a person were removed: the others come again, and only their times tell which
+      // are new.
       if (wasRewritten && entry.time <= timeBefore) continue
       if (accept(entry)) newest.push(entry)
     }
@@ -194,7 +195,7 @@ async function hasPosition(path: string, position: LogPosition): Promise<boolean
   return false
 }
 
-/** Reads the entries after a position backwards from the end, or all of them, with one file in memory. */
+/** Reads the entries after a position, or all of them, newest first. Keeps one file in memory. */
 function readNewest(path: string, after?: LogPosition): LogReading {
   let end: LogPosition | undefined
   async function* entries(): AsyncGenerator<LogEntry> {

@@ -8,8 +8,9 @@ import type { Logs } from './logs.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
 
-/** Maximum delay (ms) and number of lines of a batch. */
+/** Maximum delay (ms) of a batch. */
 const BATCH_DELAY = 50
+/** Maximum number of lines of a batch. */
 const MAX_BATCH = 500
 /** Maximum characters of a text in a line. The journal has the complete message. */
 const LONGEST = 64_000

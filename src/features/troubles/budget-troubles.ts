@@ -36,8 +36,8 @@ function usedUp({ limit, used, most, unit }: BudgetUse, until: number, skill: st
 }
 
 /**
- * A budget of which little is left, or that is used up soon at the current rate. Its key differs from
- * the key of a used up budget, so people are notified in both cases.
+ * A budget of which little is left, or that is used up soon at the current rate. Its key differs
+ * from the key of a used up budget, so people are notified in both cases.
  */
 function nearlyUsedUp(budget: BudgetUse, skill: string | undefined): Trouble[] {
   const { limit, used, most, unit, left, usedUpAt } = budget

@@ -4,11 +4,16 @@ import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
 
 const PREFIX = 'trouble-since:'
-/** How long (ms) the start of a trouble is kept after it was last seen. It survives a restart of the daemon and a short recovery. */
+/**
+ * How long (ms) the start of a trouble is kept after it was last seen. It survives a restart of the
+ * daemon and a short recovery.
+ */
 const RETENTION_MS = 15 * MINUTE
 const RENEW_INTERVAL = RETENTION_MS / 5
 
-/** Troubles whose start no data of the store tells, or only since the start of the daemon. */
+/**
+ * Troubles whose start is not in the store otherwise, or only counts from the start of the daemon.
+ */
 const REMEMBERED = new Set<Trouble['code']>([
   'gateway-down',
   'queue-down',
@@ -21,7 +26,8 @@ const REMEMBERED = new Set<Trouble['code']>([
 ])
 
 /**
- * Adds `since` to troubles without it: when a daemon first saw them. The store keeps that time, so a restart does not change it.
+ * Adds `since` to troubles without it: when a daemon first saw them. The store keeps that time, so
+ * a restart does not change it.
  * `mayRead`: whether the store is available.
  */
 export function createFirstSeen(kv: Pick<KeyValues, 'get' | 'set'>, now: () => number) {

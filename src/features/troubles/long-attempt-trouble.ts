@@ -7,11 +7,11 @@ import { timeOfDay, warning } from './trouble-parts.ts'
 
 /** An attempt that runs for longer (ms) is a trouble, also if others of its route take as long. */
 const LONGEST = 30 * MINUTE
-/** A shorter attempt (ms) is none, as far as only this daemon knows others. */
+/** A shorter attempt (ms) is no trouble if it is only compared with its route. */
 const SHORTEST = 10 * MINUTE
-/** Times the longest recent attempt of the route from which an attempt is unusually long. */
+/** Unusually long: this many times the duration of the longest recent attempt of the route. */
 const UNUSUAL = 5
-/** The same for the p95 of the ended runs of its skill. */
+/** Also unusually long: this many times the p95 of the ended runs of the skill. */
 const UNUSUAL_P95 = 10
 /** A shorter attempt (ms) is no trouble, however long others took, or if no other one is known. */
 export const ALWAYS_SHORT = 5 * MINUTE

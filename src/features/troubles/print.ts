@@ -31,7 +31,10 @@ export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
-/** The troubles in `status`, except those that other lines show. Details wrap, and long ones are cut. */
+/**
+ * The troubles in `status`, except those that other lines show. Details wrap, and long ones are
+ * cut.
+ */
 export function troubleLines(troubles: readonly JsonObject[], most: number): string[] {
   const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []

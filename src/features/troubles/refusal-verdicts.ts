@@ -25,11 +25,9 @@ export type RefusalVerdict = RefusalCount & {
   todo: string
 }
 
-/**
- * The gateway counts as working if a smaller share (0 to 1) and fewer deliveries in a row than
- * these were refused.
- */
+/** Share of refused deliveries (0 to 1) from which on a gateway counts as failing. */
 const FAILING_SHARE = 0.5
+/** Number of refused deliveries in a row from which on a gateway counts as failing. */
 const FAILING_IN_A_ROW = 10
 
 const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {

@@ -61,7 +61,7 @@ function byName(a: CostRow, b: CostRow): number {
   return byCodeUnits(a.name, b.name)
 }
 
-/** Number of senders whose budgets are looked at. */
+/** Maximum number of senders whose budgets are in the result. */
 const MOST_SENDERS = 30
 
 /** The senders that used the most tokens. */

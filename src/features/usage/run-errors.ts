@@ -12,8 +12,8 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
 
 /**
  * The errors of failed runs, most frequent first. Runs have the same error if only ids and numbers
- * differ, which `error` shows as `…`. `lastAt` (Unix ms) and `messageId`: of the newest run. `runs`:
- * newest first.
+ * differ, which `error` shows as `…`. `lastAt` (Unix ms) and `messageId`: of the newest run.
+ * `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
   const failed = runs.filter((run) => outcomeOf(run) === 'failed')

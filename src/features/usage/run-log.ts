@@ -11,8 +11,9 @@ import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
-  /** End of the run (Unix ms), and its duration (ms). */
+  /** End of the run (Unix ms). */
   at: z.number(),
+  /** Duration (ms). */
   ms: z.number(),
   /**
    * The caller: `route refunds`, `schedule nightly`, `http token:worker`, `mcp …`, `cli …`, `skill
@@ -122,7 +123,10 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     /** The counts of each slot in a span, by skill. */
     bySkill: ({ names }: Pick<Span, 'names'>) =>
       valuesOf(kv, SLOT_KEY, names, (_name, value) => readSlot(value).entries),
-    /** The counts of one skill in each slot of a span in which it ran, oldest first. `at`: the start of the slot (Unix ms). */
+    /**
+     * The counts of one skill in each slot of a span in which it ran, oldest first. `at`: the start
+     * of the slot (Unix ms).
+     */
     async slotsOf(skill: string, { names }: Pick<Span, 'names'>) {
       const slots = await valuesOf(kv, SLOT_KEY, names, (name, value) => {
         const counts = countsOf(readSlot(value).entries, skill)

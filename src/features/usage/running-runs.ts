@@ -12,7 +12,7 @@ const MOST_LISTED = 30
 
 export type RunningRuns = ReturnType<typeof createRunningRuns>
 
-/** The runs of skills under way in this daemon. Others of a shared store know only their own. */
+/** The runs of skills under way in this daemon. It does not know those of other daemons. */
 export function createRunningRuns() {
   const bySkill = new Map<string, Set<RunningRun>>()
   return {

@@ -115,7 +115,10 @@ function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, 
   return { recent: wanted.slice(0, limit), more: wanted.length > limit, errors: runErrors(failures) }
 }
 
-/** The failed and cancelled runs, newest first. Earlier versions kept failures only among the last runs. */
+/**
+ * The failed and cancelled runs, newest first. Earlier versions kept failures only among the last
+ * runs.
+ */
 function withFailures(recent: readonly Run[], failures: readonly Run[]): Run[] {
   const isKept = ({ at, by, messageId }: Run) =>
     failures.some((each) => each.at === at && each.by === by && each.messageId === messageId)

@@ -1,7 +1,7 @@
 import { noDurations, quantile } from './run-histogram.ts'
 import { addCounts, type RunLog } from './run-log.ts'
 
-/** The number of ended runs of a skill in the last days, and their p95 (ms); undefined without any. */
+/** Number of ended runs of a skill in the last days, and their p95 (ms). Undefined without runs. */
 export function usualRunOf({ days }: Pick<RunLog, 'days'>): { runs: number; p95: number } | undefined {
   const none = { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
   const { runs, durations } = Object.values(days).reduce(addCounts, none)

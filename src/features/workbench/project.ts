@@ -128,8 +128,9 @@ export async function initWorkbench(dir: string): Promise<string[]> {
 }
 
 const MIGRATION = `/**
- * Turns an agent_state of version 2 into one of version 3. It runs when the schema beside it says version 3 and
- * the document says 2, once, on a copy, with a backup kept. Rename what you need, and return the whole document.
+ * Turns an agent_state of version 2 into one of version 3. It runs when the schema beside it says
+ * version 3 and the document says 2, once, on a copy, with a backup kept. Rename what you need, and
+ * return the whole document.
  */
 export default function migrate(document) {
   return { ...document }
