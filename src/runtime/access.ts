@@ -8,8 +8,8 @@ import { createNameMatcher } from './names.ts'
 export type Access = ReturnType<typeof createAccess>
 
 /**
- * The parts of the configuration that access depends on: the roles, and the transports of the gateways, which say
- * whether identities ignore case.
+ * The parts of the configuration that access depends on: the roles, and the transports of the
+ * gateways, which say whether identities ignore case.
  */
 type AccessConfig = {
   access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
@@ -42,7 +42,10 @@ export function createAccess(initial: AccessConfig, isCaseless: (transport: stri
         compileExactPattern(role).test(name) ? members : [],
       )
     },
-    /** The caller with a stored identity. Groups of the provider are not stored, so roles by group do not count. */
+    /**
+     * The caller with a stored identity. Groups of the provider are not stored, so roles by group
+     * do not count.
+     */
     callerAs: (id: string | undefined) => callerAs(id),
     /** The caller of a skill started by a message: the sender, if verified. */
     callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller =>

@@ -7,8 +7,8 @@ const READ_ONLY = createNameMatcher(
     'person-count message-search message-attempts message-histogram dead-letter-groups dead-letter-retries assistant-help',
 )
 /**
- * Skills that have the same effect when run twice, so that a model run may repeat them after a crash. `gateway-send` deduplicates by its
- * own keys.
+ * Skills that have the same effect when run twice, so that a model run may repeat them after a
+ * crash. `gateway-send` deduplicates by its own keys.
  */
 const IDEMPOTENT = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',

@@ -15,8 +15,9 @@ export type RunNested = (
 ) => Promise<unknown>
 
 /**
- * Makes the factory of invocation contexts. Most skills use only a few members, so closures and loggers are created on demand. A class
- * keeps the accessors on the prototype; in an object literal they would make each context a dictionary-mode object.
+ * Makes the factory of invocation contexts. Most skills use only a few members, so closures and
+ * loggers are created on demand. A class keeps the accessors on the prototype; in an object literal
+ * they would make each context a dictionary-mode object.
  */
 export function createContexts(shared: {
   globals: Record<string, unknown>

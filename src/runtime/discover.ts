@@ -12,7 +12,9 @@ export type FoundSkill = {
 /** The files that make a folder a skill. The first one present wins. */
 const FILES = { 'index.ts': 'code', 'index.js': 'code', 'index.mjs': 'code', 'SKILL.md': 'markdown' } as const
 
-/** Finds the skills in folders. Code wins over markdown, and earlier folders win over later ones. */
+/**
+ * Finds the skills in folders. Code wins over markdown, and earlier folders win over later ones.
+ */
 export async function discoverSkills(folders: readonly string[]): Promise<FoundSkill[]> {
   const found: FoundSkill[] = []
   for (const { folder, name } of await entriesOfAll(folders)) {

@@ -51,7 +51,10 @@ function withLayer(layer: MiddlewareLayer, inner: Run): Run {
   return (ctx) => runLayer(layer, inner, ctx)
 }
 
-/** Never throws. Adds no promise for a layer that returns the promise of `next`, as most do. */
+/**
+ * Runs a layer. Rejects instead of throwing. Adds no promise if the layer returns that of `next`,
+ * as most do.
+ */
 function runLayer(layer: MiddlewareLayer, inner: Run, ctx: SkillContext): Promise<unknown> {
   let nextResult: Promise<unknown> | undefined
   try {
@@ -72,7 +75,10 @@ async function keepResult(result: unknown, ctx: SkillContext): Promise<unknown> 
   return returned
 }
 
-/** Adds `approval` to a skill's layers. The `given` settings, of a route, take precedence over those of the skill. */
+/**
+ * Adds `approval` to a skill's layers. The `given` settings, of a route, take precedence over those
+ * of the skill.
+ */
 export function requireApproval(
   layered: LayeredSkill,
   middleware: readonly Middleware[],

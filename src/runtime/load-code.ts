@@ -67,8 +67,9 @@ async function importDefault(path: string, importer: FreshImporter): Promise<unk
 }
 
 /**
- * The file and line of a stack frame, such as `at run (file:///skills/echo/index.ts?v=3:12:5)`: Node reports the place of an
- * error only in the stack. Its own frames (`node:internal/…`) do not match.
+ * The file and line of a stack frame, such as `at run (file:///skills/echo/index.ts?v=3:12:5)`:
+ * Node reports the place of an error only in the stack. Its own frames (`node:internal/…`) do not
+ * match.
  */
 const STACK_FRAME = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
 
@@ -105,7 +106,9 @@ const commonJs = new Set<string>()
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/** Imports modules without Node's cache, through a version in the URL. Old versions stay in memory. */
+/**
+ * Imports modules without Node's cache, through a version in the URL. Old versions stay in memory.
+ */
 export function createFreshImporter(folders: readonly string[] = []) {
   /** Node resolves links, so folders count by their own path and by their target. */
   const roots = new Set<string>()
@@ -137,7 +140,10 @@ export function createFreshImporter(folders: readonly string[] = []) {
   })
 
   return {
-    /** Imports a file and its imports from the folders, without the module cache. Throws the errors of its code. */
+    /**
+     * Imports a file and its imports from the folders, without the module cache. Throws the errors
+     * of its code.
+     */
     async load(path: string): Promise<Record<string, unknown>> {
       // Node caches link targets, but links of a Kubernetes volume change with each update.
       const real = realPathOf(path)
@@ -148,7 +154,8 @@ export function createFreshImporter(folders: readonly string[] = []) {
       for (const at of commonJs.has(real) ? Object.keys(require.cache) : []) {
         if (at.startsWith(home) && !at.includes('/node_modules/', home.length - 1)) delete require.cache[at]
       }
-      // `import` would see a circle for re-exports that were loaded before; `require` does not, and also reports failures.
+      // A CommonJS file that was loaded before: `import` would take its re-exports for a circle,
+      // `require` does not. Errors are left to the `import` below.
       if (commonJs.has(real)) attempt(() => require(real))
       const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(IMPORT_TIMEOUT))
       if (require.cache[real]) commonJs.add(real)

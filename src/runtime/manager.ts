@@ -67,7 +67,10 @@ export function createSkillManager(options: SkillManagerOptions) {
     /** Data of `trivium skill list`. */
     list: () => listOf(registry, options),
     get: (name: string) => registry.get(name)?.layered.skill,
-    /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
+    /**
+     * Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`,
+     * `skill_broken`.
+     */
     describe: (name: string) => detailOf(find(name), guarded(find(name)), options),
     errors: registry.errors,
     replaced: registry.replaced,
@@ -177,7 +180,8 @@ function createRootCall(
 type Folders = Pick<RegistryOptions, 'folders' | 'shippedFolder'>
 
 /**
- * `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the shipped skills is both.
+ * `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the
+ * shipped skills is both.
  * `replaces`: has the name of a built-in skill, and runs in its place.
  */
 function infoOf(

@@ -11,8 +11,8 @@ export const nameSpec = z.union([z.string(), z.array(z.string())])
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
 /**
- * Compiles the names and globs of `allowed-tools` and access rules. Ignores parentheses (`Bash(git:*)`), which are for other hosts.
- * Throws for an invalid glob.
+ * Compiles the names and globs of `allowed-tools` and access rules. Ignores parentheses
+ * (`Bash(git:*)`), which are for other hosts. Throws for an invalid glob.
  */
 export function createNameMatcher(spec: string | readonly string[]) {
   const withoutParentheses = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
@@ -23,13 +23,15 @@ export function createNameMatcher(spec: string | readonly string[]) {
     spec: names.join(' '),
     matches: (name: string) => patterns.some((pattern) => pattern.test(name)),
     /** Like `matches`, but a bare `*` matches nothing. */
-    names: (name: string) => patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
+    matchesByName: (name: string) =>
+      patterns.some((pattern) => !/^\*+$/.test(pattern.source) && pattern.test(name)),
   }
 }
 
 /**
- * The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited length: `files.read` becomes `files__read`.
- * No two skills have the same: `files.a__b` gets a suffix, because `files__a__b` is the tool of `files.a.b`.
+ * The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited
+ * length: `files.read` becomes `files__read`. No two skills have the same tool name: `files.a__b`
+ * gets a suffix, because `files__a__b` is that of `files.a.b`.
  */
 export function toolNameOf(skill: string): string {
   const name = skill.replaceAll('.', '__')
@@ -45,12 +47,17 @@ function withSuffix(name: string, text: string): string {
 
 const LONGEST_TOOL = 64
 
-/** The skill name of a tool, for people. Shortened names, and those with a suffix, stay as they are. */
+/**
+ * The skill name of a tool, for people. Shortened names, and those with a suffix, stay as they are.
+ */
 export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }
 
-/** Whether a call reads or acknowledges events on the topic of all messages. Other topics belong to skills. */
+/**
+ * Whether a call reads or acknowledges events on the topic of all messages. Other topics belong to
+ * skills.
+ */
 export function concernsAllMessages(name: string, args: unknown): boolean {
   return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
@@ -62,9 +69,10 @@ const SKILL_ARGUMENTS = new Map([
 ])
 
 /**
- * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run; undefined for other calls. The caller
- * must be allowed to invoke it. A schedule in words may run any skill, so it needs a pattern that matches `any-skill`. A person to
- * whom work is delegated counts as a skill of that name.
+ * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run; undefined
+ * for other calls. The caller must be allowed to invoke it. A schedule in words may run any skill,
+ * so it needs a pattern that matches `any-skill`. A person to whom work is delegated counts as a
+ * skill of that name.
  */
 export function skillRunLater(name: string, args: unknown): string | undefined {
   if (name === 'schedule-in-words') return 'any-skill'

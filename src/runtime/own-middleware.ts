@@ -15,8 +15,9 @@ const MODULE = /\.(ts|js|mjs)$/
 type LayerFile = { name: string; path: string }
 
 /**
- * Makes a function that loads all middleware: the built-in layers, and the modules in `<folder>/middleware/`, each
- * named after its file. A module whose name another layer has is refused, so that none replaces it.
+ * Makes a function that loads all middleware: the built-in layers, and the modules in
+ * `<folder>/middleware/`, each named after its file. A module whose name another layer has is
+ * refused, so that none replaces it.
  */
 export function createMiddlewareLoader(
   folders: readonly string[],
@@ -75,8 +76,8 @@ function requireFreeName(name: string, otherFile: string | undefined): void {
 }
 
 /**
- * Replaces a layer that cannot be used. `isMissing`: it has never been loaded since the start, so that
- * it may have further names, and may apply to every skill, which its text tells.
+ * Replaces a layer that cannot be used. `isMissing`: it was never loaded since the start. Then its
+ * text tells whether it may have another name, and whether it may apply to every skill.
  */
 async function brokenLayers({ name, path }: LayerFile, isMissing: boolean): Promise<Middleware[]> {
   if (!isMissing) return [brokenLayer({ name, path }, false)]
@@ -91,8 +92,9 @@ const ALWAYS = /\balways\b(?!\s*:\s*false)\s*[:,}]/
 const NAME = /\bname\s*:\s*(['"`])([\w.-]+)\1/g
 
 /**
- * It breaks every skill with its key, so that none runs without its layer, except if a built-in layer
- * reads this key. `always`: it breaks the others too. Operators can still use built-in skills.
+ * Stands for a layer that cannot be loaded: breaks every skill with its key, so that none runs
+ * without it. A key that a built-in layer reads breaks nothing. `always`: breaks the other skills
+ * too, except built-in skills that operators use.
  */
 function brokenLayer({ name, path }: LayerFile, always: boolean): Middleware {
   const isReadByOther = LAYERS_BY_KEY.some((key) => key === name)

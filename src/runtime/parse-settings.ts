@@ -16,7 +16,10 @@ export function orShorthand<T extends z.ZodType>(
   }, settings)
 }
 
-/** Renames former spellings. If both spellings of a key are present, the former one stays, and is refused as an unknown key. */
+/**
+ * Renames former spellings. If both spellings of a key are present, the former one stays, and is
+ * refused as an unknown key.
+ */
 function withPresentNames(given: JsonObject, former: Record<string, string>): JsonObject {
   const entries = Object.entries(given).map(([key, value]) => {
     const present = Object.keys(former).find((name) => former[name] === key)
@@ -25,14 +28,19 @@ function withPresentNames(given: JsonObject, former: Record<string, string>): Js
   return Object.fromEntries(entries)
 }
 
-/** Parses settings, such as those of a middleware. Throws an Error with all problems in one line. */
+/**
+ * Parses settings, such as those of a middleware. Throws an Error with all problems in one line.
+ */
 export function parseSettings<T>(schema: z.ZodType<T>, settings: unknown): T {
   const parsed = schema.safeParse(settings)
   if (parsed.success) return parsed.data
   throw new Error(inOneLine(parsed.error))
 }
 
-/** The problems that zod found, separated by semicolons. `prettifyError` writes each as `✖ message`, and its path as `→ path` below it. */
+/**
+ * The problems that zod found, separated by semicolons. `prettifyError` writes each as `✖ message`,
+ * and its path as `→ path` below it.
+ */
 export function inOneLine(error: z.ZodError): string {
   const faults = z.prettifyError(error).split('✖ ').filter(Boolean)
   return faults.map((fault) => fault.trim().replaceAll(/\n\s*(→ )?/g, ' ')).join('; ')

@@ -6,8 +6,8 @@ import { parseArgs } from './parse-args.ts'
 import type { RegisteredSkill } from './registry.ts'
 
 /**
- * Makes functions that throw if a call may not use a skill in some way: `forbidden`, or the error of
- * `find` if there is no such skill.
+ * Makes functions that throw if a call may not use a skill in some way: `forbidden`, or the error
+ * of `find` if there is no such skill.
  */
 export function createPermits(
   find: (name: string) => RegisteredSkill,

@@ -13,8 +13,8 @@ import { parseSettings } from './parse-settings.ts'
 export const PREFIX_FILE = 'skills.json'
 
 /**
- * The transports on which a prefix is a command: chats, verified mail from `allowed-senders`, and verified
- * webhooks whose sender waits for the result. Values are further `match` keys.
+ * The transports on which a prefix runs its skill: chats, verified mail from `allowed-senders`, and
+ * verified webhooks whose sender waits for the result. Values are further `match` keys.
  */
 const TRANSPORTS: Record<string, JsonObject> = {
   cli: {},
@@ -96,15 +96,18 @@ export function prefixSkillsIn({ list, get }: Catalog) {
     })
 }
 
-/** The entries of `skills.json` that some route runs: with `assistant: false`, those of the assistant have no routes. */
+/**
+ * The entries of `skills.json` that some route runs: with `assistant: false`, those of the
+ * assistant have no routes.
+ */
 export function routedPrefixSkills(catalog: Catalog, routes: readonly { skill?: string }[]) {
   const routed = new Set(routes.map(({ skill }) => skill))
   return prefixSkillsIn(catalog).filter(({ name }) => routed.has(name))
 }
 
 /**
- * The skill and arguments that a call leads to: if the name is an entry of `skills.json`, its `ref` (which may be another entry) with
- * the text after the prefix.
+ * The skill and arguments that a call leads to: if the name is an entry of `skills.json`, its `ref`
+ * (which may be another entry) with the text after the prefix.
  */
 export function followPrefixSkills(
   name: string,

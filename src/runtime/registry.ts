@@ -13,7 +13,10 @@ import { createMiddlewareLoader, nounOf } from './own-middleware.ts'
 import { REPLACED, replacedAmong } from './replaced-skills.ts'
 import { type Fail, findSources, type SkillSource } from './sources.ts'
 
-/** A skill or a layer (`middleware/NAME`) that failed to load. `kept`: its last good version is still in use. */
+/**
+ * A skill or a layer (`middleware/NAME`) that failed to load. `kept`: its last good version is
+ * still in use.
+ */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
 export type RegisteredSkill = { layered: LayeredSkill; source: SkillSource }
@@ -62,7 +65,8 @@ export function createRegistry(options: RegistryOptions) {
     const sources = await findSources(sourceParts, fail)
     const names = new Set(sources.map(({ name }) => name))
     const loaded = new Map([...skills].filter(([name]) => names.has(name)))
-    // Before all are loaded, so that each skill is usable as soon as it is loaded: another may have a slow top-level await.
+    // Before all are loaded, so that each skill is usable as soon as it is loaded: another may have
+    // a slow top-level await.
     skills = loaded
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source

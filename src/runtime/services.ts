@@ -35,7 +35,10 @@ export function createRuntimeServices(options: {
     sessions: createSessionService(sessionBackends, log),
     /** The `ctx.globals` of skills: the Maps behind `store: memory`. */
     globals,
-    /** Removes expired entries. Reads all files, so call it rarely; expired entries are invisible anyway. */
+    /**
+     * Removes expired entries. Reads all files, so call it rarely; expired entries are invisible
+     * anyway.
+     */
     async sweep() {
       for (const backend of localBackends) await backend.sweep()
     },

@@ -28,7 +28,10 @@ export type InvocationRecord = z.infer<typeof invocationRecord>
 
 export const callbackKey = (ref: string) => `callback:${ref}`
 export const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
-/** Prefix of the ids of pending invocations. The responder that deletes such a key has claimed the invocation. */
+/**
+ * Prefix of the ids of pending invocations. The responder that deletes such a key has claimed the
+ * invocation.
+ */
 export const openPrefix = (ref: string) => `callback-open:${ref}:`
 /** Written with each invocation, to wake responders on any daemon. */
 export const wakeKey = (ref: string) => `callback-bell:${ref}`
@@ -36,9 +39,15 @@ export const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}
 
 /** How long (ms) a released ref can be distinguished from an unknown one. */
 export const RELEASED_TTL = HOUR
-/** How many of the oldest invocations a responder tries to claim before it lists them again: others try the same ones. */
+/**
+ * How many of the oldest invocations a responder tries to claim before it lists them again. Other
+ * responders try the same ones.
+ */
 const MAX_CANDIDATES = 16
-/** Lifetime (ms) of an invocation beyond its caller's timeout. Only relevant after a crash, as callers delete it. */
+/**
+ * Lifetime (ms) of an invocation beyond its caller's timeout. Only relevant after a crash, as
+ * callers delete it.
+ */
 export const EXTRA_TTL = MINUTE
 
 /** Reads callbacks from the store. */
@@ -55,11 +64,13 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
     /** Throws `callback_not_found`, `callback_released`. */
     find: (ref: string) => find(ref),
     /**
-     * Like `find`, for responding and releasing. A program without access gets the same error as for an unknown ref,
-     * also after a release.
+     * Like `find`, for responding and releasing. A program without access gets the same error as
+     * for an unknown ref, also after a release.
      */
     findAnswerable: (ref: string, caller: Caller) => find(ref, (record) => mayAnswer(caller, record)),
-    /** Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined: none is pending. */
+    /**
+     * Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined: none is pending.
+     */
     async takePending(ref: string, ttl: number) {
       for (;;) {
         const { items: open } = await kv.list(openPrefix(ref), MAX_CANDIDATES)

@@ -25,7 +25,10 @@ import { createInvoke } from './invoke-callback.ts'
 /** Maximum number of callbacks of one invocation that its models see. */
 const MAX_LISTED = 1000
 
-/** Callbacks on the message store: a holder of a ref invokes it, and a waiting responder answers, in any process. */
+/**
+ * Callbacks on the message store: a holder of a ref invokes it, and a waiting responder answers, in
+ * any process.
+ */
 export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSignal'>; now: () => number }) {
   const { store, now } = deps
   const { kv } = store

@@ -17,7 +17,9 @@ import {
   wakeKey,
 } from './callback-records.ts'
 
-/** Makes the function that invokes a callback: it writes an invocation, and waits for the answer. */
+/**
+ * Makes the function that invokes a callback: it writes an invocation, and waits for the answer.
+ */
 export function createInvoke(
   { kv }: Pick<Store, 'kv'>,
   { find, watch }: ReturnType<typeof createCallbackRecords>,

@@ -11,8 +11,8 @@ const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
 /**
- * Fills a prompt. Values are never parsed as directives, and untrusted values are fenced. Without `:session-history[]`, the history
- * comes first.
+ * Fills a prompt. Values are never parsed as directives, and untrusted values are fenced. Without
+ * `:session-history[]`, the history comes first.
  */
 export function renderPrompt(
   prompt: Prompt,

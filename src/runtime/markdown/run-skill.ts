@@ -47,7 +47,10 @@ export type PromptSkill = {
   catalog: Catalog
 }
 
-/** Runs a skill: its prompt is the instructions of a model, which may call the tools that the skill allows. */
+/**
+ * Runs a skill: its prompt is the instructions of a model, which may call the tools that the skill
+ * allows.
+ */
 export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: RunParts) {
   const { name, prompt, settings, metadata, files: skillFiles, catalog } = skill
   const choice = modelsOf(skill, ctx, parts)
@@ -72,7 +75,8 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
   const runWith = (sent: ReadFiles) =>
     runModel(ctx, { ...options, ...renderPrompt(prompt, ctx, createFence(), sent), files: sent.parts })
   const outcome = await runWith(sentFiles).catch((error) => {
-    // Some models refuse files, at the first step. After a step that succeeded, the error has another cause.
+    // Some models refuse files, at the first step. After a step that succeeded, the error has
+    // another cause.
     const mayBeFiles = !hasPaidStep && sentFiles.parts.length > 0 && refusesFiles(error)
     if (!mayBeFiles) throw error
     ctx.log.warn({ reason: reasonOf(error) }, 'the model is retried without files')
@@ -111,7 +115,9 @@ export async function summarize(
   return text
 }
 
-/** The models that a run may use, in order of preference. Throws `model_missing` if there is none. */
+/**
+ * The models that a run may use, in order of preference. Throws `model_missing` if there is none.
+ */
 function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts: RunParts) {
   const sources = parts.sources()
   const named = settings.name ?? call.model
@@ -122,7 +128,10 @@ function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts
   return { models: [first, ...fallback], sources }
 }
 
-/** Charges a run: `spend` charges a step before the next one begins. `paid`: the cost so far, if known. */
+/**
+ * Charges a run: `spend` charges a step before the next one begins. `paid`: the cost so far, if
+ * known.
+ */
 function accountingOf({ call }: SkillContext, { budgets }: RunParts) {
   let paid: number | undefined
   const spend = async (used: Spent) => {

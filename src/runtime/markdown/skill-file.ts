@@ -16,7 +16,10 @@ const frontMatter = z.looseObject({
   metadata: jsonObjectSchema.nullish(),
 })
 
-/** Splits a `SKILL.md` into YAML front matter and prompt. Throws an Error with the line of the mistake. */
+/**
+ * Splits a `SKILL.md` into YAML front matter and prompt. Throws an Error with the line of the
+ * mistake.
+ */
 export function parseSkillFile(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (lines[0]?.trimEnd() !== '---') throw new Error('line 1: it must begin with YAML front matter (---)')
@@ -59,12 +62,15 @@ export type Prompt = readonly (
 const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
 
 /**
- * As in remark-directive: `:name[…]`, or with more colons at the start of a line or list item; not `10:30`, `std::vector[0]` or
- * `\:name[…]`.
+ * As in remark-directive: `:name[…]`, or with more colons at the start of a line or list item; not
+ * `10:30`, `std::vector[0]` or `\:name[…]`.
  */
 const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
-/** Removes HTML comments, then finds directives outside code. Throws for an unknown `:name[…]`, with its line (counted from `bodyLine`). */
+/**
+ * Removes HTML comments, then finds directives outside code. Throws for an unknown `:name[…]`, with
+ * its line (counted from `bodyLine`).
+ */
 export function compilePrompt(body: string, bodyLine = 1): Prompt {
   const text = stripComments(body, bodyLine)
   const codeAt = findCode(text)
@@ -97,7 +103,7 @@ function readDirective(name: string, label: string, line: number): Prompt[number
 /** Removes HTML comments outside code but keeps line ends, so that line numbers stay right. */
 function stripComments(body: string, bodyLine: number): string {
   let text = body
-  // Searches again after each, as the content of a comment must not count as the start of code.
+  // Searches again after each comment, because its content must not count as the start of code.
   for (let open = findComment(text, 0); open >= 0; open = findComment(text, open)) {
     const close = text.indexOf('-->', open + 4)
     if (close < 0) {
@@ -128,7 +134,9 @@ function findComment(text: string, from: number): number {
 /** Every code section starts with one of these. */
 const CODE_MARK = /[`\t]|~~~| {4}/
 
-/** Makes a function that returns the code section at a position; undefined outside code, and for -1. */
+/**
+ * Makes a function that returns the code section at a position; undefined outside code, and for -1.
+ */
 function findCode(text: string) {
   const first = text.search(CODE_MARK)
   let sections: ReturnType<typeof sectionsOf> | undefined

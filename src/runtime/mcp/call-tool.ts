@@ -19,8 +19,8 @@ type Link = {
 export type ToolCallOptions = { signal: AbortSignal; repeatable: boolean; inputSchema?: JsonObject }
 
 /**
- * Calls a tool. Throws `mcp_unavailable` if it certainly did not run, `mcp_failed`, and `mcp_unknown` if a call that is not
- * `repeatable` was cut off.
+ * Calls a tool. Throws `mcp_unavailable` if it certainly did not run, `mcp_failed`, and
+ * `mcp_unknown` if a call that is not `repeatable` was cut off.
  */
 export async function callTool(
   link: Link,

@@ -7,7 +7,10 @@ export type ClientUses = ReturnType<typeof createClientUses>
  * call has a connection of its own.
  */
 export function createClientUses(isHttp: boolean) {
-  /** Kept per client, because the next one may be connected before a call notices that it was cut off. */
+  /**
+   * By client: the next client may be connected before a call of the lost one notices that it was
+   * cut off.
+   */
   const lossReasons = new WeakMap<Client, string>()
   const running = new Map<Client, number>()
   return {
@@ -25,8 +28,8 @@ export function createClientUses(isHttp: boolean) {
     },
     whyLost: (client: Client) => lossReasons.get(client),
     /**
-     * Closes a lost client. Over HTTP, its other calls may still get their answers, so a client with calls stays open; the
-     * last call closes it.
+     * Closes a lost client. Over HTTP, its other calls may still get their answers, so a client
+     * with calls stays open; the last call closes it.
      */
     release(client: Client): void {
       if (!isHttp || !running.has(client)) void client.close().catch(() => {})

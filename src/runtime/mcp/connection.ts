@@ -11,7 +11,10 @@ import { createRetryTime } from './retry-time.ts'
 
 export type McpConnection = ReturnType<typeof createMcpConnection>
 
-/** Interval (ms) for checking servers over HTTP, which have no connection whose end would be noticed. */
+/**
+ * Interval (ms) for checking servers over HTTP, which have no connection whose end would be
+ * noticed.
+ */
 const CHECK_INTERVAL = 60_000
 /** How long (ms) a call waits for a connection attempt. */
 const MAX_WAIT_OF_CALL = 10_000
@@ -63,7 +66,7 @@ export function createMcpConnection(options: ConnectionOptions) {
     isStarted = true
   }
 
-  /** Checks the connection, or tries to connect. Returns when to do it again, in ms; undefined: when woken. */
+  /** Checks the connection, or connects. Resolves with the ms until the next step, if any. */
   async function step(): Promise<number | undefined> {
     const client = current.get()
     // Over stdio, the end of the process is noticed without a check.

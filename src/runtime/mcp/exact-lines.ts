@@ -6,8 +6,9 @@ const NEWLINE = 10
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Preserves digits that the library would round: `add` returns the complete lines so far and quotes such numbers in JSON and event
- * data. A line over `limit` bytes is passed on in pieces, for others to refuse. `rest`: the text after the last line.
+ * Preserves digits that the library would round: `add` returns the complete lines so far and quotes
+ * such numbers in JSON and event data. A line over `limit` bytes is passed on in pieces, for others
+ * to refuse. `rest`: the text after the last line.
  */
 export function createExactLines(limit: number) {
   let pending: Buffer[] = []

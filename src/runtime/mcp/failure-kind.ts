@@ -5,11 +5,11 @@ import { pathGet } from '../../core/json.ts'
 export type FailureKind =
   /** The server reported the error. */
   | 'answered'
-  /** It forgot the session. */
+  /** The server forgot the session. */
   | 'session'
-  /** It did not get the call. */
+  /** The server did not get the call. */
   | 'refused'
-  /** It requires a login. */
+  /** The server requires a login. */
   | 'login'
   /** The call may have run. */
   | 'lost'

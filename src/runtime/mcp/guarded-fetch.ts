@@ -11,9 +11,9 @@ const MAX_REDIRECTS = 3
 const LOGIN_TIMEOUT = 30_000
 
 /**
- * The fetch function for one MCP server. Only its origin gets the configured headers, and redirects to other origins are refused. A
- * login contacts other servers named by this one: they get no such headers, and must have public addresses unless this server
- * is private or `allow-private` is set.
+ * The fetch function for one MCP server. Only its origin gets the configured headers, and redirects
+ * to other origins are refused. A login contacts other servers named by this one: they get no such
+ * headers, and must have public addresses unless this server is private or `allow-private` is set.
  */
 export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
   const { url: own = '', headers = {}, allowPrivate } = server
@@ -45,7 +45,8 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
       if (!to) return response
       await response.body?.cancel()
       const isSameOrigin = to.origin === url.origin
-      // Not with a body, and not from the server itself, whose answers must come from its own origin.
+      // Only requests without a body may be redirected to another origin, and not by the server
+      // itself, whose answers must come from its own origin.
       const mayLeave = method === 'GET' && !isOwn(url)
       const mayFollow = redirects < MAX_REDIRECTS && (isSameOrigin || mayLeave)
       if (!mayFollow)
@@ -55,7 +56,10 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
   }
 }
 
-/** Makes a fetch function for untrusted URLs: https and public addresses only, checked after DNS resolution. */
+/**
+ * Makes a fetch function for untrusted URLs: https and public addresses only, checked after DNS
+ * resolution.
+ */
 function createPublicFetch() {
   let agent: Agent | undefined
   return async (url: URL, init: RequestInit): Promise<Response> => {

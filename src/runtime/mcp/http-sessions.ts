@@ -19,7 +19,10 @@ type Session = {
   idle?: NodeJS.Timeout
 }
 
-/** The sessions of clients with an older protocol. They exist only in this process: on another daemon they get 404 and start over. */
+/**
+ * The sessions of clients with an older protocol. They exist only in this process: on another
+ * daemon they get 404 and start over.
+ */
 export function createSessions(options: Omit<McpOptions, 'caller'>) {
   const sessions = new Map<string, Session>()
 

@@ -9,7 +9,10 @@ import { createMcpServer, type McpOptions } from './server.ts'
 
 export type McpHttp = ReturnType<typeof createMcpHttp>
 
-/** MCP over streamable HTTP. In the current protocol each request is independent; older clients have sessions. */
+/**
+ * MCP over streamable HTTP. In the current protocol each request is independent; older clients have
+ * sessions.
+ */
 export function createMcpHttp(deps: Omit<McpOptions, 'caller' | 'calls'>) {
   const calls = createCalls()
   const options = { ...deps, calls }

@@ -20,7 +20,9 @@ export type StoredLogin = z.output<typeof storedLogin>
 
 export type LoginFiles = ReturnType<typeof createLoginFiles>
 
-/** The logins of MCP servers, in one file each in the data directory, readable by the owner only. */
+/**
+ * The logins of MCP servers, in one file each in the data directory, readable by the owner only.
+ */
 export function createLoginFiles(dataDir: string) {
   const dir = join(dataDir, 'mcp')
 

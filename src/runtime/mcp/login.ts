@@ -10,7 +10,10 @@ import type { LoginFiles, StoredLogin } from './login-files.ts'
 /** An interactive consent: the redirect URL, and a function that shows the address to open. */
 export type Consent = { redirectUrl: string; state: string; show(address: URL): void }
 
-/** The login of a server for the MCP library. Without `consent`, tokens are refreshed, but no new login is started. */
+/**
+ * The login of a server for the MCP library. Without `consent`, tokens are refreshed, but no new
+ * login is started.
+ */
 export function createLogin(
   server: McpServer,
   { redirectUrl: lastRedirect }: Pick<StoredLogin, 'redirectUrl'>,

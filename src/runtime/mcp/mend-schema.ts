@@ -27,8 +27,8 @@ const TEXT =
 export type Mended = { schema: JsonObject; faults: string[] }
 
 /**
- * Repairs the `inputSchema` of a remote tool into an object schema. Keywords with invalid values are omitted. Returns undefined if no
- * object can match it, so that the tool cannot be called.
+ * Repairs the `inputSchema` of a remote tool into an object schema. Keywords with invalid values
+ * are omitted. Returns undefined if no object can match it, so that the tool cannot be called.
  */
 export function mendInputSchema(given: unknown): Mended | undefined {
   if (given === undefined || given === null || given === true || given === false)
@@ -112,7 +112,9 @@ function mapValues(object: JsonObject, make: (value: Json) => Json): JsonObject 
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]))
 }
 
-/** Resolves a root that refers to one of its own definitions, as models need to see the properties. */
+/**
+ * Resolves a root that refers to one of its own definitions, as models need to see the properties.
+ */
 function withRootResolved(schema: JsonObject): JsonObject {
   let { $ref, ...resolved } = schema
   for (let count = 0; typeof $ref === 'string' && count < MAX_REFERENCES; count++) {

@@ -102,7 +102,8 @@ function atMostEvery(ms: number, work: () => void): () => void {
 }
 
 /**
- * Keeps the library from compiling schemas of the server, whose patterns it would run in the native regex engine.
+ * Keeps the library from compiling schemas of the server, whose patterns it would run in the native
+ * regex engine.
  */
 function refuseSchema(): never {
   throw new Error('the library must not compile schemas of a server')

@@ -12,8 +12,8 @@ import type { McpConnection } from './connection.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /**
- * Makes skills of the tools that `tools:` of the server selects. Characters that names cannot have become `-`, and
- * duplicates are numbered.
+ * Makes skills of the tools that `tools:` of the server selects. Characters that names cannot have
+ * become `-`, and duplicates are numbered.
  */
 export function remoteSkills(
   server: McpServer,
@@ -33,16 +33,19 @@ export function remoteSkills(
     })
 }
 
-/** Maximum characters of the name of a tool in a skill's name, of its description, and of the description in an approval. */
+/** Maximum characters of the name of a tool in the name of its skill. */
 const LONGEST_NAME = 100
+/** Maximum characters of the description of a skill. */
 const LONGEST_DESCRIPTION = 4_000
+/** Maximum characters of the description in an approval. */
 const LONGEST_SENTENCE = 200
 
 function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: McpConnection['call']): Skill {
   const { annotations = {} } = tool
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations
   const description = tool.description ?? annotations.title ?? `The tool ${tool.name} of ${server.name}`
-  // By the protocol, tools that write are destructive unless marked otherwise; tools without hints are left alone.
+  // By the protocol, tools that write are destructive unless marked otherwise. Here, tools without
+  // hints are not.
   const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
   const { approval, approvers, access, timeout, maxResult } = server
   const needsApproval =
@@ -90,7 +93,8 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
   // The server validates anyway, including anything that cannot be checked here.
   const check = createForeignCheck(schema)
-  // Not a refinement: it would give the schema a parent, which zod converts in spite of the substitute JSON Schema below.
+  // Not a refinement: it would give the schema a parent, which zod converts in spite of the
+  // substitute JSON Schema below.
   const args = z.looseObject({}).transform((given, context) => {
     const faults = check(given)
     if (!faults) return given

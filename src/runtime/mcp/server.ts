@@ -25,17 +25,25 @@ export type McpOptions = {
 
 /** Default `timeout` (ms) of skills that wait for something. */
 const DEFAULT_WAIT = 60_000
-/** The wait (ms) instead of that default: clients time out after 60 s, and would not get the result. */
+/**
+ * The wait (ms) instead of that default: clients time out after 60 s, and would not get the result.
+ */
 const SHORTER_WAIT = 50_000
 /** Interval (ms) of progress notifications for running calls. */
 const PROGRESS_INTERVAL = 10_000
-/** Long tool calls become tasks for clients that support them (https://modelcontextprotocol.io/extensions/tasks). */
+/**
+ * Long tool calls become tasks for clients that support them
+ * (https://modelcontextprotocol.io/extensions/tasks).
+ */
 const TASKS = 'io.modelcontextprotocol/tasks'
 /** Default of `taskAfter`. */
 const TASK_AFTER = 5_000
 const taskParams = { params: z.object({ taskId: z.string() }) }
 
-/** An MCP server with skills as tools, for one connection or request. Errors are results with `{code, message}`. */
+/**
+ * An MCP server with skills as tools, for one connection or request. Errors are results with
+ * `{code, message}`.
+ */
 export function createMcpServer(options: McpOptions): Server {
   const { manager, version, caller, calls, taskAfter = TASK_AFTER } = options
   const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } }
@@ -68,7 +76,7 @@ export function createMcpServer(options: McpOptions): Server {
     // Tasks have no time limit.
     const args = supportsTasks() ? given : withShorterWait(manager, name, given)
     const canAsk = server.getClientCapabilities()?.elicitation !== undefined
-    // In the older protocol, a client asks its user during the request, and the question ends with it.
+    // In the older protocol, a question is a part of the request, and ends with it.
     const asksWithinRequest = mcpReq.envelope === undefined && !supportsTasks()
     return startCall(caller, async ({ signal, reportProgress, ...port }) => {
       const askUser = asksWithinRequest ? askWithinRequest(mcpReq, signal) : port.askUser
@@ -117,7 +125,10 @@ export function createMcpServer(options: McpOptions): Server {
   return server
 }
 
-/** Sends progress notifications if requested: the tools of a model, and every few seconds that the call still runs. */
+/**
+ * Sends progress notifications if requested: the tools of a model, and every few seconds that the
+ * call still runs.
+ */
 function notifyProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   const progressToken = mcpReq._meta?.progressToken
   let progress = 0

@@ -26,10 +26,16 @@ type Deps = {
 /** `isKnown`: the server was reached at some time, so its tools are known. */
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
 
-/** How long (ms) the start waits for servers that were never reached, so that routes and models find their tools. */
+/**
+ * How long (ms) the start waits for servers that were never reached, so that routes and models find
+ * their tools.
+ */
 const MAX_START_WAIT = 5_000
 
-/** The MCP servers of routes.yaml. Their tools are stored, so that the skills are known while a server is unreachable. */
+/**
+ * The MCP servers of routes.yaml. Their tools are stored, so that the skills are known while a
+ * server is unreachable.
+ */
 export function createMcpServers({ version, kv, login, log }: Deps) {
   const entries = new Map<string, Entry>()
   let listener = (_skills: readonly Skill[]) => {}
@@ -69,11 +75,11 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
   }
 
   return {
-    /** Calls `next` with the skills of all servers whenever they change. Replaces an earlier listener. */
+    /** Calls `next` with the skills of all servers after changes. Replaces an earlier listener. */
     onChange(next: typeof listener) {
       listener = next
     },
-    /** Connects to new and changed servers, and removes others. Resolves at once, except for servers that were never reached. */
+    /** Connects to new and changed servers, and removes others. Waits only for unknown ones. */
     async use(servers: readonly McpServer[], { connect }: { connect: boolean }) {
       const removed = [...entries.values()].filter(
         ({ server }) => !servers.some((one) => isDeepStrictEqual(one, server)),

@@ -27,15 +27,17 @@ export type ToolList = { tools: RemoteTool[]; faults: McpFault[] }
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 const MAX_FAULTS = 50
-/** Tools with longer names are ignored; longer titles and descriptions are cut. In characters. */
+/** Tools with longer names (in characters) are ignored. */
 const LONGEST_NAME = 1_000
+/** Longer titles and descriptions (in characters) are cut. */
 const LONGEST_TEXT = 4_000
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.unknown().optional() })
 
 /**
- * Requests a server's tools. The library rejects a whole list for one invalid tool; here each tool is checked separately. Throws if
- * the server does not return a list. `timeout` (ms) is for each page.
+ * Requests a server's tools. The library rejects a whole list for one invalid tool; here each tool
+ * is checked separately. Throws if the server does not return a list. `timeout` (ms) is for each
+ * page.
  */
 export async function listTools(
   client: Client,
@@ -80,7 +82,7 @@ export function readTools(listed: readonly unknown[]): ToolList {
   return { tools: [...tools.values()], faults }
 }
 
-/** Without `tool`, the definition is unusable. */
+/** Reads the definition of a tool. Without `tool` in the result, it is unusable. */
 function readTool(name: string, given: JsonObject): { tool?: RemoteTool; faults: string[] } {
   const mended = mendInputSchema(given.inputSchema)
   if (!mended) return { faults: ['its inputSchema does not accept objects, but arguments are an object'] }

@@ -42,7 +42,9 @@ const SHORTEST_SECRET = 6
 /** A line within this time (ms) before the end may explain it. */
 const EXPLAINS_END_WITHIN = 3_000
 
-/** Makes the transport: a child process, or streamable HTTP. Nothing starts until a client connects. */
+/**
+ * Makes the transport: a child process, or streamable HTTP. Nothing starts until a client connects.
+ */
 export async function openTransport(server: McpServer, deps: Deps): Promise<McpTransport> {
   const opened = await (server.url === undefined
     ? openProcess(server, deps)
@@ -60,7 +62,7 @@ export async function openTransport(server: McpServer, deps: Deps): Promise<McpT
 
 async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpTransport> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  // For the library's own class, it asks a second process for the protocol version.
+  // For its own class, the library would start a second process to find the protocol version.
   class ProcessTransport extends StdioClientTransport {}
   const { command = '', args, env, folder: cwd } = server
   const limit = limitOf(server)
@@ -70,7 +72,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     maxBufferSize: limit,
   })
   keepDigits(transport, limit)
-  // Its output may contain its secrets, and its last lines are shown to callers.
+  // The process may write the secrets in `env`, and its last lines are shown to callers.
   const secrets = Object.values(env ?? {}).filter(({ length }) => length >= SHORTEST_SECRET)
   let lastLine: string | undefined
   let lastLineAt = 0
@@ -103,7 +105,10 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   }
 }
 
-/** Quotes long numbers in the process's output before the library parses it, which would round them. Uses a private field of it. */
+/**
+ * Quotes long numbers in the output of the process, because the library would round them. Uses a
+ * private field of the library.
+ */
 function keepDigits(transport: Transport, limit: number): void {
   const buffer = Object(Reflect.get(transport, '_readBuffer'))
   const { append } = buffer
@@ -170,8 +175,9 @@ function innermost(error: unknown): string {
 }
 
 /**
- * A fetch function that cuts responses, or single events of a stream, over the limit. Reports this to `fault`, as well as a truncated
- * response to a call, for which the library would wait indefinitely.
+ * A fetch function that cuts responses, or single events of a stream, over the limit. Reports this
+ * to `fault`, as well as a truncated response to a call, for which the library would wait
+ * indefinitely.
  */
 function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => void): Fetch {
   return async (url, init) => {
@@ -205,7 +211,9 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
   }
 }
 
-/** The position of the last blank line, or -1. It ends an event, and does not occur in compact JSON. */
+/**
+ * The position of the last blank line, or -1. It ends an event, and does not occur in compact JSON.
+ */
 function lastEventEnd(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'))
 }
@@ -225,7 +233,10 @@ async function* exactText(chunks: AsyncIterable<Uint8Array>) {
   yield hasLongNumber(text) ? Buffer.from(quoteExact(text)) : whole
 }
 
-/** Other responses may end without harm: a stream of notifications, for example, as the tools are checked regularly anyway. */
+/**
+ * Whether a request calls a tool. Other responses may be cut off without harm: the tools are listed
+ * again regularly.
+ */
 function isToolCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }

@@ -13,9 +13,10 @@ type MemberTest = (caller: Caller) => boolean
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
 /**
- * The `rules` (read for each call) apply to the skill of a route and to the tools of a model. `access` in
- * metadata applies to every run that a message started. Operators may do everything, and programs what their
- * token names. `isOpen`: skills that check each caller themselves, to which the rules do not apply.
+ * The `rules` (read for each call) apply to the skill of a route and to the tools of a model.
+ * `access` in metadata applies to every run that a message started. Operators may do everything,
+ * and programs what their token names. `isOpen`: skills that check each caller themselves, to which
+ * the rules do not apply.
  */
 export function createAccessMiddleware(
   rules?: () => readonly AccessRule[],
@@ -54,7 +55,9 @@ const ACROSS_GATEWAYS = createNameMatcher(
   'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles job-*',
 )
 
-/** Checks a program's token. Schedules are refused, because they may run after the token is removed. */
+/**
+ * Checks a program's token. Schedules are refused, because they may run after the token is removed.
+ */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
   requireMayInvoke(caller, name)
@@ -73,7 +76,9 @@ export function createMemberTest(members: readonly string[]): MemberTest {
   return (caller) => tests.some((isMember) => isMember(caller))
 }
 
-/** Whether the caller requests this skill, directly or through a model, rather than another skill. */
+/**
+ * Whether the caller requests this skill, directly or through a model, rather than another skill.
+ */
 function isRequestOfCaller(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth
 }

@@ -44,7 +44,10 @@ const timeoutMiddleware = defineBuiltInLayer({
   },
 })
 
-/** Limits the skills that the skill or its model may invoke. Other middleware and nested skills are exempt. */
+/**
+ * Limits the skills that the skill or its model may invoke. Other middleware and nested skills are
+ * exempt.
+ */
 const allowedToolsMiddleware = defineBuiltInLayer({
   name: 'allowed-tools',
   order: 900,

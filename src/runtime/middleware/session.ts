@@ -10,7 +10,10 @@ import { orShorthand, parseSettings } from '../parse-settings.ts'
 import { renderHistory } from '../session/render-history.ts'
 import { captureEntry, entriesToSummarise } from '../session/session-entries.ts'
 
-/** `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key, also concurrent ones. */
+/**
+ * `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key,
+ * also concurrent ones.
+ */
 export const sessionMiddleware = defineBuiltInLayer({
   name: 'session',
   order: 400,
@@ -58,12 +61,14 @@ export const sessionMiddleware = defineBuiltInLayer({
 })
 
 /**
- * The session key; undefined if there is none. Also reads arguments that the schema drops: every dispatched skill gets `sessionId`. A
- * conversation is prefixed with its gateway, as gateways may share conversation names.
+ * The session key; undefined if there is none. Also reads arguments that the schema drops: every
+ * dispatched skill gets `sessionId`. A conversation is prefixed with its gateway, as gateways may
+ * share conversation names.
  */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
-  // A missing cookie often arrives as an empty string, and people without one must not share a session.
+  // A missing cookie often arrives as an empty string, and people without one must not share a
+  // session.
   if (value === '' || !['string', 'number', 'boolean'].includes(typeof value)) return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)

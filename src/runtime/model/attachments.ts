@@ -10,7 +10,10 @@ import { size } from '../../core/units.ts'
 
 const count = (max: number, usual: number) => z.int().min(1).max(max).default(usual)
 
-/** `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that are passed to it. */
+/**
+ * `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that
+ * are passed to it.
+ */
 export const attachmentSettings = z
   .union([
     z.literal(['off', false]).transform(() => undefined),
@@ -39,7 +42,10 @@ const MAX_TEXT = 64_000
 /** The files together may be this many times as large as one. */
 const TOTAL_PER_FILE = 4
 
-/** Reads images, PDFs and texts within the limits, detected by content. The prompt mentions omitted files. */
+/**
+ * Reads images, PDFs and texts within the limits, detected by content. The prompt mentions omitted
+ * files.
+ */
 export async function readFiles(
   messages: readonly Message[],
   settings: Settings,
@@ -152,7 +158,9 @@ const MAX_UNPACKED = 16 * 1024 * 1024
 /** Maximum compression ratio of zlib (https://zlib.net/zlib_tech.html). */
 const MAX_RATIO = 1032
 
-/** Whether bytes begin with a zlib header (RFC 1950): compression method 8, and a multiple of 31. */
+/**
+ * Whether bytes begin with a zlib header (RFC 1950): compression method 8, and a multiple of 31.
+ */
 const isDeflated = (packed: Buffer) =>
   packed.length > 1 && ((packed[0] ?? 0) & 15) === 8 && packed.readUInt16BE(0) % 31 === 0
 
@@ -177,7 +185,8 @@ function pagesOf(bytes: Buffer): number {
       pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
     } catch (error) {
       if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
-      // Encrypted or in another encoding: its pages are not counted. A broken stream may have been unpacked almost completely.
+      // Encrypted or in another encoding: its pages are not counted. A broken stream may have been
+      // unpacked almost completely.
       if (isDeflated(packed)) room -= packed.length * MAX_RATIO
     }
   }

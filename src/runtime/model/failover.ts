@@ -17,9 +17,10 @@ type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 const PREAMBLE = /^(stream-start|response-metadata|raw|text-start|reasoning-start)$/
 
 /**
- * Switches to the next model if one refuses, is unreachable, or is silent for its share of `timeout` (ms) before the step produced any
- * content. The rest of the run stays with the model that answered. `retries`: number of retries of a step by the SDK, which follow a
- * retryable error. If all models fail, the error names each.
+ * Switches to the next model if one refuses, is unreachable, or is silent for its share of
+ * `timeout` (ms) before the step produced any content. The rest of the run stays with the model
+ * that answered. `retries`: how often the SDK repeats a step after a retryable error. If all models
+ * fail, the error names each.
  */
 export function createFailover(run: {
   candidates: readonly Candidate[]
@@ -34,7 +35,10 @@ export function createFailover(run: {
   /** The model that answered each requested step. */
   const answered: string[] = []
   let current = 0
-  /** Failed attempts of the current step, over all models: the SDK counts its retries in the same way. */
+  /**
+   * Failed attempts of the current step, over all models: the SDK counts its retries in the same
+   * way.
+   */
   let attempts = 0
 
   const wrapStream: Stream = async ({ params }) => {
@@ -71,7 +75,10 @@ export function createFailover(run: {
   }
 }
 
-/** Resolves at the model's first content. Rejects with an earlier error, or after `silence` (ms) without any content. */
+/**
+ * Resolves at the model's first content. Rejects with an earlier error, or after `silence` (ms)
+ * without any content.
+ */
 async function startStream(model: Model, params: Parameters<Stream>[0]['params'], silence?: number) {
   const silent = new AbortController()
   const onSilence = (ms: number) =>

@@ -88,7 +88,9 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
   }
 
   return {
-    /** Model middleware: replays known steps, and records new ones before their tools are called. */
+    /**
+     * Model middleware: replays known steps, and records new ones before their tools are called.
+     */
     middleware,
     /** Number of known steps. */
     replayed,
@@ -99,7 +101,9 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
       messageCount = count
     },
     isReplaying: () => current < replayed,
-    /** The name of the entry of a pending tool call of the current step. Each call is taken once. */
+    /**
+     * The name of the entry of a pending tool call of the current step. Each call is taken once.
+     */
     takeCall(id: string): string {
       const index = calls.indexOf(id)
       calls[index] = undefined

@@ -31,9 +31,9 @@ const UNKNOWN = 'It was interrupted and not repeated; its outcome is unknown'
 const STORE_RETRY_PAUSE = 500
 
 /**
- * Returns the recorded result of a tool call, or runs the tool and records its result. A call that was cut off runs again if it is
- * `repeatable` or the repetition is approved; otherwise the model gets an error. `guarded`: the call needs an approval anyway, and has
- * not begun without one.
+ * Returns the recorded result of a tool call, or runs the tool and records its result. A call that
+ * was cut off runs again if it is `repeatable` or the repetition is approved; otherwise the model
+ * gets an error. `guarded`: the call needs an approval anyway, and has not begun without one.
  */
 export async function runRecordedTool(
   run: RecordedRun,
@@ -96,7 +96,10 @@ function waitsForApproval(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'approval_pending'
 }
 
-/** Whether an error ends the attempt: a pending approval, after which the run resumes, or an error that no model can fix. */
+/**
+ * Whether an error ends the attempt: a pending approval, after which the run resumes, or an error
+ * that no model can fix.
+ */
 export function endsAttempt(error: unknown): boolean {
   return (
     waitsForApproval(error) ||

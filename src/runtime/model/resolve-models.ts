@@ -5,7 +5,10 @@ import { defined } from '../../lib/defined.ts'
 import { type Candidate, type FailedModel, failedAll, type Model } from './failover.ts'
 
 export type ModelSources = {
-  /** Default model. A base URL makes its provider an OpenAI-compatible server; a key replaces the variable. */
+  /**
+   * Default model. A base URL makes its provider an OpenAI-compatible server; a key replaces the
+   * variable.
+   */
   model?:
     | {
         name?: string

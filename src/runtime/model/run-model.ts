@@ -43,7 +43,10 @@ const settings = z.strictObject({
   retries: z.number().int().min(0).max(10).default(2),
 })
 
-/** `model: anthropic:<model>`, or `{name, fallback, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
+/**
+ * `model: anthropic:<model>`, or `{name, fallback, max-steps, max-tokens, max-output-tokens,
+ * temperature, timeout, retries}`.
+ */
 export const modelSettings = orShorthand('name', settings, { name: 'id' })
 
 export type ModelRun = {
@@ -69,13 +72,17 @@ export type ModelRun = {
 }
 
 /**
- * Result of a run. `trace`: the whole conversation with the model. Tokens are those of its `steps`, without `replayed` ones of earlier
- * attempts. `finish`: why an incomplete or empty answer ended. `model`: the one that answered last; `failed`: the models before it. `ms`:
- * duration.
+ * Result of a run. `trace`: the whole conversation with the model. `steps`: number of steps, of
+ * which `replayed` are from earlier attempts and not counted in the tokens. `finish`: why the
+ * answer is incomplete or empty. `model`: the model that answered last.
+ * `failed`: models that failed before it. `ms`: duration.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
-/** Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`, `model_failed`, `model_unusable`, or a tool's error. */
+/**
+ * Runs a model with its tools until it answers. Throws `model_limit`, `skill_timeout`,
+ * `model_failed`, `model_unusable`, or a tool's error.
+ */
 export async function runModel({ call, log, signal: parent }: SkillContext, run: ModelRun) {
   const { settings } = run
   const candidates = await resolveModels({ ...run, log })
@@ -221,7 +228,10 @@ function requireFinished(
 
 /** Maximum number of files in an answer. */
 const MAX_FILES = 10
-/** Matches results with files for the reply, but not messages that a tool read, which have a gateway. */
+/**
+ * Matches results with files for the reply, but not messages that a tool read, which have a
+ * gateway.
+ */
 const replySchema = z.object({
   attachments: z.array(attachmentSchema).max(MAX_FILES),
   gateway: z.undefined().optional(),
@@ -252,7 +262,10 @@ function limitError(name: string, limit: string): TriviumError {
   return new TriviumError('model_limit', { name, limit })
 }
 
-/** Converts an error of a model to a TriviumError. Permanent ones (a wrong key, an unknown model) get a code that is not retried. */
+/**
+ * Converts an error of a model to a TriviumError. Permanent ones (a wrong key, an unknown model)
+ * get a code that is not retried.
+ */
 async function asModelError(model: string, error: unknown): Promise<Error> {
   if (error instanceof TriviumError) return error
   const { RetryError } = await import('ai')

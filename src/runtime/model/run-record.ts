@@ -14,11 +14,15 @@ export type RunRecords = ReturnType<typeof createRunRecords>
 export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
 
 /**
- * Records of dispatched model runs, step by step, in the shared store. After a crash, a retry or an approval, a run is replayed from
- * its record and calls the model and tools only for missing steps. Each entry is one write, made before its effects.
+ * Records of dispatched model runs, step by step, in the shared store. After a crash, a retry or an
+ * approval, a run is replayed from its record and calls the model and tools only for missing steps.
+ * Each entry is one write, made before its effects.
  */
 export function createRunRecords(kv: KeyValues) {
-  /** How often each outermost call or tool call ran the same skill with the same arguments. Each has a send counter of its own. */
+  /**
+   * How often each outermost call or tool call ran the same skill with the same arguments. Each has
+   * a send counter of its own.
+   */
   const counts = new WeakMap<SendCounter, Map<string, number>>()
   /** The root ids of the outermost calls that may have records. */
   const recorded = new Set<string>()

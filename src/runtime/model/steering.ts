@@ -3,7 +3,10 @@ import type { Steer } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** Gives the model the messages that arrive during a run, each before its next step. A replay gives them before the same step. */
+/**
+ * Gives the model the messages that arrive during a run, each before its next step. A replay gives
+ * them before the same step.
+ */
 export function createSteering(run: {
   steer?: Steer | undefined
   record?: RunRecord | undefined

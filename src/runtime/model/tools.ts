@@ -12,7 +12,10 @@ import { concernsAllMessages, createNameMatcher, nameSpec, skillRunLater, toolNa
 import { followPrefixSkills } from '../prefix-skills.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** Skills with effects beyond the conversation. A model gets them only by name, not through `*` or a missing `allowed-tools`. */
+/**
+ * Skills with effects beyond the conversation. A model gets them only by name, not through `*` or a
+ * missing `allowed-tools`.
+ */
 export const OPERATOR_SKILLS = createNameMatcher(
   '*-pause *-resume run-cancel pause-list route-list cost skill-usage message-* conversation-* dead-letter-* subscription-* approval-* session-* schedule-* audit-* call-* person-* job-* event-replay slack-installs* refused refused-try gateway-traffic gateway-show event-groups gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect delegation-take delegation-accept',
 )
@@ -21,8 +24,9 @@ export const OPERATOR_SKILLS = createNameMatcher(
 export type Catalog = { names(): string[]; get(name: string): Skill | undefined }
 
 /**
- * Makes a model's tools: the skills in `allowed-tools` (default: all except operator skills), its callbacks, and a reader of the skill’s
- * files. With a `record`, each call is made once across attempts.
+ * Makes a model's tools: the skills in `allowed-tools` (default: all except operator skills), its
+ * callbacks, and a reader of the skill’s files. With a `record`, each call is made once across
+ * attempts.
  */
 export async function createTools(
   skill: { name: string; metadata: JsonObject; files: Awaited<ReturnType<typeof findSkillFiles>> },
@@ -34,7 +38,9 @@ export async function createTools(
   const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
   const isOffered = (tool: string) => {
     const { name } = followPrefixSkills(tool, {}, catalog.get)
-    return allowed.matches(tool) && (allowed.names(tool) || ![tool, name].some(OPERATOR_SKILLS.matches))
+    return (
+      allowed.matches(tool) && (allowed.matchesByName(tool) || ![tool, name].some(OPERATOR_SKILLS.matches))
+    )
   }
   const tools: ToolSet = {}
   const invoke = async (name: string, input: unknown, within: CallOverrides) => {
@@ -44,7 +50,7 @@ export async function createTools(
     if (later !== undefined && !isOffered(later)) {
       throw new TriviumError('forbidden', { what: `${name} with the skill ${later}`, reason })
     }
-    if (concernsAllMessages(name, input) && !allowed.names(name)) {
+    if (concernsAllMessages(name, input) && !allowed.matchesByName(name)) {
       throw new TriviumError('forbidden', { what: `${name} on the messages of all conversations`, reason })
     }
     return ctx.manager.invoke(name, input, within)
@@ -85,7 +91,10 @@ export async function createTools(
   return tools
 }
 
-/** Hints from a skill's metadata. `repeatable`: may run again without an approval. `guarded`: needs an approval. */
+/**
+ * Hints from a skill's metadata. `repeatable`: may run again without an approval. `guarded`: needs
+ * an approval.
+ */
 function hintsOf({ metadata }: Pick<Skill, 'metadata'>) {
   const has = (hint: string) => pathGet(metadata?.annotations, hint) === true
   return {
@@ -113,7 +122,10 @@ const MAX_FILES = 100
 /** Maximum size of a file that a model reads. */
 const MAX_BYTES = 256 * 1024
 
-/** The files beside a `SKILL.md` at load time, to which its prompt may refer. Excludes links and hidden files. */
+/**
+ * The files beside a `SKILL.md` at load time, to which its prompt may refer. Excludes links and
+ * hidden files.
+ */
 export async function findSkillFiles(folder: string) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const names = entries
@@ -136,7 +148,10 @@ export async function findSkillFiles(folder: string) {
   }
 }
 
-/** A skill’s JSON Schema for models and MCP. Some clients refuse top-level alternatives, which are merged into one looser object. */
+/**
+ * A skill’s JSON Schema for models and MCP. Some clients refuse top-level alternatives, which are
+ * merged into one looser object.
+ */
 export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
   const alternatives = [anyOf, oneOf].map((one) => [one].flat().filter(isJsonObject).map(toolSchema))
   const parts = [rest, ...[allOf].flat().filter(isJsonObject).map(toolSchema)]

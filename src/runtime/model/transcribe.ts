@@ -24,8 +24,8 @@ export type TranscriptionModel = {
 const RETRIES = 1
 
 /**
- * Transcribes a recording with a model. Throws `model_unusable` if the model cannot be used or refuses, and
- * `model_failed` if a retry may help.
+ * Transcribes a recording with a model. Throws `model_unusable` if the model cannot be used or
+ * refuses, and `model_failed` if a retry may help.
  */
 export async function transcribeAudio(
   { model: id, language, ...own }: TranscriptionModel,

@@ -39,7 +39,9 @@ export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3)
 }
 
-/** Renders an entry: its time, the user's text, captured values, the model's steps, and the result. */
+/**
+ * Renders an entry: its time, the user's text, captured values, the model's steps, and the result.
+ */
 export function renderEntry(entry: SessionEntry): string {
   const lines = [`[${new Date(entry.at).toISOString()}]`]
   const { 'args.text': capturedText, ...values } = entry.values ?? {}

@@ -36,8 +36,8 @@ function givenMessageId({ call, message }: SkillContext): string | undefined {
 }
 
 /**
- * The arguments as JSON, with messages replaced by their ids. The field order of a stored message may
- * differ, and a hash of the arguments has to be the same after a restart.
+ * The arguments as JSON, with messages replaced by their ids. The field order of a stored message
+ * may differ, and a hash of the arguments has to be the same after a restart.
  */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
@@ -54,8 +54,9 @@ function safeJson(value: unknown): Json {
   }
 }
 
-/** Maximum size of an entry and of a session, in characters of JSON. */
+/** Maximum size of an entry, in characters of JSON. */
 const MAX_ENTRY = 64_000
+/** Maximum size of a session, in characters of JSON. */
 const MAX_SESSION = 256_000
 /** Length to which a part of an entry over `MAX_ENTRY` is cut. */
 const CUT_LENGTH = 4_000
@@ -102,8 +103,8 @@ function tokensOf(entries: readonly SessionEntry[]): number {
 }
 
 /**
- * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up to
- * half of the limits, and at least one.
+ * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up
+ * to half of the limits, and at least one.
  */
 export function entriesToSummarise(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []

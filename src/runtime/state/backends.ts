@@ -14,7 +14,9 @@ import { parseSettings } from '../parse-settings.ts'
 
 /** The version of the file format. */
 const VERSION = 1
-/** Longer file names are shortened. File systems allow 255 bytes, and temporary files have a suffix. */
+/**
+ * Longer file names are shortened. File systems allow 255 bytes, and temporary files have a suffix.
+ */
 const LONGEST_NAME = 180
 /** Length of a `~` and a SHA-256 in hex. */
 const HASH_SUFFIX_LENGTH = 65
@@ -180,7 +182,10 @@ function createBackend(entries: Entries, now: () => number) {
   } satisfies StateBackend & Record<'sweep' | 'close', unknown>
 }
 
-/** Stores entries in the Map `ctx.globals.state`. Values are copied on reads and writes, as with files. */
+/**
+ * Stores entries in a Map of `ctx.globals` (`state` or `sessions`). Copies values on reads and
+ * writes, as with files.
+ */
 export function createMemoryBackend(now: () => number, entries: Map<string, StateEntry>) {
   const listeners = new Set<() => void>()
   const memory: Entries = {
