@@ -194,7 +194,7 @@ function handledByPerson(
 ): Note | undefined {
   const cancelled = attempt > 1 && view.cancelOf(message.id)
   if (cancelled) throw cancelError(cancelled)
-  const pause = view.handledIn(message)
+  const pause = view.dropPauseOf(message)
   if (!pause || isInternalSkill(route.name)) return undefined
   const { by, since } = pause
   return { at: now(), road: 'dispatch', what: HANDLED, detail: { by, since } }

@@ -37,7 +37,7 @@ const MAX_MATERIAL = 60_000
 const MAX_MATERIAL_LINE = 1_200
 /** Maximum number of conversations and entries in a digest without a model. */
 const MAX_LISTED = 20
-/** Maximum characters of a conversation or entry in such a digest. */
+/** Maximum characters of a conversation or entry in a digest without a model. */
 const MAX_LISTED_LINE = 120
 /** The skill with which the model writes the digest. */
 const WRITER = 'write-digest'
@@ -107,7 +107,7 @@ export function createDigest(deps: {
       if (call.signal.aborted) throw error
       log.warn(
         { reason: reasonOf(error) },
-        'the model failed to write the digest; it has counts and first lines only',
+        'the model failed to write the digest, which has only counts and first lines',
       )
       return undefined
     }

@@ -23,7 +23,8 @@ const CHANGES_PER_TURN = 200
 /**
  * Finds and removes the assistant's data about one person, including earlier versions of its
  * document. `betweenCopies` runs the erasure between two updates of the copy in the data directory,
- * so that an update in progress does not bring the data back. By default the erasure runs at once.
+ * so that an update in progress does not bring the data back. By default the erasure runs
+ * immediately.
  */
 export function createForgetting(
   documents: Pick<StateManager, 'changes' | 'setAside' | 'forgetHistory'>,

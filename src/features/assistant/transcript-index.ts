@@ -37,7 +37,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
           WHERE words MATCH :match AND ${IS_READABLE} AND ${IS_NO_QUOTE} AND (:only = '' OR l.channel = :only)
           ORDER BY bm25(words), l.time DESC LIMIT :limit`,
         {
-          ...readerOf(reads),
+          ...readableParameters(reads),
           match: words.map((word) => `"${word}"*`).join(' '),
           asking,
           only: channel,
@@ -51,7 +51,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
       const lines = await query(
         `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${IS_READABLE} AND ${IS_NO_QUOTE}
           ORDER BY l.time DESC LIMIT :limit`,
-        { ...readerOf(reads), time, asking, limit },
+        { ...readableParameters(reads), time, asking, limit },
       )
       return lines.reverse()
     },
@@ -68,6 +68,12 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
 }
 
 /** The parameters of `IS_READABLE`. */
-function readerOf({ gateway = null, sender = null }: { gateway?: string | null; sender?: string | null }) {
+function readableParameters({
+  gateway = null,
+  sender = null,
+}: {
+  gateway?: string | null
+  sender?: string | null
+}) {
   return { channel: gateway, sender }
 }

@@ -19,8 +19,7 @@ const LIMITS: EventLimits = { minKept: 20_000, wholeEvery: 1000 }
 
 /**
  * The value of a document's key: the document, and the events of its last commit, written
- * atomically.
- * `before`: the revision before that commit.
+ * atomically. `before`: the revision before that commit.
  */
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
 

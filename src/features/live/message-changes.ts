@@ -141,6 +141,7 @@ function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>
       const inRange = page.found.filter(isInRange)
       found.push(...inRange)
       const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
+      // Then older pages have nothing of the range either.
       const isBeforeRange = inRange.length === 0 && last && last.position <= (after[last.partition] ?? 0)
       before = isBeforeRange || page.found.length < limit ? undefined : page.next
     } while (before !== undefined)

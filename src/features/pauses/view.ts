@@ -14,11 +14,11 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
   let state = NOTHING_PAUSED
   let isEmpty = true
   /** Gateways, routes and skills by name; conversations as `gateway/conversation`. */
-  let names: Record<Pause['kind'], Map<string, Pause>> = byKind([])
+  let pauses: Record<Pause['kind'], Map<string, Pause>> = byKind([])
 
   const isExpired = (pause: Pause) => (pause.until ?? Infinity) <= now()
   const find = (kind: Pause['kind'], name: string) => {
-    const found = names[kind].get(name)
+    const found = pauses[kind].get(name)
     return found && !isExpired(found) ? found : undefined
   }
   const findConversation = ({ id, lane }: Pick<Held, 'id' | 'lane'>) => {
@@ -38,7 +38,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     return [...wide, findSkill(job), isHeld ? conversation : undefined].filter((pause) => pause !== undefined)
   }
   const findSkill = ({ group }: Held) => {
-    if (names.skill.size === 0) return undefined
+    if (pauses.skill.size === 0) return undefined
     const skill = routes().find(({ name }) => name === group)?.skill
     return skill === undefined ? undefined : find('skill', skill)
   }
@@ -47,7 +47,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     use(next: PauseState): void {
       state = next
       isEmpty = next.pauses.length === 0
-      names = byKind(next.pauses)
+      pauses = byKind(next.pauses)
     },
     state: () => state,
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
@@ -61,7 +61,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
     /** The pause of a conversation, if it has `drop`. */
-    handledIn({ gateway, conversation }: { gateway: string; conversation: string }): Pause | undefined {
+    dropPauseOf({ gateway, conversation }: { gateway: string; conversation: string }): Pause | undefined {
       if (isEmpty) return undefined
       const pause = find('conversation', `${gateway}/${conversation}`)
       return pause?.kind === 'conversation' && pause.drop ? pause : undefined

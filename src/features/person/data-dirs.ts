@@ -105,7 +105,7 @@ export function createDataDirs(deps: {
         signal.throwIfAborted()
         const open = await openIn(kv, job)
         const running = await filter(open, isRunning)
-        if (running.length === 0) return handOver(kv, job, open)
+        if (running.length === 0) return keepForLater(kv, job, open)
         const hosts = (await Promise.all(running.map((dir) => infoOf(kv, dir)))).map((dir) => dir.host)
         await save({ at: `the data directories of daemons on ${hosts.join(', ')}` })
         await pause(POLL_INTERVAL / 3, signal)
@@ -121,7 +121,7 @@ async function openIn(kv: KeyValues, job: string): Promise<string[]> {
 }
 
 /** Keeps the person for the daemons that do not run. Returns their directories. */
-async function handOver(kv: KeyValues, job: string, open: readonly string[]): Promise<Dir[]> {
+async function keepForLater(kv: KeyValues, job: string, open: readonly string[]): Promise<Dir[]> {
   const person = open.length === 0 ? undefined : (await kv.get(SUBJECT_PREFIX + job))?.value
   if (person === undefined) return []
   await kv.set(LATER_PREFIX + job, person, { ttl: DIR_TTL })

@@ -40,7 +40,7 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
   }
 
   return {
-    /** Sends a request on a free connection, at once or later. Throws like `open`. */
+    /** Sends a request as soon as a connection is free. Throws like `open`. */
     send(request: Dispatcher.DispatchOptions, done: (result: Exchanged) => void): void {
       if (!exchanges) open()
       const exchange = free.pop()

@@ -4,7 +4,7 @@ import type { Report } from './records.ts'
 const FEWEST = 10
 /** Share of failed attempts at which a receiver counts as unreliable. */
 const BEGINS = 0.2
-/** Share of failed attempts below which it no longer does. */
+/** Share of failed attempts below which it counts as reliable again. */
 const ENDS = 0.1
 
 /** Number of newest attempts that make the share. */

@@ -53,9 +53,8 @@ function lastReasonOf(attempts: Report['attempts']): string {
 }
 
 /**
- * Of the events that failed and were not accepted afterwards: since when the oldest one waits (Unix
- * ms).
- * `attempts`: newest first.
+ * Of the events that failed and were not accepted afterwards: since when (Unix ms) the oldest one
+ * waits. `attempts`: newest first.
  */
 function oldestFailed(attempts: Report['attempts']): number | undefined {
   const accepted = new Set<string>()

@@ -78,6 +78,8 @@ export function createReading(deps: ReadingDeps) {
     // If events are large, a read returns only a few, so only an empty read marks the end.
     const last = events.at(-1)
     if (isAllTaken && last) from.readTo = topics.placeOf(topic, last.id)?.position ?? 0
+    // After an empty read, the partition is read from its start if earlier events may be visible
+    // again.
     from.hasMore ||= from.readTo > 0 || (last === undefined && from.isBehind)
   }
 

@@ -71,7 +71,7 @@ export async function startSending(start: Start, deps: SendingDeps) {
   const worker = createJobWorker(parts)
   parts.wakeWorker = worker.wake
 
-  await parts.lookForJobs()
+  await parts.checkForOlderJobs()
   const look = (partition?: number) => {
     reading.markReadable(partition)
     loop.wake()
@@ -125,7 +125,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
   const { topics } = store
   const group = name
   const reading = createReading({ topics, topic, group, control, records, lanes, wants, mayBecomeJob, now })
-  const lookForJobs = async () => {
+  const checkForOlderJobs = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
     if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOlderJobs()
   }
@@ -139,7 +139,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     lanes,
     state,
     reading,
-    lookForJobs,
+    checkForOlderJobs,
     failed,
     poster: createPoster(subscription, now),
     attempts: await createAttempts({
@@ -154,7 +154,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
         parts.wake()
       },
       keep: topic === MESSAGE_TOPIC ? keepWith(store.journal, name, failed) : undefined,
-      reported: async () => (lanes.mayHaveOlderJobs() ? lookForJobs() : undefined),
+      reported: async () => (lanes.mayHaveOlderJobs() ? checkForOlderJobs() : undefined),
     }),
     /** Set once the loop and the worker exist. */
     wake: () => {},

@@ -26,7 +26,7 @@ export type ScheduleRun = {
 }
 
 /** A run that began later than this (ms) after a planned time does not belong to that time. */
-const LATEST = 2 * HOUR
+const MAX_DELAY = 2 * HOUR
 /** Number of planned times of `schedule-show`. */
 const UPCOMING = 5
 
@@ -58,7 +58,7 @@ export function pastRuns(
   const taken = new Set(recorded.map(({ planned }) => planned))
   const known = older.map((run): ScheduleRun => {
     const planned = last(run.startedAt)
-    const isOfRun = planned !== undefined && run.startedAt - planned < LATEST && !taken.has(planned)
+    const isOfRun = planned !== undefined && run.startedAt - planned < MAX_DELAY && !taken.has(planned)
     if (!isOfRun || planned < Date.parse(schedule.created)) return run
     taken.add(planned)
     return { planned, ...run }

@@ -40,7 +40,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
     read: async (schedule: ScheduleKey): Promise<RunReport | undefined> => (await readRuns(schedule))[0],
     /** The newest runs, newest first. */
     readRuns,
-    report: (schedule: ScheduleKey, run: Reached) =>
+    report: (schedule: ScheduleKey, run: RunState) =>
       updateKv(kv, keyOf(schedule), (current) => {
         const [newest, ...earlier] = withRun(runsIn(current), run, now())
         const known = reportSchema.safeParse(current).data
@@ -54,7 +54,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
 }
 
 /** The current state of a run. */
-export type Reached = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'manual'>
+export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'manual'>
 
 function runsIn(stored: unknown): RunReport[] {
   const { data } = reportSchema.safeParse(stored)
@@ -64,7 +64,7 @@ function runsIn(stored: unknown): RunReport[] {
 }
 
 /** The runs, newest first, with the current state of one of them. */
-function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }: Reached, now: number) {
+function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }: RunState, now: number) {
   const before = runs.find((run) => run.planned === planned)
   const startedAt = before?.startedAt ?? now
   const endedAt = outcome === 'running' ? undefined : now

@@ -13,7 +13,7 @@ import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
 import { isManual, type Occasion } from './firing.ts'
-import { createRunReports, type Reached } from './run-reports.ts'
+import { createRunReports, type RunState } from './run-reports.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
 
 type ScheduleRunDeps = {
@@ -78,14 +78,14 @@ export function createScheduleRuns(
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
     const manual = isManual(job) || undefined
-    const reached = (outcome: Reached['outcome'], error?: string) => {
+    const reportState = (outcome: RunState['outcome'], error?: string) => {
       const run = { planned: Date.parse(planned), outcome, ...defined({ manual, error }) }
       return reports.report({ id, created }, run)
     }
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
-      await reached('running')
+      await reportState('running')
       const result = await invoke(skill, args, {
         signal,
         // The same for each attempt, so that sends and approvals of a repeated run are recognised.
@@ -99,7 +99,7 @@ export function createScheduleRuns(
         await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULE_OF}${skill}` })
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: shortened(result) })
-      await reached('done')
+      await reportState('done')
       await failures.ended({ id, created })
       await ended()
       return { outcome: 'done' }
@@ -108,7 +108,7 @@ export function createScheduleRuns(
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const { message } = error
         const again = outcome === 'retry'
-        await reached(again ? 'retrying' : 'failed', message)
+        await reportState(again ? 'retrying' : 'failed', message)
         await logs.event({ event: 'schedule_failed', ...about, ok: false, error: message, again })
         if (outcome === 'dead') {
           await ended()

@@ -37,6 +37,7 @@ export function createSendLater(deps: {
     return message && store.journal.note(message.id, [outboxNote(now(), what, detail)])
   }
 
+  /** Reports a planned send that was skipped because of its key. */
   const duplicate = (planned: PlannedSend) => {
     const { key } = planned.sending
     log.warn({ key, gateway: planned.gateway }, 'a planned send was skipped: its key had already been sent')
@@ -98,7 +99,9 @@ export function createSendLater(deps: {
   }
 }
 
-/** The state of a send as callers see it: after the hand-over, the outbox knows it. */
+/**
+ * The state of a send as callers see it. Once a send is in the outbox, the outbox knows its state.
+ */
 async function callerState(jobs: Pick<Jobs, 'end'>, key: string, state: Holder['state']) {
   if (state !== 'sent' && state !== 'now') return state
   const end = await jobs.end(OUTBOX_QUEUE, `outbox:${key}`)

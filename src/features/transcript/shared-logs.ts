@@ -35,8 +35,8 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     run: (lines) => topics.publish(LOG_TOPIC, lines),
   })
   /**
-   * Publishes lines for all daemons. A line that cannot be published is only written to the own
-   * file.
+   * Publishes lines for all daemons. A line that cannot be published is only in the file of this
+   * daemon.
    */
   const publishing =
     <Entry extends { time?: number }>(type: string, writeHere: (entry: Entry) => Promise<void>) =>

@@ -13,8 +13,7 @@ const MOST_NAMED = 3
 /**
  * One trouble per cause of dead letters, the fastest growing first, and one for all other dead
  * letters. Leaves out runs of failing schedules, which are troubles of their own, and dead letters
- * of tests.
- * `at`: Unix ms.
+ * of tests. `at`: Unix ms.
  */
 export function deadLetterTroubles(
   { stats, causes, schedules }: Pick<StoredReadings, 'stats' | 'causes' | 'schedules'>,

@@ -31,6 +31,7 @@ const REMEMBERED = new Set<Trouble['code']>([
  * `mayRead`: whether the store is available.
  */
 export function createFirstSeen(kv: Pick<KeyValues, 'get' | 'set'>, now: () => number) {
+  /** The current troubles by key: their start, and when the store last got it (Unix ms). */
   const seen = new Map<string, { since: number; storedAt?: number }>()
 
   const remember = async ({ key, since = now() }: Trouble): Promise<void> => {

@@ -46,9 +46,11 @@ export type RunningReading = {
   count: number
   /** The longest recent attempt of the route (ms). */
   longest?: number | undefined
-  /** The message and skill of the oldest attempt, and when its timeout ends it (Unix ms). */
+  /** The message of the oldest attempt. */
   messageId?: string | undefined
+  /** The skill of the oldest attempt. */
   skill?: string | undefined
+  /** When its timeout ends the oldest attempt (Unix ms). */
   timeoutAt?: number | undefined
   /** The ended runs of the skill, read only for long attempts. `p95`: ms. */
   usual?: { runs: number; p95: number } | undefined

@@ -88,7 +88,7 @@ function seenText({ gateway, reason, count, total, since, why, cause }: RefusalV
   return withPeriod(`${refused} since ${period} refused${recent} (${reason}): ${details}`)
 }
 
-/** Empty without an accepted delivery: the likely cause says so then. */
+/** Empty if no delivery was ever accepted: then the likely cause says so. */
 function lastGoodText(lastGoodAt: number | undefined): string[] {
   if (lastGoodAt === undefined) return []
   return [`The last accepted delivery was on ${dayAndTime(lastGoodAt)}.`]

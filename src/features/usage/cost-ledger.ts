@@ -60,7 +60,7 @@ function storedForm(row: Row): z.input<typeof rowSchema> {
  */
 export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
-  /** Not stored yet. */
+  /** Steps that are not stored yet. */
   let pending: { at: number; used: StepUsage }[] = []
   let writing: Promise<void> = Promise.resolve()
 

@@ -28,7 +28,7 @@ const runSchema = z.object({
 /** One run of a skill; successful if it has no code. */
 export type Run = z.infer<typeof runSchema>
 
-/** The code of a run that a person cancelled, which is no failure. */
+/** The code of a run that a person cancelled. This is not a failure. */
 export const CANCELLED = 'run_cancelled'
 
 const daySchema = z.object({
@@ -73,9 +73,9 @@ const DAYS = 8
  */
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
-  /** By skill. */
+  /** Logs that are not stored yet, by skill. */
   let pending = new Map<string, RunLog>()
-  /** By slot, then by skill. */
+  /** Counts that are not stored yet, by slot, then by skill. */
   let slots = new Map<string, Map<string, RunCounts>>()
   let flushing: Promise<void> = Promise.resolve()
 

@@ -13,7 +13,7 @@ export function isAudio({ name, type }: { name: string; type: string }): boolean
   return UNSPECIFIC_TYPE.test(mediaType.trim()) && EXTENSION.test(name)
 }
 
-/** Bytes before the samples of a WAV file in its usual form. Shorter files are no recordings. */
+/** Bytes before the samples of a WAV file in its usual form. Shorter files are not recordings. */
 const WAV_HEADER = 44
 
 /**

@@ -50,6 +50,7 @@ export async function runRecordedTool(
   if (entry.result !== undefined) return entry.result
 
   const place = `${run.name}${entryName}`
+  // A call of a new step has not begun, nor has one that waits for an approval or never got one.
   const mayHaveBegun = steps.isReplaying() && !entry.waits && !(guarded && entry.runs === 0)
   const isCutOff = mayHaveBegun && !repeatable
   if (isCutOff) log.warn({ tool: toolName }, 'a tool call was interrupted; its outcome is unknown')
