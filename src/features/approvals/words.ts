@@ -63,7 +63,7 @@ const verdictSchema = z.union([
   z.object({ answer: z.string() }),
 ])
 type Verdict = z.infer<typeof verdictSchema>
-/** Tolerated difference (ms) between our clock and the sender's. */
+/** Tolerated difference (ms) between the clock of this daemon and that of the sender. */
 const CLOCK_TOLERANCE = 5 * MINUTE
 /** Retention (ms) of verdicts: longer than all attempts to answer a message take together. */
 const VERDICT_RETENTION = 7 * DAY

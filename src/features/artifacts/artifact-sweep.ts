@@ -7,8 +7,8 @@ import { DAY } from '../../core/units.ts'
 import type { ArtifactStore } from './artifacts.ts'
 
 /**
- * How long (ms) before the oldest message a kept file may have been saved. Files are saved before
- * their message is accepted.
+ * Files that were saved up to this long (ms) before the oldest message stay, because files are
+ * saved before their message is accepted.
  */
 const MARGIN_MS = DAY
 const HASH = /\b[0-9a-f]{64}\b/g

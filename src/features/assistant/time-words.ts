@@ -41,18 +41,18 @@ const ZONE_AFTER =
 export async function readWhen(text: string, options: Options): Promise<When | undefined> {
   requireZone(options.timezone)
   const plain = text.replace(THANKS, '')
-  if (plain === text) return readPlain(text, options)
+  if (plain === text) return readTime(text, options)
   // A `thanks` at the end belongs to the task (`at 9: say thanks`), unless the time is only
   // understood without it.
-  const found = await readPlain(text, options).catch(() => undefined)
-  return found ?? readPlain(plain, options)
+  const found = await readTime(text, options).catch(() => undefined)
+  return found ?? readTime(plain, options)
 }
 
 type Options = { timezone: string; now: number }
 
 const THANKS = /[\s,.–-]+(?:please|pls|plz|thanks|thank\s+you|thx|cheers)[\s.!]*$/i
 
-async function readPlain(text: string, { timezone, now }: Options): Promise<When | undefined> {
+async function readTime(text: string, { timezone, now }: Options): Promise<When | undefined> {
   const errors: unknown[] = []
   const found = findRepeated(text, errors) ?? (await findOnce(text, timezone, now))
   if (!found) {

@@ -23,11 +23,11 @@ type CountName = Exclude<keyof Counts, 'latency'>
 
 /** `every`: the interval of points in ms. `maxPoints`: how many are kept. */
 type TierSize = { every: number; maxPoints: number }
-/** An hour. */
+/** Points of the last hour. */
 const FINE: TierSize = { every: 5_000, maxPoints: 720 }
-/** A day. */
+/** Points of the last day. */
 const MEDIUM: TierSize = { every: 2 * MINUTE, maxPoints: 720 }
-/** A week. */
+/** Points of the last week. */
 const COARSE: TierSize = { every: 15 * MINUTE, maxPoints: 672 }
 
 export type History = ReturnType<typeof createHistory>

@@ -1,7 +1,7 @@
 import { messageOfJob } from '../../core/resumed-job.ts'
 import type { Jobs } from '../../core/store.ts'
 import { isSame, type Pause } from './records.ts'
-import type { Held } from './view.ts'
+import type { PausableJob } from './view.ts'
 
 /** Maximum number of held jobs that are read. */
 const MAX_READ = 1_000
@@ -19,7 +19,7 @@ export type HeldCount = {
 }
 
 /** The pauses known to this daemon. */
-export type PauseView = { list(): readonly Pause[]; pausesOf(job: Held): readonly Pause[] }
+export type PauseView = { list(): readonly Pause[]; pausesOf(job: PausableJob): readonly Pause[] }
 
 /** The count of a pause; undefined for a pause that began after the counting. */
 export type CountOf = (pause: Pause) => HeldCount | undefined

@@ -6,7 +6,7 @@ import { HOUR, MINUTE } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { withEnded } from './ended.ts'
 import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
-import { createPauseView, type Held } from './view.ts'
+import { createPauseView, type PausableJob } from './view.ts'
 
 /** Polling interval (ms) for pauses, in addition to signals. */
 const POLL_INTERVAL = 5_000
@@ -58,7 +58,7 @@ export function createPauses(deps: {
     checkedAt = now()
   }
 
-  /** Applies the stored pauses, and removes expired ones. Resolves with the ms until the next poll. */
+  /** Applies the stored pauses and removes expired ones. Resolves with the ms to the next poll. */
   const poll = async (): Promise<number> => {
     const state = await records.load()
     await apply(state)
@@ -141,7 +141,7 @@ async function releaseAll(
 async function releaseJobs(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,
-  isHeld: (job: Held) => boolean,
+  isHeld: (job: PausableJob) => boolean,
 ): Promise<{ areAll: boolean }> {
   let after = ''
   let areAll = true

@@ -1,7 +1,7 @@
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
-/** The fields of a dispatch job that matter here. */
-export type Held = { id: string; lane: string; group: string }
+/** The fields of a job by which pauses hold it. `group`: its route, or the skill of a schedule. */
+export type PausableJob = { id: string; lane: string; group: string }
 
 /** The fields of a route that matter here. */
 type Route = { name: string; skill?: string | undefined }
@@ -21,14 +21,14 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     const found = pauses[kind].get(name)
     return found && !isExpired(found) ? found : undefined
   }
-  const findConversation = ({ id, lane }: Pick<Held, 'id' | 'lane'>) => {
+  const findConversation = ({ id, lane }: Pick<PausableJob, 'id' | 'lane'>) => {
     // The lane of a message without an order is its conversation and its id.
     const conversation = lane.endsWith(`/${id}`) ? lane.slice(0, -id.length - 1) : lane
     return find('conversation', conversation) ?? find('conversation', lane)
   }
 
   /** The pauses for which a dispatch job waits: of its gateway, route, skill and conversation. */
-  const pausesOf = (job: Held): Pause[] => {
+  const pausesOf = (job: PausableJob): Pause[] => {
     if (isEmpty) return []
     const gateway = job.lane.slice(0, job.lane.indexOf('/'))
     const wide = [find('gateway', gateway), find('route', job.group)]
@@ -37,7 +37,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     const isHeld = conversation?.kind === 'conversation' && !conversation.drop
     return [...wide, findSkill(job), isHeld ? conversation : undefined].filter((pause) => pause !== undefined)
   }
-  const findSkill = ({ group }: Held) => {
+  const findSkill = ({ group }: PausableJob) => {
     if (pauses.skill.size === 0) return undefined
     const skill = routes().find(({ name }) => name === group)?.skill
     return skill === undefined ? undefined : find('skill', skill)
@@ -56,7 +56,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
      * Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end
      * without their skill.
      */
-    holds: (job: Held): boolean => !isEmpty && pausesOf(job).length > 0,
+    holds: (job: PausableJob): boolean => !isEmpty && pausesOf(job).length > 0,
     pausesOf,
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,

@@ -51,8 +51,8 @@ export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLat
 /** The records of Trivium. Those about messages that arrived meanwhile stay. */
 function recordsPlace(kv: KeyValues, withoutLater: LaterFilter): Place {
   const isWanted = (key: string) => !EXCLUDED_KEYS.test(key)
-  // If a part of a value remains, the erasure always changes it: empty content is about no later
-  // message.
+  // `withoutLater` must not leave out a value of which only a part is removed, so its content is
+  // empty here.
   const contentOf = ({ key, value, rest }: Found) => (rest === undefined ? [key, value] : [])
   return valuesPlace('records', 'store', kv, restOfRecord, isWanted, (found, subject) =>
     withoutLater(found, contentOf, subject),
@@ -136,6 +136,7 @@ const restOfSession: RestOf = (key, value, { about, person }) => {
   if (isOwn || about.isInKey(key) || !Array.isArray(entries)) return undefined
   const plain = entries.map(withoutDerived)
   const others = plain.filter((entry) => !about.refersTo(entry))
+  // Nothing is about the person, not even in `summary` and `agent`.
   if (others.length === entries.length && !about.refersTo(entries)) return value
   if (others.length === 0) return undefined
   return { ...Object(value), entries: others }

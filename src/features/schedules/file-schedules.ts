@@ -50,12 +50,12 @@ export function createFileSchedules(deps: {
   const list = async ({ starts }: { starts: boolean }): Promise<Schedule[]> => {
     const found: Schedule[] = []
     for (const schedule of ofFile()) {
-      const times = ruleOf(schedule)
+      const rule = ruleOf(schedule)
       const { data, version } = await readStart(schedule.name)
-      const isSame = data?.times === times
+      const isSame = data?.times === rule
       const since = isSame ? data.since : new Date(deps.now()).toISOString()
       if (!isSame && starts) {
-        const written = await kv.set(PREFIX + schedule.name, { since, times }, { ifVersion: version })
+        const written = await kv.set(PREFIX + schedule.name, { since, times: rule }, { ifVersion: version })
         // Another daemon was faster; the next round reads its value.
         if (written === undefined) continue
         if (data) await deps.ended({ id: schedule.name, created: data.since }, false)

@@ -13,7 +13,9 @@ const MOST_NAMED = 3
 
 const WAIT_OR_RAISE = 'Raise `model.budget`, or wait; messages keep their order.'
 
-/** A budget that is used up, or nearly. The budget of senders only if senders have used it up. */
+/**
+ * A budget that is used up, or nearly. That of senders is a trouble only if some have used it up.
+ */
 export function budgetTroubles(budget: BudgetStatus): Trouble[] {
   if (budget.budget === 'sender') return sendersOver(budget)
   const skill = budget.budget === 'skill' ? budget.skill : undefined

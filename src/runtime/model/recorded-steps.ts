@@ -12,7 +12,9 @@ export type RecordedRun = {
   kv: KeyValues
   /** Prefix of the keys of its entries. */
   base: string
+  /** The name of the run within its outermost call. */
   name: string
+  /** The entries by name: `<step>` for a step, `<step>.<call>` for a tool call. */
   known: ReadonlyMap<string, Json | undefined>
   call: Call
   log: Log

@@ -34,7 +34,7 @@ export function readPartOfDay(reader: Reader): PartOfDay | undefined {
  * A time of day. `half` is set if am or pm was given. `isPlain`: just an hour, so it may also be
  * pm.
  */
-type Clock = { hour: number; minute: number; half?: Half; isPlain: boolean }
+type ClockTime = { hour: number; minute: number; half?: Half; isPlain: boolean }
 
 /**
  * Parses `at 9`, `9am, 1pm and 17:30`, `noon` to minutes after midnight, sorted. Without `at`, only
@@ -43,7 +43,7 @@ type Clock = { hour: number; minute: number; half?: Half; isPlain: boolean }
 export function readClocks(reader: Reader, part: PartOfDay | undefined): number[] | undefined {
   return reader.attempt(() => {
     const isAt = reader.take(/at|@/) !== undefined
-    const clocks: Clock[] = []
+    const clocks: ClockTime[] = []
     let next = readClock(reader, isAt)
     while (next) {
       clocks.push(next)
@@ -67,7 +67,7 @@ export function readClocks(reader: Reader, part: PartOfDay | undefined): number[
 const MAY_FOLLOW_HOURS = /^(?:|,|and|&|:|on|in|every)$/
 
 /** A further time of day after a comma or `and`. */
-function readNextClock(reader: Reader, isAt: boolean): Clock | undefined {
+function readNextClock(reader: Reader, isAt: boolean): ClockTime | undefined {
   return reader.attempt(() => {
     const isListed = reader.take(/,/) !== undefined
     if (!reader.take(/and|&/) && !isListed) return undefined
@@ -110,7 +110,7 @@ export function readWindow(reader: Reader): { from: number; to: number } | undef
 }
 
 /** Parses one time of day. `isPlainFine`: also accepts just an hour, or four digits. */
-function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
+function readClock(reader: Reader, isPlainFine: boolean): ClockTime | undefined {
   return reader.attempt(() => {
     const name = reader.take(/noon|midday|midnight/)
     if (name) return { hour: name === 'midnight' ? 0 : 12, minute: 0, isPlain: false }
@@ -143,7 +143,7 @@ function isTwoDigitsAfter(reader: Reader, mark: RegExp): boolean {
 }
 
 /** `half past eight`, `quarter to 9pm`. */
-function readSpoken(reader: Reader): Clock | undefined {
+function readSpoken(reader: Reader): ClockTime | undefined {
   return reader.attempt(() => {
     reader.take(/a/)
     const fraction = reader.take(/half|quarter/)
@@ -170,7 +170,7 @@ function readHalf(reader: Reader): Half | undefined {
 }
 
 /** Throws `usage` if there is no such time of day. */
-function clockOf(hour: number, minute: number, half?: Half): Clock {
+function clockOf(hour: number, minute: number, half?: Half): ClockTime {
   const isHour = half === undefined ? hour < 24 : hour >= 1 && hour <= 12
   if (!isHour || minute >= 60)
     throw notPossible(`${hour}:${String(minute).padStart(2, '0')}${half ?? ''}`, 'a day has 24 hours')
@@ -178,7 +178,7 @@ function clockOf(hour: number, minute: number, half?: Half): Clock {
 }
 
 /** The minute after midnight. Without am or pm, the part of the day decides on hours up to 12. */
-function minuteOf({ hour, minute }: Clock, half: Half | undefined, part?: PartOfDay): number {
+function minuteOf({ hour, minute }: ClockTime, half: Half | undefined, part?: PartOfDay): number {
   const halfOfHour = half ?? (part?.half && hour <= 12 ? halfIn(part, hour) : undefined)
   if (halfOfHour === undefined) return hour * 60 + minute
   return ((hour % 12) + (halfOfHour === 'pm' ? 12 : 0)) * 60 + minute
@@ -195,7 +195,7 @@ const HOURS: Record<string, { from: number; to: number }> = {
 /**
  * Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning.
  */
-function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: Clock, minute: number): void {
+function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: ClockTime, minute: number): void {
   if (part === undefined) return
   const isWithin = isHourOf(part.name, Math.floor(minute / 60))
   if (isWithin && !(part.name === 'morning' && isPlain && hour === 12)) return

@@ -1,6 +1,6 @@
 import { type Reader, readOrdinal } from './reader.ts'
 
-export const DAY = /(?:sun|mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur)(?:day)?s?\.?/
+export const DAY_NAME = /(?:sun|mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur)(?:day)?s?\.?/
 /** Sunday is 0, as in cron. */
 const NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const MONTH =
@@ -55,7 +55,7 @@ function readDay(reader: Reader): Days | undefined {
     reader.take(/days?/)
     return { days: WEEKEND, isPlural: true }
   }
-  const name = reader.take(DAY)
+  const name = reader.take(DAY_NAME)
   if (name === undefined) return undefined
   // The period of an abbreviation such as `wed.`.
   if (reader.isJoined() && reader.peek() === '.') reader.take(/\./)

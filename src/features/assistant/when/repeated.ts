@@ -1,5 +1,5 @@
 import { notPossible, readClocks, readPartOfDay, readWindow } from './clock.ts'
-import { DAY, type Days, readBirthday, readDates, readDays } from './days.ts'
+import { DAY_NAME, type Days, readBirthday, readDates, readDays } from './days.ts'
 import { type Parts, planOf, type Repetition, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
@@ -308,7 +308,7 @@ const BEGINNINGS = [
   /two|three|four|five|six|\d.*/,
   /bi|semi/,
   ADVERB,
-  DAY,
+  DAY_NAME,
 ].map(({ source }) => new RegExp(`^(?:${source})$`))
 
 /** Whether a word can start a recurrence. */

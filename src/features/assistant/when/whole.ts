@@ -96,6 +96,8 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
     if (every) throw notUnderstood(`${every[0].trim()} ${phrase}`)
     return
   }
+  // The phrase was cut too early: `every week` of `every week end`, `9` of `9a`, `at nine` of `at
+  // nine thirty`.
   const isEnd = !isTimed && /^[\s-]+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
   const isCut = isEnd || TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
   if (isCut || (!isTimed && COLON_AND_TIME.test(after)))
