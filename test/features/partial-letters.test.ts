@@ -18,6 +18,7 @@ test('dead letters of a shard that was away are reported when it is back, and th
   const store = await openStore(t)
   const mine = letterAt(NOW + 600_000)
   const hidden = letterAt(NOW + 1_000)
+  let time = NOW
   let away: number[] | undefined = [3]
   const list = async () => {
     if (away) return { items: [mine], more: false, away }
@@ -28,7 +29,9 @@ test('dead letters of a shard that was away are reported when it is back, and th
     jobs: [{ queue: 'dispatch', waiting: 0, running: 0, dead: away ? 1 : 2 }],
   })
   const deadLetters = { ...store.jobs.deadLetters, list }
-  const scan = createDeadLetterScan({ kv: store.kv, stats, jobs: { ...store.jobs, deadLetters } }, () => NOW)
+  const scan = createDeadLetterScan({ kv: store.kv, stats, jobs: { ...store.jobs, deadLetters } }, () => time)
+  // Otherwise the cursor would be in the future, and not used.
+  time += 700_000
   const report = async () => {
     const { letters, handled } = await scan.scan()
     await handled()
