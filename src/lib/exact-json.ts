@@ -3,7 +3,8 @@ import { attempt } from './attempt.ts'
 /**
  * Parses JSON without losing digits: a number that a double cannot represent becomes a string with
  * its digits. This affects integers beyond ±(2^53 - 1), numbers with too many significant
- * digits (more than 17, or more than 15 beyond 2^53), and those beyond the range of a double. Throws like `JSON.parse`.
+ * digits (more than 17, or more than 15 beyond 2^53), and those beyond the range of a double.
+ * Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
   const parsed: unknown = JSON.parse(text)
@@ -19,12 +20,10 @@ export function quoteExact(text: string): string {
   return mayLoseNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
 
-function mayLoseNumber(text: string): boolean {
-  return hasLongNumber(text) || HUGE.test(text)
+/** Whether a JSON text may have a number that a double cannot represent. Has false positives. */
+export function mayLoseNumber(text: string): boolean {
+  return (LONG_RUN.test(text) && hasLongNumber(text)) || HUGE.test(text)
 }
-
-/** A number with an exponent of three digits, such as `1e400`, which JavaScript reads as infinite. */
-const HUGE = /(?:^|[:,[\s])-?\d+(?:\.\d+)?[eE]\+?\d{3}/
 
 /**
  * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes
@@ -32,14 +31,17 @@ const HUGE = /(?:^|[:,[\s])-?\d+(?:\.\d+)?[eE]\+?\d{3}/
  */
 const LONG = 16
 
+/** Digits and points. With repeated classes, unlike `{16}`, V8 skips several characters at a time. */
+const LONG_RUN = new RegExp(String.raw`[\d.]`.repeat(LONG))
+
+/** The end of a number such as `1e400`, which JavaScript reads as infinite. */
+const HUGE = /\d[eE]\+?\d{3,}(?:[,}\]\s]|$)/
+
 /** V8 looks up a method of a text anew for each character if it has seen texts of many kinds. */
 const { charCodeAt } = String.prototype
 
-/**
- * Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false
- * positives.
- */
-export function hasLongNumber(text: string): boolean {
+/** Whether a run of 16 digits and points may be a number. Costs a tenth of parsing. */
+function hasLongNumber(text: string): boolean {
   const { length } = text
   for (let at = LONG - 1; at < length; at += LONG) {
     if (!isDigitOrPoint(charCodeAt.call(text, at))) continue

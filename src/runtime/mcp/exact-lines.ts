@@ -1,4 +1,4 @@
-import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
+import { mayLoseNumber, quoteExact } from '../../lib/exact-json.ts'
 
 /** Prefix of JSON data in an event stream. */
 const DATA = 'data:'
@@ -42,7 +42,7 @@ export function createExactLines(limit: number) {
 
 function exactText(lines: Buffer): Buffer {
   const text = lines.toString()
-  return hasLongNumber(text) ? Buffer.from(text.split('\n').map(exactLine).join('\n')) : lines
+  return mayLoseNumber(text) ? Buffer.from(text.split('\n').map(exactLine).join('\n')) : lines
 }
 
 function exactLine(line: string): string {

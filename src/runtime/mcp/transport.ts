@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { MIB, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
+import { mayLoseNumber, quoteExact } from '../../lib/exact-json.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
 import { createExactLines } from './exact-lines.ts'
@@ -230,7 +230,7 @@ async function* exactText(chunks: AsyncIterable<Uint8Array>) {
   for await (const chunk of chunks) all.push(chunk)
   const whole = Buffer.concat(all)
   const text = whole.toString()
-  yield hasLongNumber(text) ? Buffer.from(quoteExact(text)) : whole
+  yield mayLoseNumber(text) ? Buffer.from(quoteExact(text)) : whole
 }
 
 /**
