@@ -3,6 +3,16 @@ import type { Json } from './json.ts'
 /** A page of a list. `next`: where to continue; absent at the end. */
 export type ListPage<T> = { items: T[]; next?: string }
 
+/** Reads a list in parts. Removing the items of one part does not shift the next. */
+export async function* readParts<T>(read: (after?: string) => Promise<ListPage<T>>): AsyncGenerator<T[]> {
+  let after: string | undefined
+  do {
+    const { items, next } = await read(after)
+    yield items
+    after = next
+  } while (after !== undefined)
+}
+
 /** An unfinished job, or the stored end of one (`done`). `content`: all of its stored data. */
 export type StoredJob = { state: 'unfinished' | 'done'; queue: string; id: string; content: Json }
 
@@ -19,7 +29,8 @@ export type Erasing = {
    * idempotency keys remain as hashes.
    */
   dropMessages(ids: readonly string[]): Promise<number>
-  jobs(after?: string): Promise<ListPage<StoredJob>>
+  /** `only`: leave out the ends of jobs, which take a search through all keys of a Redis. */
+  jobs(after?: string, only?: 'unfinished'): Promise<ListPage<StoredJob>>
   /** Removes jobs, even running ones, whose claims are then lost. */
   dropJobs(jobs: readonly StoredJob[]): Promise<void>
   notes(after?: string): Promise<ListPage<StoredNote>>

@@ -1,6 +1,7 @@
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { allKeys } from '../../core/all-keys.ts'
+import { readParts } from '../../core/erasing.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -20,8 +21,8 @@ const REFERRING_FILES = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
  * Removes unreferenced artifacts. Those saved since a day before the oldest retained message stay,
- * because they may belong to a message. Others stay if a dead letter, a stored value or a state
- * file refers to them.
+ * because they may belong to a message. Others stay if an unfinished job, a dead letter, a stored
+ * value or a state file refers to them.
  */
 export function createArtifactSweep(deps: {
   artifacts: ArtifactStore
@@ -36,15 +37,20 @@ export function createArtifactSweep(deps: {
   return async () => {
     const { journal } = await store.stats()
     const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN_MS
-    const swept = await artifacts.sweep(before, await referencedHashes())
+    const referenced = new Set<string>()
+    // Twice, as a job can become a dead letter and be retried meanwhile, or continue after an approval.
+    await addReferences(referenced)
+    await addReferences(referenced)
+    const swept = await artifacts.sweep(before, referenced)
     if (swept.removed > 0) log.info(swept, 'unreferenced artifacts were removed')
   }
 
-  async function referencedHashes(): Promise<Set<string>> {
-    const found = new Set<string>()
+  async function addReferences(found: Set<string>): Promise<void> {
     const addHashesIn = (text: string) => {
       for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
     }
+    for await (const jobs of readParts((after) => store.erasing.jobs(after, 'unfinished')))
+      for (const { content } of jobs) addHashesIn(JSON.stringify(content))
     // One at a time, as they may be large.
     for (const id of await store.jobs.deadLetters.ids())
       addHashesIn(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
@@ -57,6 +63,5 @@ export function createArtifactSweep(deps: {
       for await (const file of glob(pattern, { cwd: folder }))
         addHashesIn(await readFile(join(folder, file), 'utf8'))
     }
-    return found
   }
 }

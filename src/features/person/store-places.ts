@@ -1,5 +1,5 @@
 import { AUDIT_TOPIC } from '../../core/audit.ts'
-import type { ListPage, StoredJob, StoredNote } from '../../core/erasing.ts'
+import { readParts, type StoredJob, type StoredNote } from '../../core/erasing.ts'
 import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
@@ -57,16 +57,6 @@ export function createJournalPlace({ journal, erasing }: Stores): Place {
     },
     erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),
   })
-}
-
-/** Reads a list in parts. Removing the items of one part does not shift the next. */
-async function* readParts<T>(read: (after?: string) => Promise<ListPage<T>>): AsyncGenerator<T[]> {
-  let after: string | undefined
-  do {
-    const { items, next } = await read(after)
-    yield items
-    after = next
-  } while (after !== undefined)
 }
 
 /**

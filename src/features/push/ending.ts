@@ -104,9 +104,9 @@ async function dropJobs(store: Store, name: string, mayContinue: () => Promise<b
   if (!counts || counts.waiting + counts.running === 0) return
   let after: string | undefined
   do {
-    const { items, next } = await store.erasing.jobs(after)
+    const { items, next } = await store.erasing.jobs(after, 'unfinished')
     if (!(await mayContinue())) return
-    const own = items.filter(({ queue, state }) => queue === queueOf(name) && state === 'unfinished')
+    const own = items.filter(({ queue }) => queue === queueOf(name))
     if (own.length > 0) await store.erasing.dropJobs(own)
     after = next
   } while (after !== undefined)

@@ -1,4 +1,4 @@
-import type { Erasing, StoredJob, StoredNote } from '../../core/erasing.ts'
+import type { Erasing, ListPage, StoredJob, StoredNote } from '../../core/erasing.ts'
 import { defined } from '../../lib/defined.ts'
 import type { JobRow } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
@@ -65,8 +65,8 @@ export function createErasing(
         return count
       }),
     // Pages continue at `job N`, and after the last one at `done QUEUE ID`.
-    jobs: (after = 'job 0') =>
-      read(() => (after.startsWith('job ') ? unfinished(parts, after) : ended(parts, after))),
+    jobs: (after = 'job 0', only) =>
+      read(() => (after.startsWith('job ') ? unfinished(parts, after, only) : ended(parts, after))),
     dropJobs: (some) =>
       writer.write(() => {
         for (const { state, queue, id } of some) {
@@ -93,7 +93,7 @@ export function createErasing(
   }
 }
 
-function unfinished({ sql }: Parts, after: string) {
+function unfinished({ sql }: Parts, after: string, only?: 'unfinished'): ListPage<StoredJob> {
   const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
     WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${JOB_PAGE} + 0`
   const items = rows.map(
@@ -108,7 +108,8 @@ function unfinished({ sql }: Parts, after: string) {
     },
   )
   const last = rows.at(-1)
-  return { items, next: last && rows.length === JOB_PAGE ? `job ${last.n}` : 'done 0 ' }
+  if (last && rows.length === JOB_PAGE) return { items, next: `job ${last.n}` }
+  return { items, ...(only === undefined && { next: 'done 0 ' }) }
 }
 
 function ended({ sql }: Parts, after: string) {

@@ -64,10 +64,11 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
       ])
       return counts.reduce((sum, count) => sum + count, 0)
     },
-    jobs: async (after = '') => {
+    jobs: async (after = '', only) => {
       const queues = (await call<string[]>('SMEMBERS', `${main}queues`)).toSorted()
       const [, at = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
-      if (after === 'done' || queues.length === 0) return { items: await results(queues) }
+      if (after === 'done' || queues.length === 0)
+        return { items: only === undefined ? await results(queues) : [] }
       const part = await unfinished(at, sequence)
       const next = queues[queues.indexOf(at) + 1]
       return { next: next === undefined ? 'done' : `${next} 0`, ...part }

@@ -116,6 +116,8 @@ export function erasingContract(factory: StoreFactory): void {
         'unfinished outbox b',
         'unfinished outbox c',
       ])
+      const waiting = await readAll((after) => store.erasing.jobs(after, 'unfinished'))
+      assert.deepEqual(waiting.map(({ id }) => id).toSorted(), ['b', 'c'])
       for (const name of ['ann', 'bob', 'cat']) assert.match(JSON.stringify(listed), new RegExp(`"${name}"`))
       await store.erasing.dropJobs(listed.filter(({ id }) => id !== 'c'))
       assert.deepEqual(

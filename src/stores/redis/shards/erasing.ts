@@ -13,11 +13,13 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
 
   /** Reads the pages of one shard after the other. A page's `next` is `shard:next of the shard`. */
   const inTurn =
-    <T>(read: (erasing: Erasing, after?: string) => Promise<ListPage<T>>) =>
-    async (after = '0:'): Promise<ListPage<T>> => {
+    <T, Rest extends unknown[]>(
+      read: (erasing: Erasing, after?: string, ...rest: Rest) => Promise<ListPage<T>>,
+    ) =>
+    async (after = '0:', ...rest: Rest): Promise<ListPage<T>> => {
       const shard = Number.parseInt(after, 10)
       const place = after.slice(after.indexOf(':') + 1)
-      const { items, next } = await read(all[shard] ?? first, place === '' ? undefined : place)
+      const { items, next } = await read(all[shard] ?? first, place === '' ? undefined : place, ...rest)
       if (next !== undefined) return { items, next: `${shard}:${next}` }
       return { items, ...(shard + 1 < all.length && { next: `${shard + 1}:` }) }
     }
@@ -28,7 +30,7 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
       const counts = [...groups].map(async ([shard, some]) => (await all[shard]?.dropMessages(some)) ?? 0)
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
     },
-    jobs: inTurn((erasing, after) => erasing.jobs(after)),
+    jobs: inTurn((erasing, after, only?: 'unfinished') => erasing.jobs(after, only)),
     dropJobs: async (jobs) => {
       for (const erasing of all) await erasing.dropJobs(jobs)
     },
