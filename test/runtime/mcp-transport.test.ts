@@ -99,3 +99,26 @@ describe('the size limit of a stream counts each event, not all of them', () => 
     })
   }
 })
+
+test('the size limit of a JSON response includes its blank lines', async (t) => {
+  const server = await serveHttp(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write('{"jsonrpc":"2.0","id":1,')
+    for (let sent = 0; sent < 6 && !response.destroyed; sent++) {
+      response.write('\n'.repeat(MIB))
+      await pause(0)
+    }
+    response.end('"result":{}}')
+  })
+  cleanup(t, server.close)
+  const parsed = mcpServerSchema.parse({ url: `${server.url}/mcp`, 'max-result': MIB })
+  const faults: string[] = []
+  const deps = { login: undefined, log: createMemoryLog(), fault: (why: string) => void faults.push(why) }
+  const { transport } = await openTransport({ ...parsed, name: 'other', folder: '.' }, deps)
+  await transport.start()
+  cleanup(t, () => transport.close())
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'find' } } as const
+  await assert.rejects(transport.send(call))
+  assert.deepEqual(faults, [`it sent more than ${4 * MIB} bytes at once (max-result)`])
+})

@@ -184,15 +184,16 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
     const response = await fetch(url, init)
     if (!response.body) return response
     const { status, statusText, headers } = response
+    const isStream = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
     const read = async function* (body: ReadableStream<Uint8Array>) {
       let size = 0
       let previous = Buffer.alloc(0)
       try {
         for await (const chunk of body) {
-          // The end of an event may be cut.
+          // The blank line at the end of an event may be in two chunks.
           const bytes = Buffer.concat([previous.subarray(-2), chunk])
           previous = bytes
-          const end = lastEventEnd(bytes)
+          const end = isStream ? lastEventEnd(bytes) : -1
           size = end < 0 ? size + chunk.byteLength : bytes.length - end
           if (size > limit) throw new Error(tooLarge(limit))
           yield chunk
@@ -203,7 +204,6 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
         throw error
       }
     }
-    const isStream = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
     const exact = isStream ? exactEvents(read(response.body), limit) : exactText(read(response.body))
     const limited = new Response(ReadableStream.from(exact), { status, statusText, headers })
     Object.defineProperty(limited, 'url', { value: response.url })
@@ -211,9 +211,7 @@ function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => vo
   }
 }
 
-/**
- * The position of the last blank line, or -1. It ends an event, and does not occur in compact JSON.
- */
+/** The position of the last blank line, which ends an event, or -1. */
 function lastEventEnd(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'))
 }
