@@ -53,7 +53,7 @@ export const catalogue = {
   sign_in_failed: permanent(401, 'Sign-in failed: {reason}.'),
   sign_in_refused: permanent(
     403,
-    '{who} may not sign in here. `allow` under `console: { oidc }` in routes.yaml says who may.',
+    '{who} may not sign in here. `allow` and `roles` under `console: { oidc }` in routes.yaml say who may.',
   ),
   issuer_unavailable: temporary(
     503,

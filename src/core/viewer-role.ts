@@ -1,6 +1,6 @@
 /**
- * The role that changes nothing, and sees the console without the state of skills and the records
- * of persons.
+ * The role that changes nothing, and sees the console without the state of skills and what is
+ * stored about a person (`trivium person`).
  */
 export const VIEWER = 'viewer'
 

@@ -201,6 +201,25 @@ describe('a sign-in at an identity provider', () => {
       assert.equal(role(more), undefined, JSON.stringify(more))
   })
 
+  test('gives the role viewer only to its members, if it is set', () => {
+    const roleOf = (name: string, roles?: object) => {
+      const oidc = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['*@example.com'] }
+      const config = consoleSchema.parse({ oidc: { ...oidc, ...(roles && { roles }) } })
+      return rightsOf({ via: 'oidc', issuer: oidc.issuer, subject: '1', name }, config)?.roles?.[0]
+    }
+    const operator = ['ada@example.com']
+    const viewer = ['eva@example.com', 'ada@example.com', 'mallory@evil.example']
+    assert.equal(roleOf('vera@example.com'), 'operator')
+    assert.equal(roleOf('vera@example.com', { operator }), 'viewer')
+    assert.equal(roleOf('vera@example.com', { operator, viewer }), undefined)
+    assert.equal(roleOf('vera@example.com', { operator, viewer: [] }), undefined)
+    assert.equal(roleOf('eva@example.com', { operator, viewer }), 'viewer')
+    assert.equal(roleOf('eva@example.com', { viewer }), 'viewer')
+    assert.equal(roleOf('ada@example.com', { operator, viewer }), 'operator')
+    assert.equal(roleOf('ada@example.com', { operator, viewer: [] }), 'operator')
+    assert.equal(roleOf('mallory@evil.example', { operator, viewer }), undefined, 'not in `allow`')
+  })
+
   test('cannot be configured so that anybody can sign in', () => {
     const base = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['ada@example.com'] }
     assert.ok(consoleSchema.safeParse({ oidc: base }).success)

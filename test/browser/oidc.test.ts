@@ -189,6 +189,20 @@ console:
     }
   })
 
+  test('refuses allowed people who have no role; those in `viewer` get in', async () => {
+    site.write('routes.yaml', routes('{ operator: [ada@example.com], viewer: [eva@example.com] }'))
+    const config = async () => Object(Object(await daemon.get('/v1/configuration')).result).yaml
+    await until(async () => String(await config()).includes('eva@'), 'the new configuration')
+    const refused = await openForm()
+    await logIn(refused, 'vera@example.com')
+    await refused.getByText(/vera@example.com may not sign in here/).waitFor()
+    const page = await openForm()
+    await logIn(page, 'eva@example.com')
+    await page.getByText('eva@example.com (viewer)').waitFor()
+    site.write('routes.yaml', routes('{ operator: [ada@example.com], viewer: [] }'))
+    await page.getByText('Your session has ended.').waitFor()
+  })
+
   test('reports that the person has cancelled', async () => {
     const page = await openForm()
     await page.getByRole('link', { name: /Cancel/i }).click()

@@ -14,9 +14,8 @@ export function rightsOf(person: Person, { oidc }: ConsoleConfig): Bearer | unde
   const id = idOf(person)
   if (person.via === 'token') return { id, roles: ['operator'] }
   if (!oidc || oidc.issuer !== person.issuer || !isAmong(oidc.allow, person)) return undefined
-  return isOperator(oidc, person)
-    ? { id, roles: ['operator'] }
-    : { id, roles: [VIEWER], skills: VIEWER_SKILLS }
+  if (isOperator(oidc, person)) return { id, roles: ['operator'] }
+  return isViewer(oidc, person) ? { id, roles: [VIEWER], skills: VIEWER_SKILLS } : undefined
 }
 
 /** The id of a person in histories. A name given with the control token is only claimed. */
@@ -27,6 +26,11 @@ export function idOf({ via, name, subject }: Person): string {
 
 function isOperator({ roles }: OidcConfig, person: Person): boolean {
   return roles === undefined || isAmong(roles.operator, person)
+}
+
+/** Whether someone in `allow` who is not an operator is a viewer: everyone, unless `viewer` is set. */
+function isViewer({ roles }: OidcConfig, person: Person): boolean {
+  return roles?.viewer === undefined || isAmong(roles.viewer, person)
 }
 
 /** `name` contains only names proven by the provider. Case matters, except in mail addresses. */

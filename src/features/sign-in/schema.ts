@@ -37,10 +37,15 @@ const oidcSchema = z
     roles: z
       .strictObject({
         operator: z.array(member).default([]).describe('Who may do everything.'),
-        viewer: z.array(member).default([]).describe('Who may look, but not change anything.'),
+        viewer: z
+          .array(member)
+          .exactOptional()
+          .describe(
+            'Who may look, but not change anything; by default everyone in `allow`. If set, others may not sign in.',
+          ),
       })
       .exactOptional()
-      .describe('Roles of people. Without it, everyone who may sign in is an operator.'),
+      .describe('Roles of the people in `allow`. Without it, all of them are operators.'),
     scopes: z
       .array(z.string().regex(/^\S+$/))
       .default(['openid', 'email', 'profile'])
