@@ -81,8 +81,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
         services,
         log,
         async run(call, args, nonlocals, { guard }) {
-          // An interrupted call may have taken effect, so its repetition needs an approval (see
-          // `Guard`).
+          // An interrupted call may have taken effect: its repetition needs an approval.
           const isRerun = guard?.rerunKey !== undefined
           return run(call, args, nonlocals, isRerun ? (layered) => withApproval(layered) : undefined)
         },

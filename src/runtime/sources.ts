@@ -37,8 +37,7 @@ export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource
   })
   const own: SkillSource[] = [...inFolders, ...prefixes.flat()]
   const all = [...own.filter((source) => isAllowed(source, fail)), ...others]
-  // Of several sources with one name, the last entry of a Map remains: reversed, that is the first
-  // one.
+  // A Map keeps the last source of each name; in reverse order, that is the first one.
   return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
 }
 

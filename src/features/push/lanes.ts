@@ -59,8 +59,8 @@ export function createLanes(subscription: string, queue: string, now: () => numb
     /** Whether it is known if a lane has jobs. */
     isKnown: (lane: string) => lastJobs.has(lane),
     mayHaveOlderJobs: () => otherLanes === UNKNOWN,
-    /** The queue was empty: the only jobs are those added here. */
-    hasNoOlderJobs(): void {
+    /** Called when the queue was empty: the only jobs are those added here. */
+    ruleOutOlderJobs(): void {
       otherLanes = FREE
     },
     /** Number of events that wait or are being sent. */

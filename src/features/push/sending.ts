@@ -127,7 +127,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
   const reading = createReading({ topics, topic, group, control, records, lanes, wants, mayBecomeJob, now })
   const checkForOlderJobs = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
-    if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOlderJobs()
+    if (!jobs || jobs.waiting + jobs.running === 0) lanes.ruleOutOlderJobs()
   }
   const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {

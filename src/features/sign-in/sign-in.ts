@@ -65,8 +65,7 @@ export function createSignIn(deps: Deps) {
   }
 
   const start: RequestHandler = async (request, response) => {
-    // Requests of programs have no headers of pages. Other pages cannot send the token without
-    // CORS.
+    // Programs send no headers of a page. Without CORS, other pages cannot send the token.
     if (isFromPage(request) && !isOwnPage(request)) throw foreignPage()
     if (!deps.hasControlToken(request)) throw new TriviumError('unauthorized')
     const { data, error } = bodySchema.safeParse(request.body ?? {})

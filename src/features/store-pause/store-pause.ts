@@ -29,8 +29,7 @@ export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'on
       begin()
       return undefined
     },
-    failed: (err) =>
-      log.warn({ err }, 'whether the store is paused cannot be read; nothing begins until then'),
+    failed: (err) => log.warn({ err }, 'the pause of the store cannot be read; the work waits'),
     pause: POLL_INTERVAL,
   })
 

@@ -44,8 +44,7 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
   const { annotations = {} } = tool
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations
   const description = tool.description ?? annotations.title ?? `The tool ${tool.name} of ${server.name}`
-  // By the protocol, tools that write are destructive unless marked otherwise. Here, tools without
-  // hints are not.
+  // By the protocol, tools without hints are destructive; here they are not.
   const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
   const { approval, approvers, access, timeout, maxResult } = server
   const needsApproval =

@@ -8,7 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import { storeName } from '../operations.ts'
 import { orShorthand, parseSettings } from '../parse-settings.ts'
 import { renderHistory } from '../session/render-history.ts'
-import { captureEntry, entriesToSummarise } from '../session/session-entries.ts'
+import { captureEntry, entriesToSummarize } from '../session/session-entries.ts'
 
 /**
  * `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key,
@@ -30,7 +30,7 @@ export const sessionMiddleware = defineBuiltInLayer({
       const { sessions } = ctx.services
       const entries = await sessions.read(id)
       const tokenLimit = maxTokens ?? DEFAULT_MAX_TOKENS
-      const older = summarize ? entriesToSummarise(entries, maxEntries, tokenLimit) : []
+      const older = summarize ? entriesToSummarize(entries, maxEntries, tokenLimit) : []
       const last = older.at(-1)
       if (!last || !skill.summarize) return entries
       try {

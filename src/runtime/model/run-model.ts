@@ -61,8 +61,9 @@ export type ModelRun = {
   tools: ToolSet
   /** The record of earlier attempts, to which this one is added. */
   record?: RunRecord | undefined
-  /** Messages that arrive during the run, and how to render them. */
+  /** Messages that arrive during the run. */
   steer?: Steer | undefined
+  /** Renders such a message for the model. */
   renderArrival?(message: Message): string
   onModel?: ((step: ModelStep) => void) | undefined
   /** Called with the usage of each step, before the next one. */
@@ -74,8 +75,8 @@ export type ModelRun = {
 /**
  * Result of a run. `trace`: the whole conversation with the model. `steps`: number of steps, of
  * which `replayed` are from earlier attempts and not counted in the tokens. `finish`: why the
- * answer is incomplete or empty. `model`: the model that answered last.
- * `failed`: models that failed before it. `ms`: duration.
+ * answer is incomplete or empty. `model`: the model that answered last. `failed`: models that
+ * failed before it. `ms`: duration.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 

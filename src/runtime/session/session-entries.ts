@@ -106,7 +106,7 @@ function tokensOf(entries: readonly SessionEntry[]): number {
  * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up
  * to half of the limits, and at least one.
  */
-export function entriesToSummarise(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
+export function entriesToSummarize(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
   let tokensLeft = maxTokens / 2
   let staying = 0
