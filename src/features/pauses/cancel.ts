@@ -5,15 +5,15 @@ import type { Journal } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Pauses } from './pauses.ts'
 
-/** Maximum wait (ms) for the end of the attempt. */
+/** Maximum wait (ms) for the end of the attempt, which may ignore its signal. */
 const END_TIMEOUT = 15_000
 /** Interval (ms) at which the outcome is read. */
 const POLL_INTERVAL = 100
 
 /**
  * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, the
- * daemon that repeats the attempt ends it before it starts. Throws `message_not_found`,
- * `run_not_running`.
+ * daemon that repeats the attempt ends it before it starts. This also holds if the caller
+ * disconnects. Throws `message_not_found`, `run_not_running`.
  */
 export function createRunCancel(deps: {
   pauses: Pauses
@@ -22,7 +22,8 @@ export function createRunCancel(deps: {
 }) {
   const { pauses, journal, now } = deps
   const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
-  const ended = (id: string, signal: AbortSignal | undefined) =>
+  // Without the signal of the caller: a request that is removed early may cancel nothing.
+  const ended = (id: string) =>
     waitFor({
       attempt: async () => {
         const current = await outcomeOf(id)
@@ -33,7 +34,6 @@ export function createRunCancel(deps: {
         return () => clearInterval(timer)
       },
       timeout: END_TIMEOUT,
-      signal,
     })
 
   return async (
@@ -50,14 +50,14 @@ export function createRunCancel(deps: {
       const others = cancels.filter((one) => one.messageId !== messageId)
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
     })
-    // Undefined: it still runs after the timeout, or the caller has disconnected.
-    const finalOutcome = await ended(messageId, call.signal).finally(() =>
-      // The attempt has ended, or ignores its signal. The next attempt must not be cancelled.
+    // After the timeout, the request is removed too: the next attempt must not be cancelled.
+    const finalOutcome = await ended(messageId).finally(() =>
       pauses.change((state) => ({
         ...state,
         cancels: state.cancels.filter((one) => one.messageId !== messageId),
       })),
     )
+    // A cancelled attempt becomes a dead letter.
     return { ok: true, messageId, cancelled: finalOutcome === 'dead', outcome: finalOutcome ?? 'running' }
   }
 }
