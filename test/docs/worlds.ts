@@ -392,7 +392,8 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     },
   },
   'docs/webhook-providers.md': {
-    configure: /name: line/,
+    configure: /name: line|acme:/,
+    prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n`,
     routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
   },
   'docs/webhook.md': {

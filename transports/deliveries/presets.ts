@@ -171,9 +171,8 @@ export const PRESETS = {
     // Calls have no key: each step of a call requests the same URL with the same CallSid.
     key(delivery) {
       const status = valueAt('MessageStatus SmsStatus', delivery)
-      return status
-        ? `${valueAt('MessageSid', delivery)} ${status}`
-        : valueAt('+.id header.i-twilio-idempotency-token', delivery)
+      const id = status && valueAt('MessageSid SmsSid', delivery)
+      return id ? `${id} ${status}` : valueAt('+.id header.i-twilio-idempotency-token', delivery)
     },
     event: 'EventType MessageStatus SmsStatus CallStatus *.type',
     from: 'From Author',

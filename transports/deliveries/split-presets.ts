@@ -53,7 +53,8 @@ export const META_SPLIT: Split = {
     const message = valueAt('value.messages.0.id', delivery)
     if (message) return message
     const status = valueAt('value.statuses.0.id', delivery)
-    if (status) return `${status} ${valueAt('value.statuses.0.status', delivery) ?? ''}`
+    if (status && !hasSeveral(pathGet(delivery.body, 'value.statuses.0')))
+      return `${status} ${valueAt('value.statuses.0.status', delivery) ?? ''}`
     // Equal elements without a time differ by the time of their entry.
     const entry = valueAt('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
     return `sha256:${hash('sha256', (entry ? JSON.stringify(entry) : '') + delivery.text)}`
@@ -62,6 +63,15 @@ export const META_SPLIT: Split = {
     String(pathGet(body, 'field') ?? pathGet(envelope, 'object') ?? '') || undefined,
   from: 'sender.id value.messages.0.from value.from.id',
   conversation: 'sender.id value.messages.0.from',
+}
+
+/**
+ * Whether a message may have the same status several times: in a group once for each member, and an
+ * order once for each attempt to pay.
+ */
+function hasSeveral(status: unknown): boolean {
+  const signs = ['payment', 'recipient_type', 'recipient_participant_id']
+  return signs.some((name) => pathGet(status, name) !== undefined)
 }
 
 function partsOfEntry(entry: Json, outer: JsonObject): Part[] {

@@ -11,6 +11,8 @@ import { acceptedAnswer } from './http-answer.ts'
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
+/** As a key: the hash of the body, or with `split` of the element. */
+const BODY_HASH = '#'
 const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
 const formField = z.templateLiteral(
   ['form.', z.string().regex(/^[^\s.]{1,100}$/)],
@@ -78,7 +80,7 @@ const options = z.strictObject({
     .union([pointer, z.array(pointer).min(1)])
     .optional()
     .describe(
-      'Path of the idempotency key, or several whose values are one key together; by default found in the delivery.',
+      'Path of the idempotency key, or several whose values are one key together; `"#"`: a hash of the body. By default found in the delivery.',
     ),
   event: pointer.optional().describe('Path of the name of the event; by default found in the delivery.'),
   from: pointer.optional().describe('Path of the id of the sender; by default found in the delivery.'),
@@ -108,6 +110,7 @@ export const webhookOptions = options.superRefine((values, context) => {
     if (isSplit) continue
     for (const text of [values[key] ?? []].flat()) {
       if (POINTER.test(text) || (key === 'conversation' && COOKIE.test(text))) continue
+      if (key === 'key' && text === BODY_HASH) continue
       report(key, 'expected header.NAME or data.PATH, such as data.body.id')
     }
   }

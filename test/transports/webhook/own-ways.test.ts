@@ -114,7 +114,7 @@ describe('JSON in a field of a form', () => {
         template: '{body.event.event_time}{body.event.event_type}',
         secret: 'api-key',
       },
-      key: 'data.body.event.event_hash',
+      key: '#',
     })
     // As Dropbox Sign posts an event: multipart, signed with the API key.
     const send = async (secret: string) => {

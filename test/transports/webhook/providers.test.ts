@@ -91,7 +91,15 @@ const recipes = rowsBelow('Recipes').map((row): Row => {
   return {
     ...row,
     verify: verifyIn(row.provider, row.verify),
-    key: typeof key === 'string' ? `\`${key}\`` : 'none',
+    key:
+      key === '#'
+        ? 'hash of the body'
+        : key === undefined
+          ? 'none'
+          : [key]
+              .flat()
+              .map((path) => `\`${path}\``)
+              .join(),
   }
 })
 const rows = [...presets, ...recipes]
@@ -278,7 +286,12 @@ describe('a provider in docs/webhook-providers.md', () => {
       assert.ok(accepted.status < 300, accepted.text)
       const [message] = store.messages
       const event = message?.data.split ? JSON.stringify(message.data.body) : body
-      assert.equal(message?.key, keyOf(row.key, headers, event), 'the key')
+      const key = keyOf(row.key, headers, event)
+      assert.equal(
+        message?.key,
+        Array.isArray(row.options.key) ? JSON.stringify(key?.split(',')) : key,
+        'the key',
+      )
       assert.equal(has(row, /\[split\]/), message?.data.split !== undefined, 'the note on the list')
       assert.equal(has(row, /^no id$/), row.key === 'none', 'the mark "no id"')
       assert.equal(has(row, /^id is a hash/), row.key.startsWith('hash of '), 'the mark "id is a hash"')
@@ -290,7 +303,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       }
       for (const name of Object.keys(headers)) {
         if (
-          /delivery-id|event-id|webhook-id|identifier|uuid|delivery$|event$|idempotency|message-type|event-key$|topic$|resource$/.test(
+          /delivery-id|event-id|webhook-id|identifier|uuid|delivery$|event$|idempotency|message-type|event-key$|topic$|shop-domain$|resource$/.test(
             name,
           )
         )

@@ -221,6 +221,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     sign: (text) => ({
       'x-shopify-topic': 'orders/create',
       'x-shopify-webhook-id': 's-1',
+      'x-shopify-shop-domain': 'shop.example.com',
       'x-shopify-hmac-sha256': hmac(text, 'base64'),
     }),
   },

@@ -61,7 +61,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     },
   },
   'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
-  ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
+  ClickUp: plain('x-signature', { event: 'taskCreated', webhook_id: 'w-1', history_items: [{ id: '27' }] }),
   Cloudinary: {
     comparedWith: 'verifyNotificationSignature of cloudinary 2.11.0',
     body: { notification_type: 'upload', public_id: 'sample', asset_id: 'a-1' },
@@ -117,7 +117,12 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   'Microsoft Teams (outgoing webhook)': {
     secret: airtable.toString('base64'),
-    body: { type: 'message', id: '1485983408511', text: '<at>Bot</at> hello' },
+    body: {
+      type: 'message',
+      id: '1485983408511',
+      conversation: { id: '19:channel;messageid=1485983408511' },
+      text: '<at>Bot</at> hello',
+    },
     sign: (text) => ({ authorization: `HMAC ${hmac(text, 'base64', 'sha256', airtable)}` }),
   },
   Mux: {
