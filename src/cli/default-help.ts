@@ -19,7 +19,10 @@ export function needsArguments(group: Command): boolean {
  * `trivium message cli hello` is `trivium message send cli hello`.
  */
 export function showDefault(group: Command, command: Command): void {
-  if (command.registeredArguments.some(({ required }) => required)) needingArguments.add(group)
+  const required = command.registeredArguments.filter((argument) => argument.required)
+  if (required.length > 0) needingArguments.add(group)
+  const instead = required.map((it) => `<${it.name()}${it.variadic ? '...' : ''}>`).join(' ')
+  const when = required.length > 0 ? `With ${instead} instead of a command` : 'Without a command'
   group.addHelpText('after', () => {
     const help = command.createHelp()
     const style = { helpWidth: process.stdout.columns || 80 }
@@ -36,6 +39,6 @@ export function showDefault(group: Command, command: Command): void {
     ]
     const longest = Math.max(...entries.map(([term = '']) => term.length))
     const lines = entries.map(([term = '', text = '']) => help.formatItem(term, longest, text, help))
-    return `\nWithout a command, it is ${group.name()} ${command.name()}:\n${lines.join('\n')}`
+    return `\n${when}, it is ${group.name()} ${command.name()}:\n${lines.join('\n')}`
   })
 }
