@@ -1,10 +1,11 @@
-import { objectsIn } from '../core/json.ts'
-import { commandText } from '../lib/command-text.ts'
+import { type JsonObject, objectsIn } from '../core/json.ts'
+import { resumeCommand } from '../features/pauses/print.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Says which gateway, route, skill or conversation is paused, so that a message waits for dispatch, and how to resume it. Undefined if
- * none is paused, or if the daemon cannot be asked.
+ * Says which gateway, route, skill or conversation is paused, or that everything is, so that a
+ * message waits for dispatch, and how to resume it. Undefined if none is paused, or if the daemon
+ * cannot be asked.
  */
 export async function pausedBy(
   daemon: Connection,
@@ -13,13 +14,25 @@ export async function pausedBy(
   try {
     const pauses = objectsIn(await daemon.invoke('pause-list', {}))
     if (pauses.length === 0) return undefined
+    if (pauses.some(isOfStore)) return STORE_PAUSED
     const route = objectsIn(await daemon.explain(id)).find(({ chosen }) => chosen === true)
     const names: Record<string, unknown> = { gateway, conversation, route: route?.route, skill: route?.skill }
     const found = pauses.find(({ kind, name }) => names[String(kind)] === name)
     if (!found) return undefined
-    const { kind, name } = found
-    return `The ${kind} ${name} is paused, so the message waits. ${commandText(`${kind} resume`, name)} resumes it.`
+    return `The ${found.kind} ${found.name} is paused, so the message waits. ${resumeCommand(found)} resumes it.`
   } catch {
     return undefined
   }
+}
+
+const STORE_PAUSED = 'Everything is paused, so the message waits. `trivium daemon resume` resumes it.'
+
+/** As `pausedBy`, if the whole store is paused. Nothing runs then, so there is no reason to wait for a reply. */
+export async function pausedByStore(daemon: Connection): Promise<string | undefined> {
+  const pauses = await daemon.invoke('pause-list', {}).catch(() => null)
+  return objectsIn(pauses).some(isOfStore) ? STORE_PAUSED : undefined
+}
+
+function isOfStore({ kind }: JsonObject): boolean {
+  return kind === 'store'
 }

@@ -22,6 +22,7 @@ export function createHousekeeping(deps: {
   /** The history of the backlog of consumer groups. */
   groupHistory: Pick<History, 'sample' | 'every'>
   accept: { setBacklog(count: number): void }
+  storePause: { since(): number | undefined }
   approvals: { sweep(): Promise<void> }
   runtime: { sweep(): Promise<void> }
   log: Log
@@ -39,7 +40,10 @@ export function createHousekeeping(deps: {
     backlogSince ??= began
     return pauseAfter(performance.now() - began, began - backlogSince)
   }
-  const watchBacklog = async () => deps.accept.setBacklog((await store.stats()).dispatch.unpumped)
+  const watchBacklog = async () => {
+    const isPaused = deps.storePause.since() !== undefined
+    deps.accept.setBacklog(isPaused ? 0 : (await store.stats()).dispatch.unpumped)
+  }
   const tasks = [
     repeat(trim, TRIM_INTERVAL, 'retention', log),
     repeat(history.sample, history.every, 'history', log),

@@ -6,6 +6,7 @@ import { withPauseList } from '../features/pauses/pause-list.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import type { createPush } from '../features/push/push.ts'
+import { storePausedSince } from '../features/store-pause/record.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
@@ -39,7 +40,11 @@ export function skillServices(
     gateways,
     installs: gateways,
     refusals: gateways,
-    pauses: withPauseList(roads.services.pauses, { roads, jobs: base.store.jobs, push, durable }),
+    pauses: withPauseList(roads.services.pauses, {
+      ...{ roads, push, durable },
+      jobs: base.store.jobs,
+      storePausedSince: () => storePausedSince(base.store.kv),
+    }),
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
     approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal),

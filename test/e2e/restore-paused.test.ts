@@ -70,7 +70,7 @@ for (const kind of ['embedded', 'Redis']) {
     // Long enough for the schedule, and for the retries of route and push.
     await pause(2_500)
     assert.deepEqual([done(), pushed], ['', []])
-    assert.ok((await titlesOf(paused)).includes('Everything is paused'))
+    assert.equal((await titlesOf(paused))[0], 'Everything is paused')
     // A restart does not end the pause, and neither do commands without a daemon.
     await paused.end()
     assert.equal((await site.run(['message', 'list'])).code, 0)
@@ -99,8 +99,19 @@ for (const kind of ['embedded', 'Redis']) {
 test('store pause pauses the daemons that start later, and is refused while one runs', async () => {
   const site = openSite({ routes: 'gateways: { cli: { transport: cli } }' })
   assert.match((await site.run(['store', 'pause'])).out, /until `trivium daemon resume`/)
+  // Without a daemon too, a command does not wait for a reply that cannot come.
+  const began = performance.now()
+  const sent = await site.run(['message', 'cli', 'hello', '--wait', '60000'])
+  assert.match(
+    sent.out,
+    /Accepted as .*Everything is paused, so the message waits\. `trivium daemon resume`/s,
+  )
+  assert.ok(performance.now() - began < 30_000)
+  assert.match((await site.run(['daemon', 'resume'])).out, /continue/)
+  assert.equal((await site.run(['store', 'pause'])).code, 0)
   const daemon = await site.start()
   assert.ok((await titlesOf(daemon)).includes('Everything is paused'))
+  assert.match((await site.run(['pause', 'list'])).out, /store +everything.*`trivium daemon resume`/s)
   assert.match((await site.run(['store', 'pause', '--json'])).err, /store_locked/)
   assert.match((await site.run(['daemon', 'resume'])).out, /continue/)
   await until(async () => (await titlesOf(daemon)).length === 0, 'no trouble')

@@ -33,6 +33,7 @@ test('retention continues after a pause while there is more to remove, whatever 
     history: { sample, every: HISTORY_INTERVAL },
     groupHistory: { sample: async () => {}, every: HISTORY_INTERVAL },
     accept: { setBacklog() {} },
+    storePause: { since: () => undefined },
     approvals: { sweep: async () => {} },
     runtime: { sweep: async () => {} },
     log: silent,
@@ -42,6 +43,39 @@ test('retention continues after a pause while there is more to remove, whatever 
   await housekeeping.stop()
   assert.equal(trims, 3)
   assert.ok(Math.min(...pauses) >= BATCH_TIME - 2, `pauses of ${pauses} ms`)
+})
+
+test('while the whole store is paused, the messages that wait are no backlog', async () => {
+  const backlogs: number[] = []
+  const { promise: read, resolve } = Promise.withResolvers<void>()
+  const unused = async () => {}
+  const housekeeping = createHousekeeping({
+    store: {
+      trim: async () => ({ removed: 0, more: false }),
+      stats: async () => ({
+        journal: { messages: 2_000_000 },
+        receive: { ready: 0, leased: 0, lost: {} },
+        dispatch: { unpumped: 2_000_000 },
+        jobs: [],
+      }),
+    },
+    retention: () => ({ journal: { maxAge: 1, maxCount: 1 } }),
+    history: { sample: unused, every: HISTORY_INTERVAL },
+    groupHistory: { sample: unused, every: HISTORY_INTERVAL },
+    accept: {
+      setBacklog(count) {
+        if (backlogs.push(count) === 2) resolve()
+      },
+    },
+    storePause: { since: () => (backlogs.length === 0 ? 1 : undefined) },
+    approvals: { sweep: unused },
+    runtime: { sweep: unused },
+    log: silent,
+  })
+  housekeeping.start()
+  await read
+  await housekeeping.stop()
+  assert.deepEqual(backlogs, [0, 2_000_000])
 })
 
 test('the pauses of retention take half of the time at first, and less the longer a backlog lasts', () => {

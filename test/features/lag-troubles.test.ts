@@ -34,6 +34,16 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
     'Push crm fails',
     'Push mail is 2,000 events behind',
   ])
+  // While the whole store is paused, only that is reported.
+  const waiting = [{ road: 'dispatch', gateway: 'shop', state: 'waiting', oldestAt: 0, count: 1 }] as const
+  const titles = (storePausedSince?: number) =>
+    roadTroubles({ ...stored, waiting }, { ...readings, storePausedSince }, 3_600_000).map(
+      ({ title }) => title,
+    )
+  assert.deepEqual(
+    titles().filter((title) => !titles(1).includes(title)),
+    ['Messages of shop wait', 'Push mail is 2,000 events behind'],
+  )
 })
 
 test('dead letters, groups and pushes are in trouble since a time of their data', () => {

@@ -12,7 +12,9 @@ test('pause-list shows a caller with some gateways only their pauses, and others
     { kind: 'route', name: 'of-the-bank', ...about },
     { kind: 'skill', name: 'transfer', ...about },
   ]
+  let storePausedSince: number | undefined
   const listing = withPauseList(Object({}), {
+    storePausedSince: async () => storePausedSince,
     roads: {
       pauses: {
         view: {
@@ -45,4 +47,8 @@ test('pause-list shows a caller with some gateways only their pauses, and others
     { name: 'of-the-bank', waiting: 1, messageIds: ['a'] },
     { name: 'transfer', waiting: 0, messageIds: [] },
   ])
+  storePausedSince = 7
+  const namesFor = async (gateways?: string[]) => (await list(gateways)).map(({ name }) => name)
+  assert.deepEqual(await namesFor(['shop']), ['everything', 'shop'])
+  assert.deepEqual(await namesFor(), ['everything', 'shop', 'bank', 'of-the-bank', 'transfer'])
 })

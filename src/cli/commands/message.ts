@@ -13,7 +13,7 @@ import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../con
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { runsOperation } from '../operation-command.ts'
-import { pausedBy } from '../paused-by.ts'
+import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
 import { fullId } from '../short-ids.ts'
 import { pretty, type Terminal } from '../terminal.ts'
@@ -66,7 +66,8 @@ export const addMessage: AddCommand = (program, context) => {
       // The same key each time, so that it is accepted once however often it is sent.
       const { key = randomUUID() } = options
       const send = async (daemon: Connection) => {
-        const submitted = { ...submission, key }
+        const paused = options.wait > 0 ? await pausedByStore(daemon) : undefined
+        const submitted = { ...submission, key, ...(paused !== undefined && { wait: 0 }) }
         const answered = new AbortController()
         const isOwnKey = options.key !== undefined
         void reportAttempts(daemon, submitted, {
@@ -79,6 +80,7 @@ export const addMessage: AddCommand = (program, context) => {
         else if (isLate) context.exit(EXIT_NOTHING)
         // A duplicate of the generated key is a repetition by this command, which is not the user's concern.
         const shown = options.key === undefined ? { ...Object(result), duplicate: false } : result
+        if (paused !== undefined) return { ...Object(shown), paused }
         if (isLate) return withPause(daemon, shown, submission)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, shown) : shown
       }

@@ -4,6 +4,8 @@ import { pausePush, resumePush, tryPush } from './group-actions.js'
 import { changes, now } from './live.js'
 import { act, ask } from './parts.js'
 import { cancelRun, pauseWith, retryNow } from './pause.js'
+import { placeOfPause } from './pauses.js'
+import { resumeWith } from './resume.js'
 import { go } from './router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from './schedule-actions.js'
 import { whenInWords } from './schedule-words.js'
@@ -66,17 +68,17 @@ export function pauses(skills, routes, paused) {
 export function resumes(paused) {
   if (isViewer.value) return []
   return paused
-    .filter(({ kind }) => ['gateway', 'route', 'skill'].includes(kind))
-    .map(({ kind, name, by, reason }) => ({
-      kind: 'action',
-      name: `Resume ${kind} ${name}`,
-      about: [by && `paused by ${authorOf(by)}`, reason].filter(Boolean).join(': '),
-      run: () =>
-        act(async () => {
-          await invoke(`${kind}-resume`, { [kind]: name })
-          return `${name} goes on.`
-        }),
-    }))
+    .filter(({ kind }) => ['store', 'gateway', 'route', 'skill'].includes(kind))
+    .map((pause) => {
+      const { kind, name, by, reason } = pause
+      const { skill, args } = placeOfPause(pause)
+      return {
+        kind: 'action',
+        name: kind === 'store' ? 'Resume everything …' : `Resume ${kind} ${name}`,
+        about: [by && `paused by ${authorOf(by)}`, reason].filter(Boolean).join(': '),
+        run: () => act(async () => ((await resumeWith(skill, args)) ? `${name} goes on.` : undefined)),
+      }
+    })
 }
 
 /** What can be done with the message of the page that is open. `shown`: its id and outcome. */

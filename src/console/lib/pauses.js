@@ -5,6 +5,7 @@ import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { now, state } from './live.js'
 import { Age, dateTime, fullTime } from './parts.js'
+import { EVERYTHING } from './resume.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
@@ -63,11 +64,12 @@ const KINDS = {
   }),
   subscription: ({ name }) => ({ args: { name }, at: 'queues' }),
   schedule: ({ name }) => ({ args: { id: name }, at: 'schedules' }),
+  store: () => ({ args: {}, skill: EVERYTHING }),
 }
 
-/** The arguments that resume a pause, and the path of its page. */
+/** The operation that resumes a pause, its arguments, and the path of the page of what is paused, if it has one. */
 export function placeOfPause(pause) {
-  return KINDS[pause.kind](pause)
+  return { skill: `${pause.kind}-resume`, ...KINDS[pause.kind](pause) }
 }
 
 /** `gateway shop`, linked to its page. */

@@ -7,6 +7,7 @@ import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '
 import { pauseWith } from '../lib/pause.js'
 import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldIds, Released } from '../lib/released.js'
+import { resumeWith } from '../lib/resume.js'
 import { link } from '../lib/router.js'
 
 /** All pauses, and a form to add one. */
@@ -70,12 +71,12 @@ const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
 
 function Paused({ pause, end, done }) {
   const { kind, name, label = name, reason, until } = pause
-  const { args } = placeOfPause(pause)
+  const { args, skill } = placeOfPause(pause)
   const [isBusy, once] = useOnce()
   const resume = async ({ offsetHeight }) => {
     await act(async () => {
       const ids = pause.waiting > 0 ? await heldIds(pause) : []
-      await invoke(`${kind}-resume`, args)
+      if (!(await resumeWith(skill, args))) return undefined
       end(pause, ids, offsetHeight)
       return `${label} goes on.`
     })

@@ -58,7 +58,9 @@ export const pauses = {
   'route-list': closed({}).describe(
     'Lists the routes in order, with their targets and whether they are paused.',
   ),
-  'pause-list': closed({}).describe('Lists pauses with their start, author and end.'),
+  'pause-list': closed({}).describe(
+    'Lists pauses with their start, author and end; first the one of everything after a restore.',
+  ),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
     messageId: spoken(name.describe('The message with a running attempt'), { id: 'message' }),

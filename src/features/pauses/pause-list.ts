@@ -11,7 +11,7 @@ import type { PauseService } from './service.ts'
 /** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
 type Listed =
   | (Pause & HeldCount)
-  | { kind: 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
+  | { kind: 'store' | 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
 
 type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }
 
@@ -19,16 +19,18 @@ type ListedSchedule = { id: string; name?: string | undefined; paused?: { since:
 type Parts = {
   roads: { pauses: { view: PauseView } }
   jobs: Pick<Jobs, 'held'>
+  /** The start of the pause of the whole store (Unix ms), if it is paused. */
+  storePausedSince(): Promise<number | undefined>
   push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
   durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
 }
 
 const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
 
-/** Adds `pause-list`: pauses of dispatch, then paused subscriptions and schedules. */
+/** Adds `pause-list`: the pause of the store, pauses of dispatch, then paused subscriptions and schedules. */
 export function withPauseList(
   service: PauseService,
-  { roads, jobs, push, durable }: Parts,
+  { roads, jobs, storePausedSince, push, durable }: Parts,
 ): ServiceOf<typeof operations.pauses> {
   return {
     ...service,
@@ -38,13 +40,17 @@ export function withPauseList(
       const pauses = view.list()
       const countOf = pauses.length > 0 ? await heldCounts(jobs, view) : undefined
       const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf?.(pause) ?? NOTHING_HELD) }))
-      // A program limited to some gateways sees only their pauses; others concern all gateways.
-      if (gateways) return ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))
+      const since = await storePausedSince()
+      const ofStore: Listed[] = since === undefined ? [] : [{ kind: 'store', name: 'everything', since }]
+      // A program limited to some gateways sees only their pauses, and the one that holds everything.
+      if (gateways)
+        return [...ofStore, ...ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))]
       const [subscriptions, schedules] = await Promise.all([
         push.service.list(),
         durable.services.schedules.list({}, call),
       ])
       return [
+        ...ofStore,
         ...ofDispatch,
         ...subscriptions.flatMap(pausedSubscription),
         ...schedules.flatMap(pausedSchedule),

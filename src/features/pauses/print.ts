@@ -65,7 +65,12 @@ function humanPauses(pauses: readonly JsonObject[]): string {
   const [first] = pauses
   if (!first) return 'Nothing is paused.'
   const list = lineTable(PAUSE_COLUMNS, rows)
-  return `${list}\n${paragraph('', `To end the first one: ${commandText(`${first.kind} resume`, first.name)}`)}`
+  return `${list}\n${paragraph('', `To end the first one: ${resumeCommand(first)}`)}`
+}
+
+/** The command that ends a pause of `pause-list`. */
+export function resumeCommand({ kind, name }: JsonObject): string {
+  return kind === 'store' ? '`trivium daemon resume`' : commandText(`${kind} resume`, name)
 }
 
 /** `11:56 UTC`, with the date unless it is today. */

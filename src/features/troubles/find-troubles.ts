@@ -18,7 +18,7 @@ import { error, firstLine, warning } from './trouble-parts.ts'
 const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
- * Finds problems and pending approvals, errors first. Titles and texts contain no ages, so
+ * Finds problems and pending approvals, errors first, but before them the pause of everything. Titles and texts contain no ages, so
  * an entry is stable while nothing changes. `at`: Unix ms.
  */
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
@@ -27,14 +27,14 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
     ...refusalTroubles(readings.refusals, at),
-    ...storePauseTroubles(readings.storePausedSince),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...approvalTroubles(stored?.approvals ?? []),
     ...(stored?.schedules ?? []).map(scheduleTrouble),
     ...(stored?.budgets ?? []).flatMap(budgetTroubles),
   ]
-  return found.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
+  const sorted = found.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
+  return [...storePauseTroubles(readings.storePausedSince), ...sorted]
 }
 
 function daemonTroubles({ store, disk, draining, configuration, stored }: TroubleReadings): Trouble[] {

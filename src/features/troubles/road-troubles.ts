@@ -19,19 +19,23 @@ export const FAR_BEHIND = 1_000
 /** Messages that are waiting, dead or lost on a road. */
 export function roadTroubles(
   stored: StoredReadings,
-  readings: Pick<TroubleReadings, 'pauses' | 'running' | 'unrouted'>,
+  readings: Pick<TroubleReadings, 'pauses' | 'running' | 'storePausedSince' | 'unrouted'>,
   at: number,
 ): Trouble[] {
   const { stats, subscriptions, waiting, groups } = stored
+  // While everything is paused, that is the only reason why messages, replies and pushes wait.
+  const isPaused = readings.storePausedSince !== undefined
   return [
     ...readings.running.flatMap((each) => longAttemptTrouble(each, at)),
     ...subscriptions.flatMap((each) => subscriptionTroubles(each, at)),
     ...deadLetterTroubles(stored, at),
     ...lostTroubles(stats),
     ...waiting
-      .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
+      .filter(({ oldestAt }) => !isPaused && at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
-    ...groups.filter(({ lag }) => lag >= FAR_BEHIND).flatMap((group) => lagTrouble(group, subscriptions)),
+    ...groups
+      .filter(({ lag }) => lag >= FAR_BEHIND)
+      .flatMap((group) => lagTrouble(group, subscriptions, isPaused)),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
 }
@@ -102,9 +106,10 @@ function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
 function lagTrouble(
   { topic, group, lag, oldestAt: since }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
+  isPaused: boolean,
 ): Trouble[] {
   const push = subscriptions.find((each) => each.topic === topic && each.name === group)
-  if (push && push.state !== 'active') return []
+  if (push && (isPaused || push.state !== 'active')) return []
   const behind = `is ${lag.toLocaleString('en')} events behind`
   const text = push
     ? {
