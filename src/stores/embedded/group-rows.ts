@@ -4,8 +4,8 @@ import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
 /**
- * Positions up to `consumed` are consumed, except those in `pending`. Its column is named `next`,
- * but has the last consumed position.
+ * Positions up to `consumed` are consumed, except those in `pending`. The column of `consumed` is
+ * named `next`, although it has the last consumed position.
  */
 type GroupRow = RoundsOfGroup & { missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
@@ -39,10 +39,11 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
       sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
       sql.run`DELETE FROM consumer WHERE id = ${group.id}`
     },
-    list(name: string | null) {
+    /** The groups of a topic, or of all. */
+    list(topicName: string | null) {
       const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next AS consumed,
           (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
-        FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${name} IS NULL OR t.name = ${name}
+        FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${topicName} IS NULL OR t.name = ${topicName}
         ORDER BY t.name, c.name`
       return rows.map(({ group, consumed, pending, ...row }) => {
         const topic = log.toTopic(row)
@@ -54,7 +55,10 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
   }
 }
 
-/** The pending events of groups: consumed once, then returned, or hidden under a lease. */
+/**
+ * The events that a group has read and not consumed: hidden under a lease, or returned and visible
+ * again.
+ */
 function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
   return {
     isPending: ({ id }: Group, position: number) =>

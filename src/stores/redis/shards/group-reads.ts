@@ -10,13 +10,13 @@ import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
 /**
- * Reads `gateway-message` for consumer groups; its events are on all shards. `use` is called before
- * each use of `merge`.
+ * Reads `gateway-message` for consumer groups; its events are on all shards. `markUse` is called
+ * before each use of `merge`, which needs the signals of new messages.
  */
 export function createGroupReads(
   shards: readonly Shard[],
   merge: ReturnType<typeof createMerge>,
-  use: () => void,
+  markUse: () => void,
 ) {
   const at = (shard: number) => (shards[shard] as Shard).topics
   /** Concurrent reads of one shard share a call. */
@@ -41,7 +41,7 @@ export function createGroupReads(
   }
 
   async function readInOrder(request: GroupRead): Promise<GroupBatch | undefined> {
-    use()
+    markUse()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
       // A peek, so that missed events are reported again.

@@ -5,14 +5,16 @@ import { createMerge } from './merge.ts'
 import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
-/** The receive roads of several shards as one. A receipt names its shard. */
+/**
+ * The receive roads of several shards as one. A receipt names its shard. `follow`: as in topics.ts.
+ */
 export function createShardedReceive(
   shards: readonly Shard[],
   layout: Layout,
   follow: (changed: (shard?: number) => void) => () => void,
 ): ReceiveQueue {
   const merge = createMerge(shards.length)
-  const use = follow(merge.signalled)
+  const markUse = follow(merge.signalled)
   const of = (receipt: string) => {
     const [, shard = '', own = ''] = /^(\d+)-(.*)$/.exec(receipt) ?? []
     return { receive: shards[Number(shard)]?.receive, own }
@@ -20,7 +22,7 @@ export function createShardedReceive(
   const at = (part: number) => (shards[part] as Shard).receive
   return {
     take: async (filter, lease, by) => {
-      use()
+      markUse()
       const ask = async (shard: number, until?: number) => {
         const taken = await shards[shard]?.receive.take(filter, lease, by, until)
         if (!taken || 'held' in taken) return taken

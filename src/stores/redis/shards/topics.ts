@@ -10,7 +10,8 @@ import { byShard, type Shard } from './shard.ts'
 
 /**
  * The topics of several shards as one: `gateway-message` has a partition on each, the others are on
- * the first.
+ * the first. `follow`: follows the signal of new messages while it is in use; each call of the
+ * returned function marks a use. Without a shard number, any shard may have new messages.
  */
 export function createShardedTopics(
   shards: readonly Shard[],
@@ -18,19 +19,22 @@ export function createShardedTopics(
   follow: (changed: (shard?: number) => void) => () => void,
 ): Topics {
   const merge = createMerge(shards.length)
-  const use = follow(merge.signalled)
+  const markUse = follow(merge.signalled)
   const at = (shard = 0) => (shards[shard] as Shard).topics
-  const others = at()
+  /** All topics except `gateway-message`. */
+  const onFirst = at(0)
   const ofAll = <T>(run: (topics: Shard['topics']) => Promise<T>) =>
     Promise.all(shards.map((_, shard) => run(at(shard))))
-  const { read, readShard } = createGroupReads(shards, merge, use)
+  const { read, readShard } = createGroupReads(shards, merge, markUse)
 
   type Settle = (topics: Shard['topics'], ids: readonly string[]) => Promise<number>
   async function settle(topic: string, group: string, ids: readonly string[], isAck: boolean, run: Settle) {
-    if (topic !== MESSAGE_TOPIC) return run(others, ids)
-    const own = ids.filter((id) => missedIn(id) === 0)
+    if (topic !== MESSAGE_TOPIC) return run(onFirst, ids)
+    // Other ids stand for a number of missed events.
+    const events = ids.filter((id) => missedIn(id) === 0)
+    // One count per shard, at its first id; the places of the other ids stay empty.
     const counts = await byShard(
-      own,
+      events,
       (id) => layout.shardIn(id) ?? 0,
       async (shard, some) => [await run(at(shard), some)],
     )
@@ -40,16 +44,16 @@ export function createShardedTopics(
   }
 
   /**
-   * Acknowledges a number of missed events that reads reported, on whichever shards they were
-   * missed.
+   * Acknowledges a number of missed events that reads reported, on the shards where they were
+   * missed. Resolves with whether there were any.
    */
   async function forgive(group: string, missed: number): Promise<boolean> {
     let left = missed
     for (const shard of shards.keys()) {
       const batch = await readShard(shard, { group, max: 1, mode: 'peek' })
-      const missed = Math.min(left, batch?.missed ?? 0)
-      if (missed > 0) await at(shard).ack(MESSAGE_TOPIC, group, [makeId(Date.now(), 0, missed)])
-      left -= missed
+      const missedHere = Math.min(left, batch?.missed ?? 0)
+      if (missedHere > 0) await at(shard).ack(MESSAGE_TOPIC, group, [makeId(Date.now(), 0, missedHere)])
+      left -= missedHere
     }
     return left < missed
   }
@@ -61,22 +65,22 @@ export function createShardedTopics(
       const position = at(partition).placeOf(topic, id)
       return position === undefined ? undefined : { partition, position }
     },
-    publish: (topic, events) => others.publish(topic, events),
+    publish: (topic, events) => onFirst.publish(topic, events),
     subscribe: async (topic, group, from) => {
       if (topic === MESSAGE_TOPIC)
         await Promise.all(shards.slice(1).map(({ topics }) => topics.subscribe(topic, group, from)))
-      return others.subscribe(topic, group, from)
+      return onFirst.subscribe(topic, group, from)
     },
     unsubscribe: async (topic, group) => {
-      if (topic !== MESSAGE_TOPIC) return others.unsubscribe(topic, group)
+      if (topic !== MESSAGE_TOPIC) return onFirst.unsubscribe(topic, group)
       // Repeating the call completes one that failed between two shards.
       return (await ofAll((topics) => topics.unsubscribe(topic, group))).includes(true)
     },
     seek: (topic, group, to) =>
-      topic === MESSAGE_TOPIC ? seekAll(shards, group, to) : others.seek(topic, group, to),
+      topic === MESSAGE_TOPIC ? seekAll(shards, group, to) : onFirst.seek(topic, group, to),
     groups: (only, partition) => groupsOf(shards, only, partition),
     read: (topic, requests) =>
-      topic === MESSAGE_TOPIC ? Promise.all(requests.map(read)) : others.read(topic, requests),
+      topic === MESSAGE_TOPIC ? Promise.all(requests.map(read)) : onFirst.read(topic, requests),
     ack: (topic, group, ids, as) =>
       settle(topic, group, ids, true, (topics, some) => topics.ack(topic, group, some, as)),
     nack: (topic, group, ids, delay) =>
@@ -92,10 +96,10 @@ export function createShardedTopics(
 
 /** The groups of all shards; those of `gateway-message` are on each. */
 async function groupsOf(shards: readonly Shard[], only?: string, partition?: number): Promise<GroupInfo[]> {
-  const others = (shards[0] as Shard).topics
-  if (only !== undefined && only !== MESSAGE_TOPIC) return others.groups(only)
+  const onFirst = (shards[0] as Shard).topics
+  if (only !== undefined && only !== MESSAGE_TOPIC) return onFirst.groups(only)
   if (partition !== undefined) return (shards[partition] as Shard).topics.groups(MESSAGE_TOPIC)
-  const rest = only === undefined ? await others.groups().catch(noneWhileAway) : []
+  const rest = only === undefined ? await onFirst.groups().catch(noneWhileAway) : []
   const { answers } = await askAll(shards, ({ topics }) => topics.groups(MESSAGE_TOPIC))
   const sums = Map.groupBy(answers.flat(), ({ group }) => group)
   const merged = [...sums].map(([group, infos]): GroupInfo => {
