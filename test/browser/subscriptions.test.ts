@@ -100,7 +100,7 @@ routes: [{ name: all, skill: echo }]
     await answer('Save')
     await dialog
       .getByRole('alert')
-      .getByText(/^Only events that match: No JSON/)
+      .getByText(/^Only events that match: Invalid JSON/)
       .waitFor()
     await field('Only events that match').fill('')
     await dialog.getByText('Delivery: format').click()

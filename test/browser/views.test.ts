@@ -153,7 +153,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByLabel('order').fill('42')
     await page.getByLabel('to', { exact: true }).fill('{ "city": ')
     await press('Run')
-    await error('to').getByText('No JSON').waitFor()
+    await error('to').getByText('Invalid JSON').waitFor()
     await page.getByLabel('to', { exact: true }).fill('{ "city": 7 }')
     await press('Run')
     await dialog.getByText('"city": 7').waitFor()

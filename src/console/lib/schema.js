@@ -4,7 +4,8 @@ const LONG = /^(text|body|prompt|content|message|instructions?|description|html|
 /**
  * The form fields for a JSON schema of an object: `{ name, kind, required, description, otherwise,
  * … }`. `kind`: `text`, `long`, `number`, `flag`, `choice`, `lines` (a list of texts) or `json`.
- * Undefined for a schema without properties, which becomes a single JSON field.
+ * `otherwise`: the default. A schema without properties has no fields if it forbids others, else
+ * undefined: it becomes a single JSON field.
  */
 export function fieldsOf(schema) {
   const whole = resolved(schema, schema)
@@ -12,7 +13,7 @@ export function fieldsOf(schema) {
     return whole?.additionalProperties === false ? [] : undefined
   const required = new Set(whole.required ?? [])
   const fields = Object.entries(whole.properties).map(([name, given]) => {
-    const own = { ...resolved(given, schema), ...described(given) }
+    const own = { ...resolved(given, schema), ...withoutReference(given) }
     const { description, title, default: otherwise } = own
     return {
       name,
@@ -26,8 +27,8 @@ export function fieldsOf(schema) {
   return fields.toSorted((a, b) => Number(b.required) - Number(a.required))
 }
 
-/** Keywords beside a reference apply to this place. */
-function described({ $ref: _reference, ...given }) {
+/** The keywords beside a `$ref`: they override those of the schema that it names. */
+function withoutReference({ $ref: _reference, ...given }) {
   return given
 }
 
@@ -46,7 +47,7 @@ function resolved(schema, root, depth = 0) {
   if (others?.length === 1)
     return {
       ...resolved(others[0], root, depth + 1),
-      ...described(schema),
+      ...withoutReference(schema),
       anyOf: undefined,
       oneOf: undefined,
     }
@@ -88,7 +89,7 @@ export function readFields(fields, values) {
   return { args, errors }
 }
 
-/** The daemon checks limits, as it has more than the schema. */
+/** Checks no limits: the daemon does, and it has some that the schema cannot express. */
 function readField({ kind, options, shape }, text) {
   if (kind === 'flag') return text === 'true'
   if (kind === 'choice') return options.find((option) => String(option) === text)
@@ -98,17 +99,18 @@ function readField({ kind, options, shape }, text) {
   return kind === 'number' ? Number(text) : text
 }
 
-/** Parses JSON. Errors have the line. `shape`: `object` or `array`, if required. */
+/**
+ * Parses JSON. Errors name the line if that of the browser does. `shape`: `object` or `array`, if
+ * required.
+ */
 export function readJson(text, shape) {
   let value
   try {
     value = JSON.parse(text)
   } catch (error) {
-    const [, position] = /position (\d+)/.exec(error.message) ?? []
-    const line = position === undefined ? undefined : text.slice(0, Number(position)).split('\n').length
-    throw new Error(
-      `No JSON${line === undefined ? '' : `, line ${line}`}: ${error.message.replace(/ in JSON at position.*| \(line.*/, '')}`,
-    )
+    const [, line] = /\bline (\d+)/.exec(error.message) ?? []
+    const reason = error.message.replace(/^JSON\.parse: |(?: in JSON)? at (?:position|line) .*/g, '')
+    throw new Error(`Invalid JSON${line === undefined ? '' : `, line ${line}`}: ${reason}`)
   }
   const isArray = Array.isArray(value)
   if (shape === 'array' && !isArray) throw new Error('This must be a list: [ … ]')
