@@ -31,7 +31,7 @@ export function createRoadServices(
   parts: {
     accept: ReturnType<typeof createAccept>['accept']
     events: ServiceOf<typeof events>
-    deliveries: Pick<MaxDeliveries, 'refuses'>
+    deliveries: Pick<MaxDeliveries, 'removeIfExhausted'>
     outbox: Outbox
     later: { plan: SendLater; service: ServiceOf<typeof sends> }
     pauses: Pauses
@@ -71,13 +71,13 @@ export function createRoadServices(
     gateways: {
       ...createReceive({
         store,
-        taken(gateway) {
+        onTaken(gateway) {
           metrics.taken(gateway)
           base.unrouted.countTaken(gateway)
         },
         known: gatewayNames,
         now,
-        refuses: parts.deliveries.refuses,
+        removeIfExhausted: parts.deliveries.removeIfExhausted,
       }),
       ...createSend({
         outbox: parts.outbox,

@@ -57,10 +57,10 @@ export function createMaxDeliveries(deps: {
 
   return {
     /**
-     * Whether a message exceeded the limit. If so, it was removed from the road and becomes a dead
-     * letter.
+     * Removes a message that exceeded the limit; it becomes a dead letter. Resolves with whether it
+     * was removed.
      */
-    async refuses({ message: { id, gateway }, receipt }: Taken): Promise<boolean> {
+    async removeIfExhausted({ message: { id, gateway }, receipt }: Taken): Promise<boolean> {
       const limit = deps.limitOf(gateway)
       if (limit === undefined || receipt === undefined) return false
       // The history already has the current delivery.

@@ -16,9 +16,10 @@ import type { gateways } from './operations/gateways.ts'
  */
 export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal' | 'awayAt'>
-  taken(gateway: string): void
-  /** Whether a message exceeded `max-deliveries` and was removed from the road. */
-  refuses(taken: Taken): Promise<boolean>
+  /** Called when a consumer got a message. */
+  onTaken(gateway: string): void
+  /** Removes a message that exceeded `max-deliveries`. Resolves with whether it was removed. */
+  removeIfExhausted(taken: Taken): Promise<boolean>
   /** The clock of `nextExpiry`. */
   now(): number
   /** The configured gateways, including disabled ones. */
@@ -28,7 +29,7 @@ export function createReceive(options: {
   const choose = createChoosing(store)
 
   /** The oldest matching message with deliveries left. */
-  const take = async (filter: ReceiveFilter, { lease, fits, matchText }: Wanted, call: Call) => {
+  const take = async (filter: ReceiveFilter, { lease, fits, matchText }: TakeOptions, call: Call) => {
     const next = () => {
       if (!fits) return store.receive.take(filter, lease, callerLabel(call))
       const wish = wishFor(filter, fits, matchText)
@@ -36,7 +37,7 @@ export function createReceive(options: {
     }
     for (;;) {
       const taken = await next()
-      if (!taken || !(await options.refuses(taken))) return taken
+      if (!taken || !(await options.removeIfExhausted(taken))) return taken
     }
   }
 
@@ -45,14 +46,14 @@ export function createReceive(options: {
       const filters = filtersOf(args, call)
       const { gateway: name, lease, match } = args
       const fits = match && compileMatcher(match)
-      const wanted = defined({ lease, fits, matchText: JSON.stringify(match) })
+      const takeOptions = defined({ lease, fits, matchText: JSON.stringify(match) })
       const known = options.known()
       // Messages of a gateway that was removed from the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
       const taken = await waitFor<Taken>({
         async attempt() {
           for (const filter of filters) {
-            const value = await take(filter, wanted, call)
+            const value = await take(filter, takeOptions, call)
             if (value) return { value }
           }
           const expiry = await store.receive.nextExpiry()
@@ -68,7 +69,7 @@ export function createReceive(options: {
         await store.receive.release(taken.receipt)
         return null
       }
-      options.taken(taken.message.gateway)
+      options.onTaken(taken.message.gateway)
       const { message, ...rest } = taken
       return { ...message, ...rest }
     },
@@ -84,7 +85,7 @@ export function createReceive(options: {
   } satisfies Pick<ServiceOf<typeof gateways>, 'receive' | 'ack' | 'nack' | 'extend'>
 }
 
-type Wanted = { lease?: number; fits?: Fits; matchText?: string }
+type TakeOptions = { lease?: number; fits?: Fits; matchText?: string }
 type Fits = (message: Message) => boolean
 
 function wishFor(filter: ReceiveFilter, fits: Fits, matchText = ''): Wish {
@@ -92,6 +93,7 @@ function wishFor(filter: ReceiveFilter, fits: Fits, matchText = ''): Wish {
   return {
     key: JSON.stringify([filter.gateway, conversation, matchText]),
     filter,
+    // Reads are by gateway alone, so the conversation is compared here.
     fits: (message) => (conversation === undefined || conversation === message.conversation) && fits(message),
   }
 }

@@ -13,8 +13,8 @@ const LONG = 20_000
 function receiveWith(store: Store, methods: Partial<Store['receive']> = {}, known = ['demo', 'other']) {
   return createReceive({
     store: { ...store, receive: { ...store.receive, ...methods } },
-    taken() {},
-    refuses: async () => false,
+    onTaken() {},
+    removeIfExhausted: async () => false,
     known: () => known,
     now: Date.now,
   })
