@@ -24,7 +24,10 @@ const EVENT_COLUMNS: readonly Column[] = [
 /** `event-list`. */
 function humanEvents(found: Json): string {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
-    ...[shortId(id), age(timestamp), type, source],
+    shortId(id),
+    age(timestamp),
+    type,
+    source,
     shorten(JSON.stringify(data), LONGEST_DATA),
   ])
   const next = pathGet(found, 'next')

@@ -27,7 +27,11 @@ const LONGEST_TEXT = 160
 /** `job-list`. */
 function humanJobs(result: Json): string {
   const rows = objectsIn(result).map((job) => [
-    ...[shortJobId(job.id), age(job.startedAt), stateOf(job), progressOf(job), job.by],
+    shortJobId(job.id),
+    age(job.startedAt),
+    stateOf(job),
+    progressOf(job),
+    job.by,
     shorten(aboutJob(job), LONGEST_TEXT),
     resultOf(job),
   ])

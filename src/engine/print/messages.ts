@@ -50,8 +50,13 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
       message.test ?? pathGet(message, 'data.replyTarget.test'),
     )
     return [
-      ...[shortId(id), age(at ?? receivedAt), gateway, senderText(from)],
-      ...[messageState(message), pathGet(attempt, 'route') ?? '', content],
+      shortId(id),
+      age(at ?? receivedAt),
+      gateway,
+      senderText(from),
+      messageState(message),
+      pathGet(attempt, 'route') ?? '',
+      content,
     ]
   })
   const next = pathGet(found, 'next')
@@ -113,7 +118,9 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
     ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
-      ...[age(at), gateway, senderText(from)],
+      age(at),
+      gateway,
+      senderText(from),
       stateOf(state),
       messages,
       textWithMark(shorten(String(subject ?? summary ?? text ?? ''), 50), test),

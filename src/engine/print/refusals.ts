@@ -29,7 +29,8 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): string 
     .map(({ id, count, at, gateway, from, reason, why, body }) => [
       isEach ? shortId(id) : count,
       age(at),
-      ...[gateway, from],
+      gateway,
+      from,
       shorten(String(body ?? ''), LONGEST_BODY),
       shorten(String(why ?? reason), 100),
     ])

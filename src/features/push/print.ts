@@ -39,9 +39,13 @@ function humanSubscriptions(subscriptions: readonly JsonObject[]): string {
   const rows = inOrder.map((each) => [
     each.name,
     pushState(each),
-    ...[each.queued, each.unread, each.dead],
+    each.queued,
+    each.unread,
+    each.dead,
     each.match === undefined ? 'none: all events' : matchInWords(Object(each.match)),
-    ...[each.topic, each.url, each.source],
+    each.topic,
+    each.url,
+    each.source,
   ])
   return lineTable(COLUMNS, rows)
 }

@@ -15,11 +15,14 @@ function humanSends(sends: readonly JsonObject[]): string {
     { title: 'gateway' },
     { title: 'to', least: 12 },
     { title: 'text', least: 12 },
-    { title: 'key' },
+    { title: 'id' },
   ]
   const rows = sends.map((send) => [
-    ...[timeOf(send.at), send.gateway, send.to ?? send.conversation],
-    ...[shorten(String(send.text ?? ''), 50), send.id],
+    timeOf(send.at),
+    send.gateway,
+    send.to ?? send.conversation,
+    shorten(String(send.text ?? ''), 50),
+    send.id,
   ])
   return lineTable(columns, rows)
 }
