@@ -3,5 +3,6 @@ import { main } from './cli/program.ts'
 
 endWithoutOutput()
 process.exitCode = await main(process.argv.slice(2))
-// Resources left open by a failed command, such as a Redis connection, must not keep the process alive; a slow reader, such as a pager, does.
+// Ends the process one second after the output was written, even if a failed command left a
+// connection open. Until a slow reader, such as a pager, has read the output, the process stays.
 process.stdout.write('', () => setTimeout(() => process.exit(), 1000).unref())

@@ -201,7 +201,7 @@ export const catalogue = {
   state_locked: temporary(503, '{path} was held by another process for {seconds} s. Try again.'),
   state_unwritable: temporary(507, '{path} cannot be written: {reason}. Nothing was changed.'),
   state_corrupt: misuse(500, '{path} cannot be read: {reason}. It was left unchanged; repair it, or {todo}.'),
-  state_version: misuse(500, '{path} has schema_version {found}; this Trivium knows version {known}. {what}'),
+  state_version: misuse(500, '{path} has schema_version {found}; this Trivium knows version {known}. {todo}'),
   state_human_touch: temporary(
     409,
     '{name} was edited by a person {seconds} s ago; agents wait {grace} s. Read it again, then try again.',

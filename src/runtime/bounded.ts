@@ -3,9 +3,9 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { formatDuration } from '../core/units.ts'
 
 /**
- * Runs `work`. When `parent` aborts, it rejects immediately with the `abortError` of the reason,
- * and after `timeout` ms with `skill_timeout`, even if the work ignores its signal. While it runs,
- * `running` contains a function that aborts it.
+ * Runs `work`. Rejects with the `abortError` of the reason as soon as `parent` aborts, and with
+ * `skill_timeout` after `timeout` ms, even if the work ignores its signal. While it runs, `running`
+ * contains a function that aborts it.
  */
 export async function runBounded<T>(
   bounds: {

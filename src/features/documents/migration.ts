@@ -14,8 +14,8 @@ export function versionOf(document: JsonObject): number {
  */
 export function migrateDocument(spec: DocumentSpec, document: JsonObject, path: string): JsonObject {
   const found = versionOf(document)
-  const versionError = (what: string) =>
-    new TriviumError('state_version', { path, found, known: spec.version, what })
+  const versionError = (todo: string) =>
+    new TriviumError('state_version', { path, found, known: spec.version, todo })
   if (found > spec.version)
     throw versionError('Install a newer Trivium, or restore a backup of the older version.')
   let current = copyOf(document)
@@ -47,15 +47,11 @@ export function migrationError(
   { version: known }: Pick<DocumentSpec, 'version'>,
   found: number,
   path: string,
-  what: string,
+  failure: string,
   cause?: unknown,
 ): TriviumError {
-  const rest = 'Fix the migration, then try again; the document is unchanged.'
-  return new TriviumError(
-    'state_version',
-    { path, found, known, what: `${what.replace(/\.$/, '')}. ${rest}` },
-    { cause },
-  )
+  const todo = `${failure.replace(/\.$/, '')}. Fix the migration, then try again; the document is unchanged.`
+  return new TriviumError('state_version', { path, found, known, todo }, { cause })
 }
 
 /** A copy through JSON: dates become text, undefined properties are dropped. */

@@ -8,9 +8,10 @@ import { stampOf } from './text.ts'
 
 /**
  * Repairs an unreadable document from its text, else from its events, else from scratch. Resolves
- * with the new revision, the source (`from`; `nothing` if no repair was needed), the revision that
- * was restored from events (`of`), and the locations of what was replaced (`kept`). Throws
- * `state_version` for a newer document, and for one whose migration fails.
+ * with the revision now (a new one, unless `from` is `nothing`), the source (`from`; `nothing` if no
+ * repair was needed), the revision that was restored from events (`of`), and where copies of what
+ * was replaced are (`kept`). Throws `state_version` for a newer document, and for one whose
+ * migration fails.
  */
 export async function repairDocument<T extends JsonObject>(writing: Writing<T>, backend: DocumentBackend) {
   const { spec, reading, now, log } = writing
@@ -31,7 +32,7 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   const fromEvents = fromText ? undefined : usable(events.found?.document)
   const document = fromText ?? fromEvents
   const from = sourceOf(fromText, fromEvents)
-  // Content that stays as it is needs no copy.
+  // `usable` returns the same object if it changes nothing. Such content needs no copy.
   const backup = fromText && fromText === content ? undefined : await backend.backUp(name, label)
   if (backup !== undefined) kept.push(backup)
   let revision = 0

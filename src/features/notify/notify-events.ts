@@ -111,7 +111,10 @@ export function troubleEvent(trouble: Trouble, began: number): NotifyEvent | und
   return { key: `${key} ${began}`, type, data: { severity, title, text, todo, count, since, where } }
 }
 
-/** Whether each daemon reports this trouble itself, rather than only the holder of the lease. */
+/**
+ * Whether each daemon reports this trouble itself, rather than only the one daemon that reports for
+ * all (see `isOurs` in notifier.ts).
+ */
 export function isLocal({ code }: Trouble): boolean {
   return LOCAL.includes(code)
 }

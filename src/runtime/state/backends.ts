@@ -49,8 +49,11 @@ export function createFileBackend(folder: string, now: () => number) {
       const path = pathOf(key)
       const write = async () => {
         const next = decide(await load(path))
-        if (next === null) disk.remove(path)
-        if (!next) return syncDir(folder)
+        if (next === undefined) return
+        if (next === null) {
+          disk.remove(path)
+          return syncDir(folder)
+        }
         const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
         await writeAtomically(path, `${JSON.stringify(document, null, 2)}\n`)
       }
@@ -84,8 +87,8 @@ async function load(path: string): Promise<StateDocument | undefined> {
     const value = withValue(JSON.parse(text))
     const found = pathGet(value, 'schema_version')
     if (typeof found === 'number' && found > VERSION) {
-      const what = 'Install a newer Trivium.'
-      throw new TriviumError('state_version', { path, found, known: VERSION, what })
+      const todo = 'Install a newer Trivium.'
+      throw new TriviumError('state_version', { path, found, known: VERSION, todo })
     }
     return parseSettings(stateDocument, value)
   } catch (error) {
