@@ -32,7 +32,7 @@ async function serve(
 }
 
 describe('a hostile MCP server over HTTP', () => {
-  test('cannot make a login request private addresses or addresses without TLS', async (t) => {
+  test('cannot direct a login to private addresses, or to addresses without TLS', async (t) => {
     const inside = await serve(t)
     const { port } = new URL(inside.url)
     const fetch = createGuardedFetch({

@@ -4,7 +4,10 @@ import type { Stage } from './stage.ts'
 /** A message that a taker got. `isConfirmed`: its acknowledgement was confirmed. */
 export type TakenMessage = { id: string; isConfirmed: boolean }
 
-/** Ids that a reader saw, in order, the number of its interrupted calls, and ids that it saw after their acknowledgement. */
+/**
+ * Ids that a reader saw, in order, the number of its interrupted calls, and ids that it saw after
+ * their acknowledgement.
+ */
 export type Reading = { seen: string[]; cuts: number; seenAfterAck: string[] }
 
 /** Ms: longer than a usual restart, but short enough to wait for. */
@@ -26,7 +29,8 @@ export async function runLeaseTaker(
     const { id, receipt } = Object(result)
     const ack = await stage.invoke('gateway-ack', { receipt })
     const ok = Object(ack.result).ok === true
-    // After an interrupted call, `false` may mean that it acknowledged the message. Otherwise the lease had expired.
+    // `false` after a failed call: that call may have acknowledged the message. `false` at the first
+    // try: the lease had expired, and another taker gets the message.
     if (ok || ack.tries > 0) taken.push({ id, isConfirmed: ok })
   }
 }
@@ -44,7 +48,10 @@ export async function runPlainTaker(
   }
 }
 
-/** How a member of a consumer group reads: peeks or leases with acknowledgements, or consumes. */
+/**
+ * How a member of a consumer group reads: peeks, then acknowledges; leases, then acknowledges; or
+ * consumes at once.
+ */
 export type Mode = 'peek' | 'lease' | 'consume'
 
 /** Maximum number of events that a consuming reader loses with one interrupted call. */

@@ -94,8 +94,9 @@ export async function createStage(options: {
     /** A running daemon, in turn. Waits while none runs. */
     daemon,
     /**
-     * Invokes a skill on a running daemon, and repeats the call until it is answered. `tries`: the number of failed calls, of which
-     * `cuts` were interrupted without an answer. Throws permanent errors.
+     * Invokes a skill on a running daemon, and repeats the call until it is answered. `tries`: the
+     * number of failed calls; `cuts` of them were interrupted without an answer. Throws permanent
+     * errors.
      */
     async invoke(name: string, args: object = {}) {
       let cuts = 0

@@ -10,7 +10,7 @@ gateways:
 
 for (const store of ['embedded', 'redis'] as const) {
   describe(`messages leased to workers, on ${store}`, { timeout: 120_000 }, () => {
-    const suite = suiteWithDaemon({ ownProcess: 'first', routes: ROUTES, store })
+    const suite = suiteWithDaemon({ routes: ROUTES, store })
     const receiveRoad = async () => {
       const { roads } = Object(JSON.parse((await suite.site.run(['status', '--json'])).out))
       const { messages, waiting, leased } = roads.find(({ road }: { road: string }) => road === 'receive')

@@ -17,13 +17,13 @@ describe('alternatives', () => {
   const cases: [title: string, mail: string, text: string, html: string][] = [
     ['beside each other', multipart('alternative', HELLO, HELLO_HTML), 'Hello', '<p>Hello</p>'],
     [
-      'directly in an alternative',
+      'one in another',
       multipart('alternative', HELLO, multipart('alternative', HELLO_HTML)),
       'Hello',
       '<p>Hello</p>',
     ],
     [
-      'directly in an alternative that has both formats',
+      'one in another, the inner with both formats',
       multipart('alternative', HELLO, multipart('alternative', HELLO, HELLO_HTML)),
       'Hello',
       '<p>Hello</p>',

@@ -14,7 +14,10 @@ function startBudget(budget?: unknown, store: MemoryStore = createMemoryStore())
   const warnings: string[] = []
   const log = { ...silent, warn: (_fields: object, text: string) => void warnings.push(text) }
   const limits = createReplyBudget(options, { kv: store.kv, gateway: 'support', now: () => clock.now, log })
-  /** Sends answers with a pause (ms) before each, each in a new thread. Resolves with the number that the budget allows. */
+  /**
+   * Sends answers with a pause (ms) before each, each in a new thread. Resolves with the number that
+   * the budget allows.
+   */
   const send = async (
     times: number,
     to: (index: number) => string,
@@ -34,7 +37,8 @@ function startBudget(budget?: unknown, store: MemoryStore = createMemoryStore())
         at: clock.now,
         quick: false,
       }
-      if (!(await limits.take(answer))) sent++
+      const exhausted = await limits.take(answer)
+      if (exhausted === undefined) sent++
     }
     return sent
   }
@@ -59,6 +63,8 @@ function parsed(budget?: unknown) {
 describe('the budget of automatic replies', () => {
   test('limits a domain if a robot changes its address', async () => {
     const { send, limits, warnings } = startBudget()
+    // The first counts 1, the next nine count 2 as quick ones: 19 of 20. After a pause of 30 s without
+    // an answer, one more counts 1.
     assert.equal(await send(60, (at) => `ticket-${at}@robot.example`, 700), 11)
     assert.match(
       limits.exhausted().join(),
@@ -69,6 +75,7 @@ describe('the budget of automatic replies', () => {
 
   test('counts all hosts of a domain together', async () => {
     const { send } = startBudget()
+    // As with one host, see above.
     assert.equal(await send(60, (at) => `a@host${at}.robot.co.uk`, 700), 11)
   })
 
@@ -84,7 +91,8 @@ describe('the budget of automatic replies', () => {
     assert.equal(limits.exhausted().length, 1)
   })
 
-  test('limits a mail provider only for mails that look like those of one robot', async () => {
+  test('limits a mail provider or the own domain only for mails that look like those of one robot', async () => {
+    // example.com is the domain of the tested mailbox.
     for (const domain of ['gmail.com', 'outlook.com', 'gmx.de', 'yahoo.co.uk', 'qq.com', 'example.com']) {
       const people = startBudget()
       const subject = () => `Question about ${Math.random().toString(36)}`
@@ -99,6 +107,7 @@ describe('the budget of automatic replies', () => {
         700,
         () => `[#${ticket++}] Your request`,
       )
+      // The first counts 0, then 20 quick ones count 1. After a pause, one more counts 0.
       assert.equal(sent, 22, domain)
     }
   })
@@ -133,6 +142,7 @@ describe('the budget of automatic replies', () => {
     const answer = (key: string) => limits.take({ ...someAnswer, key, at: clock.now })
     for (const key of ['1', '1', '1', '2']) assert.equal(await answer(key), undefined)
     assert.equal((await answer('3'))?.option, 'reply-budget.address')
+    // The same key after a refusal: an operator has retried the dead letter.
     assert.equal(await answer('3'), undefined)
   })
 
@@ -159,7 +169,8 @@ describe('the budget of automatic replies', () => {
       assert.equal(await answer(false), undefined)
       clock.now += 60_000
     }
-    // The quick one halves the limit to 5: room for it is there when 4 of the 8 have left.
+    // The quick one halves the limit to 5. There is room when the first 4 of the 8 have fallen out of
+    // the window: the fourth was sent at minute 3, and now is minute 8.
     const refused = await answer(true)
     assert.equal(refused?.wait, HOUR - 5 * 60_000)
     clock.now += refused.wait - 1

@@ -16,7 +16,7 @@ type Sample = {
   /** The secret as the provider shows it. Default: `SECRET`. */
   secret?: string
   /** Options of `verify` that are on the network of the provider. */
-  own?: object
+  userOptions?: object
   /** What of the provider the sample was compared with: its library, a test vector, an example. */
   comparedWith?: string
   delivery: Delivery | Promise<Delivery>
@@ -105,7 +105,7 @@ const SAMPLES: Record<string, Sample> = {
     challenge: { query: '?challenge=abc', answer: 'abc' },
   },
   'Constant Contact': {
-    own: { jwks: keys.url },
+    userOptions: { jwks: keys.url },
     delivery: detached('x-ctct-webhook-sig', { ts: Number(time) }),
   },
   'Dropbox Sign': {
@@ -189,7 +189,7 @@ const SAMPLES: Record<string, Sample> = {
       headers: { 'intuit-signature': hmac(quickBooks, 'base64') },
     },
   },
-  Saleor: { own: { jwks: keys.url }, delivery: detached('saleor-signature') },
+  Saleor: { userOptions: { jwks: keys.url }, delivery: detached('saleor-signature') },
   'Salesforce (outbound messages)': {
     delivery: { body: '<soapenv:Envelope/>', headers: { 'content-type': 'text/xml' }, ...code },
   },
@@ -272,8 +272,8 @@ describe('more providers in docs/webhook-providers.md', () => {
   for (const { provider, verify, hasSecret, options, notes, isCompared } of rows) {
     const sample = SAMPLES[provider]
     if (!sample) continue
-    const { secret = SECRET, challenge, own } = sample
-    const gateway = { verify: { ...verify, ...(hasSecret && { secret }), ...own }, ...options }
+    const { secret = SECRET, challenge, userOptions } = sample
+    const gateway = { verify: { ...verify, ...(hasSecret && { secret }), ...userOptions }, ...options }
     const start = async (address = 'https://hooks.example.com/') => {
       const hook = await startWebhook(gateway, { http: { publicUrl: () => address } })
       const send = async ({ body, headers, query = '' }: Partial<Delivery>) => {

@@ -140,10 +140,13 @@ async function start(
 ) {
   const secret = { secret: sample.secret ?? SECRET }
   // Another address than that of the sample counts for all that sign it.
-  const { url: _, ...own } = { url: '', ...sample.own }
+  const { url: _, ...withoutUrl } = { url: '', ...sample.userOptions }
   const isOwnAddress = address === 'https://hooks.example.com/'
   const hook = await startWebhook(
-    { verify: { ...verify, ...(hasSecret && secret), ...(isOwnAddress ? sample.own : own) }, ...options },
+    {
+      verify: { ...verify, ...(hasSecret && secret), ...(isOwnAddress ? sample.userOptions : withoutUrl) },
+      ...options,
+    },
     { now: () => sample.now ?? NOW, http: { publicUrl: () => address } },
   )
   const at = sample.now ?? NOW

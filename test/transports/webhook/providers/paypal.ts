@@ -21,7 +21,7 @@ export function signedByPaypal(body: string, at: number, id = WEBHOOK_ID): Recor
 }
 
 export const PAYPAL_SAMPLE: Sample = {
-  own: { 'webhook-id': WEBHOOK_ID },
+  userOptions: { 'webhook-id': WEBHOOK_ID },
   body: {
     id: 'WH-2WR32451HC0233532-67976317FL4543714',
     event_type: 'PAYMENT.CAPTURE.COMPLETED',

@@ -161,7 +161,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   'Meta (Facebook, Instagram, WhatsApp)': {
     ...plain('x-hub-signature-256', { object: 'page', entry: [MESSENGER] }, { prefix: 'sha256=' }),
-    own: { 'verify-token': 'meatyhamhock' },
+    userOptions: { 'verify-token': 'meatyhamhock' },
     async handshake({ hook }) {
       const answer = await fetch(`${hook}?hub.mode=subscribe&hub.challenge=42&hub.verify_token=meatyhamhock`)
       assert.deepEqual([answer.status, await answer.text()], [200, '42'])
@@ -246,7 +246,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   Square: {
     comparedWith: 'a vector of its library',
     secret: 'Ibxx_5AKakO-3qeNVR61Dw',
-    own: { url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9' },
+    userOptions: { url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9' },
     body: '{"merchant_id":"MLEFBHHSJGVHD","type":"webhooks.test_notification","event_id":"ac3ac95b-f97d-458c-a6e6-18981597e05f","created_at":"2022-07-13T20:30:59.037339943Z","data":{"type":"webhooks","id":"bc368e64-01aa-407e-b46e-3231809b1129"}}',
     sign: () => ({ 'x-square-hmacsha256-signature': 'GF4YkrJgGBDZ9NIYbNXBnMzqb2HoL4RW/S6vkZ9/2N4=' }),
   },
@@ -277,7 +277,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   Twilio: {
     comparedWith: 'a vector of its documentation',
     secret: '12345',
-    own: { url: 'https://mycompany.com/myapp.php' },
+    userOptions: { url: 'https://mycompany.com/myapp.php' },
     body: 'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty=',
     type: FORM,
     sign: () => ({ 'x-twilio-signature': 'u1h9zFDuIvhSBfUrSO3XosYYm4I=' }),

@@ -83,7 +83,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     { encoding: 'base64', hash: 'sha1' },
   ),
   'Google Pub/Sub': {
-    own: { jwks: google.url },
+    userOptions: { jwks: google.url },
     body: { message: { data: 'aGk=', messageId: '136969346945' }, subscription: 's' },
     async sign(_, at) {
       const claims = { email: 'NAME@PROJECT.iam.gserviceaccount.com', email_verified: true }

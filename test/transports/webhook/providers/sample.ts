@@ -1,11 +1,14 @@
 import { createHmac } from 'node:crypto'
 
-/** A delivery of a provider, signed by its own library if that is small, else as its documentation says. */
+/**
+ * A delivery of a provider, signed by its own library if that is small, else as its documentation
+ * says.
+ */
 export type Sample = {
   /** In the form in which the provider shows it. Default: `SECRET`. */
   secret?: string
   /** Further options of `verify` that depend on the user: addresses, topics. */
-  own?: object
+  userOptions?: object
   body: object | string
   /** The content type. Default: JSON. */
   type?: string
@@ -13,8 +16,9 @@ export type Sample = {
   /** Time at which the sample was signed, in ms. Default: `NOW`. */
   now?: number
   /**
-   * What of the provider the sample was compared with: its library, a test vector, an example. A library
-   * with a version accepted it once, and refused a changed body.
+   * What of the provider the sample was compared with: its library, a test vector, an example. If
+   * the text names a version, that release accepted the sample once, by hand, and refused a changed
+   * body.
    */
   comparedWith?: string
   sign(body: string, at: number): Headers | Promise<Headers>

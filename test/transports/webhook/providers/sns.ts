@@ -45,7 +45,7 @@ export function signed(changes: Message = {}, version: '1' | '2' = '2'): Message
 }
 
 export const SNS_SAMPLE: Sample = {
-  own: { topic: TOPIC },
+  userOptions: { topic: TOPIC },
   comparedWith: 'sns-validator, in sns.test.ts',
   body: signed(),
   type: 'text/plain; charset=UTF-8',
