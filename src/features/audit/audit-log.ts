@@ -138,9 +138,9 @@ function createMatcher(filter: Filter): (entry: Listed) => boolean {
     (until === undefined || entry.at < until)
 }
 
-function valuesOf({ target = {}, reason = '', result = {} }: AuditEntry): string[] {
+function valuesOf({ target = {}, reason = '', error = '', result = {} }: AuditEntry): string[] {
   const { job = '', messages = [] } = result
-  return [...Object.values(target), reason, job, messages].map((value) =>
+  return [...Object.values(target), reason, error, job, messages].map((value) =>
     (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
   )
 }

@@ -5,18 +5,21 @@ import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'audit-list': humanAudit,
 }
 
+const DECISION = 'approval-decide'
+
 const COLUMNS: readonly Column[] = [
   { title: 'time (UTC)' },
   { title: 'who', least: 12 },
   { title: 'via', leftOut: 1 },
   { title: 'action', least: 12 },
-  { title: 'outcome', least: 7 },
+  { title: 'outcome', least: 8 },
   { title: 'what', least: 16 },
 ]
 
@@ -27,31 +30,59 @@ export function humanAudit(answer: Json, args: JsonObject): string {
   if (args.id !== undefined) return one ? humanEntry(one) : 'There is no entry with this id.'
   const next = pathGet(answer, 'next')
   const titles = Object(pathGet(answer, 'titles'))
-  const rows = entries.map((entry) => [
-    new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
-    process.stdout.isTTY ? shownAuthor(entry.by) : entry.by,
-    entry.via,
-    entry.action,
-    outcomeOf(entry),
-    aboutOf(entry, titles),
-  ])
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
-  if (rows.length === 0) return ['No entries.', ...more].join('\n')
-  return [lineTable(COLUMNS, rows), ...more].join('\n')
+  if (entries.length === 0) return ['No entries.', ...more].join('\n')
+  return [listOf(entries, titles), ...more].join('\n')
 }
 
-/** `ok`, or what went wrong: the code, and whether the call was denied. */
-function outcomeOf({ outcome, status }: JsonObject): string {
-  if (status === 'done') return paint('green', 'ok')
+/**
+ * One line per entry. In a terminal, the reason of a decision has lines of its own, so that it is
+ * never cut.
+ */
+function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
+  const isTerminal = process.stdout.columns > 0
+  const lines = lineTable(COLUMNS, rowsOf(entries, titles, !isTerminal)).split('\n')
+  // In a narrow terminal, rows have several lines, and nothing is cut.
+  if (lines.length !== entries.length + 1) return lineTable(COLUMNS, rowsOf(entries, titles))
+  if (!isTerminal) return lines.join('\n')
+  const [head = '', ...rows] = lines
+  const withReasons = rows.flatMap((line, index) => {
+    const reason = entries[index]?.reason
+    return reason === undefined ? [line] : [line, paragraph('  reason: ', String(reason))]
+  })
+  return [head, ...withReasons].join('\n')
+}
+
+function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {
+  return entries.map((entry) => [
+    new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
+    process.stdout.isTTY ? shownAuthor(entry.by) : (entry.by ?? ''),
+    entry.via ?? '',
+    entry.action ?? '',
+    outcomeOf(entry),
+    aboutOf(entry, titles, hasReasons),
+  ])
+}
+
+/** `ok` or the decision, or what went wrong: the code, and whether the call was denied. */
+function outcomeOf({ action, outcome, status, target }: JsonObject): string {
+  if (status === 'done') {
+    const decision = action === DECISION ? pathGet(target, 'status') : undefined
+    return decision === 'denied' ? paint('red', 'denied') : paint('green', String(decision ?? 'ok'))
+  }
   const text = status === 'denied' && outcome !== 'forbidden' ? `denied: ${outcome}` : String(outcome)
   return paint(status === 'failed' ? 'red' : 'yellow', text)
 }
 
-/** The objects of an entry with whole ids, as they are copied, the reason, and the error. */
-function aboutOf({ action, target, reason, error }: JsonObject, titles: JsonObject): string {
-  const why = reason === undefined ? [] : [`reason: ${reason}`]
+/** The reason, the objects of an entry with whole ids, as they are copied, and the error. */
+function aboutOf(
+  { action, target, reason, error }: JsonObject,
+  titles: JsonObject,
+  hasReason: boolean,
+): string {
+  const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
   const fault = error === undefined ? [] : [shorten(String(error), LONGEST_TARGET)]
-  return [targetOf(String(action), Object(target), titles), ...why, ...fault].filter(Boolean).join('; ')
+  return [...why, targetOf(String(action), Object(target), titles), ...fault].filter(Boolean).join('; ')
 }
 
 function humanEntry({ status, target, result, changes, ...entry }: JsonObject): string {
@@ -71,8 +102,10 @@ const TIMES = new Set(['since', 'until', 'at'])
 const ALWAYS = new Set(['all', 'confirm'])
 
 function targetOf(action: string, target: JsonObject, titles: JsonObject): string {
-  const title = action === 'approval-decide' ? titles[String(target.id)] : undefined
-  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !(title && name === 'id'))
+  const isDecision = action === DECISION
+  const title = isDecision ? titles[String(target.id)] : undefined
+  const isKnown = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
+  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !isKnown(name))
   const parts = shown.map(([name, value]) => `${name} ${textOf(name, value)}`)
   return [...(typeof title === 'string' ? [title] : []), ...parts].join(', ')
 }

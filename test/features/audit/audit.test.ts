@@ -135,6 +135,9 @@ for (const kind of ['embedded', 'redis'] as const) {
           ['control-token:Ada', 'console', 'ok', 'approved', 'ordered by Grace'],
         ],
       )
+      const byTitle = await site.run(['audit', '--what', decided.title])
+      assert.ok(byTitle.out.includes(decided.title), byTitle.out)
+      assert.match(byTitle.out, / approved +reason: ordered by Grace; /)
       const [wiped] = await list({ action: 'wipe' })
       assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
     })
