@@ -27,8 +27,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Number of dead letters in the queue `push/NAME`. */
   dead: number
   /**
-   * Since when the oldest of the queued events waits (Unix ms), as far as the last attempts tell:
-   * since its publication, or its replay.
+   * Since when the oldest of the queued events waits (Unix ms): since its publication, its replay,
+   * or its retry as a dead letter.
    */
   oldestAt?: number
   /**

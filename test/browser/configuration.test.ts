@@ -16,7 +16,31 @@ routes:
   - { name: refunds, match: { gateway: shop, text: "*refund*" }, skill: echo }
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
-const MORE = 'routes:\n  - { name: bank, match: { gateway: bank }, skill: echo }\n'
+const MORE = `routes:
+  - name: storefront-complaints
+    match: { gateway: bank, from: ["*@storefront-eu.example.com", "*@storefront-us.example.com"], text: "*complaint*" }
+    skill: echo
+  - { name: bank, match: { gateway: bank }, skill: echo }
+`
+/** Of the table of routes: the lines of its highest row, how far it is too wide, and its broken words. */
+const TABLE = `(() => {
+  const box = document.querySelector('[aria-label="All routes"]')
+  const rows = [...box.querySelectorAll('tbody tr')]
+  const line = (cell) => Number.parseFloat(getComputedStyle(cell).lineHeight)
+  const linesOf = (row) => (row.getBoundingClientRect().height - 14) / line(row.querySelector('td'))
+  const isBroken = (node, from, to) => {
+    const range = document.createRange()
+    range.setStart(node, from)
+    range.setEnd(node, to)
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1
+  }
+  const broken = []
+  const nodes = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
+  while (nodes.nextNode())
+    for (const { 0: word, index } of nodes.currentNode.data.matchAll(/[\\w@.]+/g))
+      if (isBroken(nodes.currentNode, index, index + word.length)) broken.push(word)
+  return { lines: Math.max(...rows.map(linesOf)), overflow: box.scrollWidth - box.clientWidth, broken }
+})()`
 
 describe('the configuration in the console', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
@@ -82,11 +106,37 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
       [
         ['refunds', 'gateway: shop, text: *money back*', 'echo', '1', '1'],
         ['rest', 'gateway: shop', 'echo', '2', '2'],
+        [
+          'storefront-complaints',
+          'gateway: bank, from: *@storefront-eu.example.com or *@storefront-us.example.com, text: *complaint*',
+          'echo',
+          '0',
+          '0',
+        ],
         ['bank', 'gateway: bank', 'echo', '0', '0'],
       ],
     )
     assert.deepEqual(await faultsOf(page), [])
     await shots('configuration-routes')
+  })
+
+  test('has routes that can be read on usual screens: whole words in at most three lines', async () => {
+    await show('routes')
+    await page
+      .getByRole('region', { name: 'All routes' })
+      .getByText(/storefront-eu/)
+      .waitFor()
+    for (const width of [1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      const { lines, overflow, broken } = Object(await page.evaluate(TABLE))
+      assert.ok(lines < 4, `${lines} lines at ${width}`)
+      assert.deepEqual(broken, [], `words broken at ${width}`)
+      assert.ok(overflow <= 1, `the table is ${overflow} px wider than its place at ${width}`)
+    }
+    await page.setViewportSize({ width: 1200, height: 900 })
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('routes')
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Routes' }).waitFor()
   })
 
   test('has a page per route with its lines, its last messages and its pause', async () => {

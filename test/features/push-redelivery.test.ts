@@ -84,6 +84,26 @@ for (const { kind, place, open } of storeKinds()) {
       assert.ok((jobs.find(({ queue }) => queue === 'push/crm')?.oldestAt ?? 0) >= replayedAt)
     })
 
+    test('wait since the replay, although older attempts at the same and at other events failed', async (t) => {
+      const store = await open(t, await place(t))
+      const { got, status, url } = await startReceiver(t)
+      const retry = { attempts: 2, delay: 5, 'max-delay': 10 }
+      const { use, replay, show } = await startPush(t, store, [subscription(url, { retry })])
+      status.now = 503
+      await emit(store)
+      await until(async () => (await show()).dead === 1, 'a dead letter')
+      status.now = 200
+      await emit(store)
+      await until(() => got.length === 3, 'the push of another event')
+      status.now = 503
+      await use([subscription(url, { retry: { attempts: 9, delay: 60_000, 'max-delay': 60_000 } })])
+      const replayedAt = Date.now()
+      await replay.begin({ topic: 'orders', group: 'crm', range: {} }, OPERATOR)
+      await until(() => got.length === 5, 'attempts at both events')
+      const since = await until(async () => (await show()).oldestAt, 'a waiting event')
+      assert.ok(since >= replayedAt, `${since} is before ${replayedAt}`)
+    })
+
     test('are pushed again although the first push is acknowledged only after the replay', async (t) => {
       const store = await open(t, await place(t))
       const { got, url } = await startReceiver(t)

@@ -95,7 +95,7 @@ function Value({ name, value }) {
 
 /**
  * The dialog for a decision, used everywhere. Resolves with whether a decision was made. Enter in
- * the reason confirms.
+ * the reason does not confirm: what somebody types at a key of the list must not decide.
  */
 export async function decide(request, approve, { about, differing } = {}) {
   const { id, title, skill, by, args, pausedBy = [] } = request
@@ -106,12 +106,20 @@ export async function decide(request, approve, { about, differing } = {}) {
     <${Requester} request=${request} about=${about} />
     <${Quote} of=${request.message} />
     <${Arguments} args=${args} differing=${differing} />
-    <label>Reason for the requester (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
+    <label>Reason for the requester (optional) <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
       event,
     ) => {
       reason = event.target.value.trim()
     }} /></label>`
-  if (!(await ask({ title: `${verb}: ${title}?`, body, action: `${verb} ${skill}`, danger: !approve })))
+  if (
+    !(await ask({
+      title: `${verb}: ${title}?`,
+      body,
+      action: `${verb} ${skill}`,
+      danger: !approve,
+      needsCtrl: true,
+    }))
+  )
     return false
   return act(async () => {
     const decided = await invoke('approval-decide', { id, approve, ...(reason && { reason }) })

@@ -202,11 +202,11 @@ let questions = 0
 /**
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
  * is the label of the button, `leave` of the other; `danger` marks irreversible actions. `isReady`: a signal that is false while
- * there is nothing to confirm, which the body explains.
+ * there is nothing to confirm, which the body explains. `needsCtrl`: only Ctrl+Enter confirms in a field.
  */
-export function ask({ title, body, action, leave = 'Cancel', danger = false, isReady }) {
+export function ask({ leave = 'Cancel', danger = false, ...asked }) {
   return new Promise((resolve) => {
-    question.value = { key: questions++, title, body, action, leave, danger, isReady, resolve }
+    question.value = { ...asked, key: questions++, leave, danger, resolve }
   })
 }
 
@@ -250,10 +250,11 @@ export function Question() {
   }
   // Enter confirms in a field, where something irreversible follows only in a field marked for it.
   const isReady = asked.isReady?.value ?? true
-  const confirms = asked.danger ? '[data-confirms]' : 'input'
+  const confirms = asked.danger && !asked.needsCtrl ? '[data-confirms]' : 'input'
   const confirm = (event) => {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches(confirms)) return
     event.preventDefault()
+    if (asked.needsCtrl && !event.ctrlKey && !event.metaKey) return
     if (isReady) end(true)
   }
   return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${confirm} leave=${() => end(false)}>
@@ -261,7 +262,7 @@ export function Question() {
     <div class="question-body">${asked.body}</div>
     <div class="buttons">
       <button type="button" autofocus=${!isReady} onClick=${() => end(false)}>${asked.leave}</button>
-      <button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}</button>
+      <button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}${asked.needsCtrl && html` <kbd class="wide">Ctrl Enter</kbd>`}</button>
     </div>
   <//>`
 }

@@ -197,7 +197,7 @@ function briefOf(args, differing) {
     .join(', ')
 }
 
-/** `j` and `k` move between requests; `a` and `d` open the dialog for the focused one. */
+/** `j` and `k` move between requests; `a` and `d` open the dialog for the focused one, else for the first. */
 function useKeys() {
   useEffect(() => {
     const all = () => [...document.querySelectorAll('[data-request]')]
@@ -208,8 +208,10 @@ function useKeys() {
     }
     const press = (what) => () => {
       const here = all().find((card) => card.contains(document.activeElement))
-      if (here) here.querySelector(`[data-decide="${what}"]`)?.click()
-      else move(0)
+      const [first] = all().filter((card) => card.querySelector('[data-decide]'))
+      const card = here ?? first
+      card?.focus()
+      card?.querySelector(`[data-decide="${what}"]`)?.click()
     }
     const ends = [
       onKey('j', 'next request', () => move(1)),

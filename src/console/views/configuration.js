@@ -16,6 +16,18 @@ export function ConfigurationPage({ path: [route], query }) {
     : html`<${RoutePage} key=${route} name=${route} />`
 }
 
+/** The routes in the order in which they are tried. */
+export function RoutesPage() {
+  const { at = 0, ok } = now.value?.configuration ?? {}
+  const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
+  const { value } = loaded
+  return html`<section class="page" aria-labelledby="title">
+    <header class="bar"><h1 id="title">Routes</h1></header>
+    <${Wait} of=${loaded} what="the routes" />
+    ${value && html`<${RouteTable} routes=${value.routes} since=${value.countedSince} label="All routes" />`}
+  </section>`
+}
+
 function AllPage({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
@@ -48,13 +60,15 @@ function Shown({ configuration, query: { show: what = 'file' } }) {
     ['change', 'Last change'],
     ['routes', 'Routes'],
   ]
+  // The table needs the whole width.
+  const isWide = what === 'routes'
   return html`
     ${
       !reload.ok &&
       html`<section class="failed-reload" aria-label="The last reload failed"><p><${Badge} kind="bad">failed<//> The reload <${Age} at=${reload.at} /> ago. What was read <${Age} at=${reload.goodAt} /> ago stays in force.</p>
       <pre tabindex="0" aria-label="What is wrong">${reload.error}</pre></section>`
     }
-    <div class="columns configuration">
+    <div class=${`columns configuration ${isWide ? 'is-wide' : ''}`}>
       <div>
         <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>
         ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} />`}
@@ -113,13 +127,13 @@ function Change({ files, previous, changedAt, since }) {
 }
 
 /** The routes in order, with their message counts. */
-function RouteTable({ routes = [], since }) {
+function RouteTable({ routes = [], since, label = 'Routes' }) {
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
   // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0
   const others = routes.filter((route) => !isShown(route))
   return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it runs for <${Age} at=${since} />.</p>
-    <${RouteRows} label="Routes" routes=${routes.filter(isShown)} />
+    <${RouteRows} label=${label} routes=${routes.filter(isShown)} />
     ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} /></details>`}`
 }
 
@@ -129,11 +143,11 @@ function RouteRows({ label, routes }) {
     <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
     <tbody>${routes.map(
       ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
-        <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
+        <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <td class="number" data-label="last hour">${hour.toLocaleString('en')}</td><td class="number" data-label="last day">${day.toLocaleString('en')}</td>
         <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
-        <td><${State} name=${name} of=${stateOf(routes[at])} /></td></tr>`,
+        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} /></td></tr>`,
     )}</tbody></table></div>`
 }
 
@@ -144,7 +158,8 @@ function State({ name, of: { pauses, waiting, dead } }) {
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}`
 }
 
-function matchOf(match) {
+function wordsOf(match = {}) {
+  if (Object.keys(match).length === 0) return 'everything'
   return Object.entries(match)
     .map(([key, value]) => `${key}: ${[value].flat().map(wordOf).join(' or ')}`)
     .join(', ')

@@ -33,7 +33,7 @@ import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Attempts, EventLink, NewestEvents } from './group-events.js'
-import { FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
+import { earliest, FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -111,7 +111,8 @@ function PushHead({ topic, name, group, push, reload }) {
     if (await deletePush(name)) go('queues')
   }
   const isStopped = state !== 'active' && state !== 'failing'
-  const oldest = push.oldestAt ?? (unread > 0 ? group?.waitingSince : undefined)
+  const isTriable = !isStopped && (state === 'failing' || value?.attempts?.[0]?.reason !== undefined)
+  const oldest = earliest(push.oldestAt, unread > 0 ? group?.waitingSince : undefined)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
@@ -119,7 +120,7 @@ function PushHead({ topic, name, group, push, reload }) {
             ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
-        ${(state === 'failing' || value?.attempts?.[0]?.reason !== undefined) && !isStopped && html`<button changes type="button" class="primary" onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>`}
+        <button changes type="button" class=${isTriable ? 'primary' : ''} disabled=${!isTriable} title=${isTriable ? undefined : 'No attempt has failed and waits for the next one.'} onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>
         ${
           value?.source === 'api' &&
           html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
@@ -133,7 +134,7 @@ function PushHead({ topic, name, group, push, reload }) {
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
       <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
-      ${push.nextAt !== undefined && html`<${Figure} name="Next attempt" value=${push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />`}
+      <${Figure} name="Next attempt" value=${push.nextAt === undefined ? 'none' : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`

@@ -108,6 +108,11 @@ function Groups({ groups, known }) {
 /** Unread events that have waited less (ms) are normal while a group reads. */
 const PROMPT = 60_000
 
+/** The earlier of two times; either may be undefined. */
+export function earliest(one, other) {
+  return one === undefined || other < one ? other : one
+}
+
 /** Whether a group reads events soon after they arrive. */
 export function isPrompt({ state, waitingSince } = {}) {
   return state === 'reading' && (waitingSince === undefined || clock.value - waitingSince < PROMPT)
@@ -172,7 +177,7 @@ function Push({ push, group }) {
   )
   const attempts = value?.attempts ?? []
   const [last] = attempts
-  const oldestAt = push.oldestAt ?? (unread > 0 ? group?.waitingSince : undefined)
+  const oldestAt = earliest(push.oldestAt, unread > 0 ? group?.waitingSince : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}${isOfRule(topic) && html`<span class="about">notifications of a rule of <code>notify:</code></span>`}</td>

@@ -24,9 +24,9 @@ export function RoutePage({ name }) {
   const route = value?.routes?.find((each) => each.name === name)
   const place = value?.files?.map((file) => ({ file, ...routeIn(file.yaml, name) })).find(({ text }) => text)
   return html`<section class="page" aria-labelledby="title">
-    <${Back} to="configuration" />
+    <${Back} to="routes" />
     <${Wait} of=${loaded} what="the configuration" />
-    ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
+    ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('routes')}>All routes</a><//>`}
     ${route && html`<${Shown} route=${route} routes=${value.routes} place=${place} since=${value.countedSince} />`}
   </section>`
 }

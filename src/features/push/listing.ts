@@ -1,8 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
-import { timeOf } from '../../core/message-id.ts'
-import type { GroupInfo, Journal, Note, Store, StoreStats } from '../../core/store.ts'
+import type { GroupInfo, Journal, Note, Store, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
@@ -20,7 +19,11 @@ export async function listSubscriptions(
   { isInFile, settledCount }: { isInFile(name: string): boolean; settledCount(name: string): number },
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
-  const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
+  const [stats, groups, waiting] = await Promise.all([
+    store.stats(),
+    store.topics.groups(),
+    store.oldestWaiting(),
+  ])
   return Promise.all(
     shown.map(async ({ name, topic, url, match }) => {
       const records = createRecords(store.kv, name)
@@ -32,7 +35,7 @@ export async function listSubscriptions(
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
-      const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined
+      const oldestAt = counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
       const errors = errorsOf(report)
       const times = defined({ oldestAt, nextAt, failingSince: report.failingSince, errors })
@@ -52,19 +55,10 @@ function lastReasonOf(attempts: Report['attempts']): string {
   return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
 }
 
-/**
- * Of the events that failed and were not accepted afterwards: since when (Unix ms) the oldest one
- * waits. `attempts`: newest first.
- */
-function oldestFailed(attempts: Report['attempts']): number | undefined {
-  const accepted = new Set<string>()
-  let oldest: number | undefined
-  for (const { event, reason, since } of attempts) {
-    const id = String(event)
-    if (reason === undefined) accepted.add(id)
-    else if (!accepted.has(id)) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, since ?? timeOf(id))
-  }
-  return oldest
+/** Since when the oldest waiting job of a queue waits (Unix ms), since its last replay or retry. */
+function oldestIn(queue: string, waiting: readonly Waiting[]): number | undefined {
+  const times = waiting.flatMap(({ road, oldestAt }) => (road === queue ? [oldestAt] : []))
+  return times.length > 0 ? Math.min(...times) : undefined
 }
 
 /** When waiting events are tried again (Unix ms); undefined if the last attempt did not fail. */
