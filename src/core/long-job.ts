@@ -27,4 +27,8 @@ export const longJobSchema = z.object({
   retryAt: z.number().exactOptional(),
 })
 
-export type LongJob = z.infer<typeof longJobSchema>
+/** A job as it is shown. `outcomes`: what became of the events of a replay to a push by now. */
+export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: ReplayOutcomes }
+
+/** Counts of the events of one replay; `waiting` ones have not been accepted yet. */
+export type ReplayOutcomes = { delivered: number; waiting: number; dead: number }

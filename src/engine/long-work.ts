@@ -15,7 +15,17 @@ import type { longJobs } from './operations/jobs.ts'
 
 export type { JobTools, WorkKind } from './long-work-attempt.ts'
 
-export type NewLongJob = { kind: string; target: JsonObject; data: Json; total?: number }
+/** `startedAt` (Unix ms): now by default. */
+export type NewLongJob = {
+  kind: string
+  target: JsonObject
+  data: Json
+  total?: number
+  startedAt?: number
+}
+
+/** Adds to jobs of a kind what is known about them elsewhere. */
+type Describe = (jobs: readonly LongJob[]) => Promise<LongJob[]>
 
 export type LongWork = ReturnType<typeof createLongWork>
 
@@ -36,6 +46,7 @@ export function createLongWork(deps: {
   const kinds = new Map<string, WorkKind>()
   const records = createRecords(store.kv, deps.log, now)
   const room = createRoom(store.kv, records, now)
+  const descriptions = new Map<string, Describe>()
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   let isStarted = false
@@ -63,10 +74,12 @@ export function createLongWork(deps: {
   return {
     /** Registers a kind of work; call it before `start`. */
     offer: (kind: WorkKind) => void kinds.set(kind.kind, kind),
+    /** Registers what completes the shown jobs of a kind. */
+    describe: (kind: string, describe: Describe) => void descriptions.set(kind, describe),
     start,
     /** Throws `limit_reached` for a caller with many running jobs. */
     async begin(wanted: NewLongJob, { caller }: Pick<Call, 'caller'>) {
-      const job = storedJob(wanted, authorOf(caller), now())
+      const job = storedJob(wanted, authorOf(caller), wanted.startedAt ?? now())
       await room.take(job.id, job.by)
       await records.add(job)
       start()
@@ -80,12 +93,14 @@ export function createLongWork(deps: {
         const all = (await records.all()).filter(
           (job) => (kind ?? job.kind) === job.kind && (state ?? job.state) === job.state,
         )
-        return all
-          .toSorted((a, b) => b.startedAt - a.startedAt)
-          .slice(0, limit)
-          .map(shown)
+        const newest = all.toSorted((a, b) => b.startedAt - a.startedAt).slice(0, limit)
+        return described(descriptions, newest.map(shown))
       },
-      show: async ({ id }) => shown(await records.find(id)),
+      async show({ id }) {
+        const job = shown(await records.find(id))
+        const [found = job] = await described(descriptions, [job])
+        return found
+      },
       cancel: async ({ id }) => shown(await records.end(id, { state: 'cancelled' })),
     } satisfies ServiceOf<typeof longJobs>,
     /**
@@ -133,6 +148,20 @@ async function waitForEnd(
     signal,
   })
   return shown(ended ?? (await records.find(id)))
+}
+
+async function described(
+  descriptions: ReadonlyMap<string, Describe>,
+  jobs: readonly LongJob[],
+): Promise<LongJob[]> {
+  let all = [...jobs]
+  for (const [kind, describe] of descriptions) {
+    const own = all.filter((job) => job.kind === kind)
+    if (own.length === 0) continue
+    const byId = new Map((await describe(own)).map((job) => [job.id, job]))
+    all = all.map((job) => byId.get(job.id) ?? job)
+  }
+  return all
 }
 
 function shown({ data: _, failures: __, ...job }: StoredJob): LongJob {

@@ -82,11 +82,14 @@ export function createReplayEvents(deps: {
     return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
   return {
+    /** Registers what completes the shown jobs. The time of a start is the round of its events. */
+    describe: (describe: Parameters<LongWork['describe']>[1]) => work.describe(KIND, describe),
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
     async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
+      const startedAt = now()
       const data: Data = {
         topic,
         group,
@@ -95,12 +98,13 @@ export function createReplayEvents(deps: {
         shown: 0,
         unread: 0,
         filtered: 0,
-        round: now(),
+        round: startedAt,
       }
       const { since, until, from, to } = range
       const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
       const target = { topic, group, ...asked }
-      return work.begin({ kind: KIND, target, data: toJson(data), total: leftOf(parts) }, call)
+      const job = { kind: KIND, target, data: toJson(data), total: leftOf(parts), startedAt }
+      return work.begin(job, call)
     },
     /**
      * Counts the retained events of a range without a change. Without a filter, events that were

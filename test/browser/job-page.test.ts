@@ -3,15 +3,17 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
-const ROUTES = `
+const routesWith = (url: string) => `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
   desk: { transport: webhook, path: /desk, verify: { scheme: none } }
 topics: { gateway-message: { groups: { archive: { match: { gateway: desk } } } } }
 subscriptions:
   - { name: crm, topic: gateway-message, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: erp, topic: gateway-message, url: "${url}", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)}, retry: { delay: 1h, max-delay: 1h } }
 routes:
   - { name: orders, match: { gateway: shop }, skill: fails, retry: { attempts: 1 }, reply: none }
   - { name: rest, skill: echo, reply: none }
@@ -19,7 +21,13 @@ routes:
 const FAILS = `export default { description: 'fails', run() { throw new Error('no stock') } }`
 
 describe('the page of a job', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { fails: FAILS } })
+  const receiver = { pushes: 0, refuses: 'nothing' }
+  const { url } = await serveHttp(async (request, response) => {
+    const body = (await request.toArray()).join('')
+    receiver.pushes++
+    response.writeHead(body.includes(receiver.refuses) ? 503 : 200).end()
+  })
+  const site = openSite({ routes: routesWith(url), skills: { fails: FAILS } })
   const daemon = await site.start()
   const { page, show, shots } = await openConsole(() => daemon)
   for (const text of ['one', 'two', 'three']) await daemon.post('/shop', JSON.stringify({ text }))
@@ -69,10 +77,29 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     await fact('result')
       .getByText(/^\d+ events? handed to the push crm/)
       .waitFor()
-    await fact('not delivered yet')
-      .getByRole('link', { name: /^\d+ events?$/ })
-      .waitFor()
+    await fact('(not delivered yet|delivered)').first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('of a replay to a push counts its own events: delivered, waiting and dead', async () => {
+    await until(() => receiver.pushes === 4, 'the first pushes')
+    receiver.refuses = '"two"'
+    const { job } = Object(await daemon.invoke('subscription-replay', { name: 'erp', since: '1h' }))
+    await until(() => receiver.pushes === 8, 'the pushes of the replay')
+    await daemon.post('/desk', '{"text":"another \\"two\\""}')
+    await show(`jobs/${job.id}`)
+    await fact('delivered').getByText('3 delivered').waitFor()
+    await fact('delivered').getByText('1 waiting').waitFor()
+    await fact('delivered').getByText('0 dead').waitFor()
+    await page.getByRole('heading', { name: /delivering$/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('job-deliveries')
+    await show('jobs')
+    const row = page.getByRole('listitem').filter({ hasText: 'to push erp' })
+    await row.getByText('1 waiting').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    const { out } = await site.run(['job', 'show', job.id])
+    assert.match(out, /4 events handed to the push, 3 delivered, 1 waiting, 0 dead/)
   })
 
   test('an entry of the audit log has the number of retried letters, and names them', async () => {

@@ -5,6 +5,14 @@ import { count } from './troubles.js'
 /** Kinds of badges, by the state of the job. */
 export const JOB_BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 
+/**
+ * The badge of a job: `{ kind, text }`. A replay to a push has handed its events over when it ends, which are delivered later.
+ */
+export function badgeOf({ state, outcomes: { waiting = 0, dead = 0 } = {} }) {
+  if (state !== 'done' || waiting + dead === 0) return { kind: JOB_BADGES[state], text: state }
+  return waiting > 0 ? { kind: 'busy', text: 'delivering' } : { kind: 'warn', text: `done, ${dead} dead` }
+}
+
 /** Labels of the kinds of jobs. */
 export const KIND_NAMES = {
   replay: 'replay',

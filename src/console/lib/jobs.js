@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
-import { aboutJob, JOB_BADGES, progressOf, resultOf } from './job-words.js'
+import { aboutJob, badgeOf, progressOf, resultOf } from './job-words.js'
 import { Age, act, ask, Badge, dateTime, took, useLoaded, Wait } from './parts.js'
 import { Outcomes, useRetries } from './retries.js'
 import { link } from './router.js'
@@ -59,6 +59,14 @@ export async function cancelJob(job, reload) {
   reload()
 }
 
+/** What became of the events of a replay to a push by now. */
+export function Deliveries({ of: { outcomes, target } }) {
+  const { delivered, waiting, dead } = outcomes
+  const letters = link('dead-letters', { queue: `push/${target.subscription}` })
+  const number = (value) => value.toLocaleString('en')
+  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<${Badge} kind="warn">${number(waiting)} waiting<//> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
+}
+
 /** What became of the messages that a job retried. */
 function Retried({ job }) {
   const [retry] = useRetries({ job }).value ?? []
@@ -68,12 +76,14 @@ function Retried({ job }) {
 function Job({ job, reload }) {
   const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const isRunning = state === 'running'
+  const badge = badgeOf(job)
   const progress = result ? resultOf(job) : progressOf(job)
   return html`<li class="card job" aria-label=${aboutJob(job)}>
-    <div><p><${Badge} kind=${JOB_BADGES[state]}>${state}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
+    <div><p><${Badge} kind=${badge.kind}>${badge.text}<//> <a data-row href=${link(['jobs', id])}><b>${aboutJob(job)}</b></a></p>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <p class="dim">${progress}${isRunning && at && `, now: ${at}`} · by ${authorOf(by)}, ${dateTime(startedAt)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${took(Math.max(0, endedAt - startedAt))}`}</p>
     ${job.kind === 'dead-letters' && job.target.do === 'retry' && !isRunning && html`<${Retried} job=${id} />`}
+    ${job.outcomes && html`<p><${Deliveries} of=${job} /></p>`}
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${isRunning && html`<button changes type="button" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}
   </li>`

@@ -4,7 +4,7 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import {
   aboutJob,
-  JOB_BADGES,
+  badgeOf,
   KIND_NAMES,
   leftOf,
   patternInWords,
@@ -12,7 +12,7 @@ import {
   resultOf,
   shownTime,
 } from '../lib/job-words.js'
-import { cancelJob } from '../lib/jobs.js'
+import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import {
   Age,
@@ -37,17 +37,20 @@ import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
 const AGAIN = 1_000
+/** Interval (ms) at which the outcomes of messages and events are read again. */
+const OUTCOMES_AGAIN = 5_000
 
 /** One long job: its parameters, progress, speed and result. */
 export function JobPage({ id }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, error, reload } = loaded
   const isRunning = job?.state === 'running'
+  const isDelivered = job?.target.subscription !== undefined
   useEffect(() => {
-    if (!isRunning) return undefined
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    if (!isRunning && !isDelivered) return undefined
+    const timer = setInterval(() => document.hidden || reload(), isRunning ? AGAIN : OUTCOMES_AGAIN)
     return () => clearInterval(timer)
-  }, [isRunning])
+  }, [isRunning, isDelivered])
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="jobs" />
     ${error?.code === 'job_not_found' ? html`<h1 id="title">Job</h1><${Empty} title="There is no such job.">Jobs are kept for a week after their end.<//>` : html`<${Wait} of=${loaded} what="the job" />`}
@@ -58,12 +61,14 @@ export function JobPage({ id }) {
 function Job({ job, reload }) {
   const { id, kind, state, by, startedAt, endedAt, done, total, at, result, error, retryAt } = job
   const isRunning = state === 'running'
+  const badge = badgeOf(job)
   const push = now.value?.subscriptions?.find(({ name }) => name === job.target.subscription)
   const facts = {
     progress: html`${progressOf(job)}${isRunning && at && `, now: ${at}`}`,
     speed: speedOf(job),
     result: result && resultOf(job),
-    'not delivered yet': push && html`<${Undelivered} of=${push} />`,
+    delivered: job.outcomes && html`<${Deliveries} of=${job} />`,
+    'not delivered yet': !job.outcomes && push && html`<${Undelivered} of=${push} />`,
     error:
       error &&
       html`<span class="error">${error.message}</span> <code>${error.code}</code>${retryAt !== undefined && html` <span class="dim">${retryAt > clock.value ? `next attempt in ${span(retryAt - clock.value)}` : 'next attempt now'}</span>`}`,
@@ -76,7 +81,7 @@ function Job({ job, reload }) {
     'last step': isRunning && html`<${Age} at=${job.updatedAt} /> ago`,
     id: html`<code>${id}</code>`,
   }
-  return html`<header class="bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${JOB_BADGES[state]}>${state}<//></h1>
+  return html`<header class="bar"><h1 id="title">${aboutJob(job)} <${Badge} kind=${badge.kind}>${badge.text}<//></h1>
       <div class="buttons">${isRunning && html`<button changes type="button" class="danger" onClick=${() => cancelJob(job, reload)}>Cancel …</button>`}<${CopyLink} /></div></header>
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <${Facts} of=${facts} />
@@ -141,8 +146,6 @@ function Counts({ of }) {
     <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place}</td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
 }
 
-/** Interval (ms) at which the outcomes of messages are read again. */
-const OUTCOMES_AGAIN = 5_000
 /** Maximum characters of a message in a row. */
 const LINE = 160
 

@@ -40,11 +40,12 @@ export function progressOf({ kind, done, total, at }: JsonObject): string {
 }
 
 /** What an ended job did; empty if that is not known. */
-export function resultOf({ kind, target, result }: JsonObject): string {
+export function resultOf({ kind, target, result, outcomes }: JsonObject): string {
   const { events, unread, filtered, records, count }: JsonObject = Object(result)
   if (kind === 'replay' && events !== undefined)
     return [
       `${counted(Number(events), 'event')} ${pathGet(target, 'subscription') === undefined ? 'replayed' : 'handed to the push'}`,
+      outcomes !== undefined && outcomesText(Object(outcomes)),
       Number(unread) > 0 && `${counted(Number(unread), 'event')} not read yet left in place`,
       Number(filtered) > 0 && `${counted(Number(filtered), 'event')} left out by its filter`,
     ]
@@ -53,6 +54,11 @@ export function resultOf({ kind, target, result }: JsonObject): string {
   if (records !== undefined) return `${counted(Number(records), 'record')} erased`
   if (count === undefined) return ''
   return `${counted(Number(count), 'dead letter')} ${pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'}`
+}
+
+/** `14 delivered, 10 waiting, 0 dead`. */
+function outcomesText({ delivered, waiting, dead }: JsonObject): string {
+  return `${delivered} delivered, ${waiting} waiting, ${dead} dead`
 }
 
 /**

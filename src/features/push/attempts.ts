@@ -11,6 +11,8 @@ import type { Records, Report } from './records.ts'
 const REPORTED = 200
 /** Number of failed attempts before these, also in the report. */
 const REPORTED_FAILURES = 100
+/** Replays whose deliveries are counted. */
+const MOST_REPLAYS = 100
 /** Attempts in memory before the oldest are dropped. */
 const MOST_IN_MEMORY = 400
 /** Minimum interval (ms) between two reports. */
@@ -48,7 +50,7 @@ type AttemptsDeps = {
 export async function createAttempts(deps: AttemptsDeps) {
   const { records, circuit, host, now } = deps
   /** The report of an earlier start; attempts are newest first. */
-  const { attempts: stored, failingSince: begun, errorsSince: errorsBegun } = await records.report()
+  const { attempts: stored, replays, failingSince: begun, errorsSince: errorsBegun } = await records.report()
   /** When the first of the consecutive failures began (Unix ms). */
   let failingSince = begun
   /** Since when a share of the attempts fails (Unix ms). */
@@ -68,6 +70,7 @@ export async function createAttempts(deps: AttemptsDeps) {
     const retryAfter = pause && { host, ...pause }
     await records.setReport({
       attempts: newest,
+      replays,
       failures: circuit.failures(),
       ...defined({ failingSince, errorsSince: unreliableSince, retryAfter }),
       openUntil: circuit.openUntil(),
@@ -101,6 +104,7 @@ export async function createAttempts(deps: AttemptsDeps) {
       }
       const since = waitingSince(event.id, round)
       const replayed = since > timeOf(event.id) ? { since } : {}
+      if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined)
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.push(made)
       // The report has only the newest attempts of all events.
@@ -111,6 +115,17 @@ export async function createAttempts(deps: AttemptsDeps) {
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+/** Counts an attempt at an event of a replay; an accepted one is delivered. */
+function countReplayed(replays: Report['replays'], round: number, isAccepted: boolean): void {
+  let replay = replays.find((each) => each.round === round)
+  if (!replay) {
+    replay = { round, delivered: 0 }
+    replays.unshift(replay)
+    if (replays.length > MOST_REPLAYS) replays.pop()
+  }
+  if (isAccepted) replay.delivered++
 }
 
 /** The attempts of a report. `all`: newest first. */

@@ -8,6 +8,7 @@ import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords, queueOf } from './records.ts'
+import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
@@ -40,6 +41,7 @@ export function createPush(deps: PushDeps) {
   const { all } = serving
   const names = () => all().map(({ name }) => name)
   const list = (shown = all()) => listSubscriptions(store, shown, serving)
+  deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })
@@ -84,8 +86,7 @@ export function createPush(deps: PushDeps) {
         return { ...(await deps.replay.count(target)), queued: info?.queued ?? 0, dryRun }
       }
       await store.topics.subscribe(topic, name, 'now')
-      const job = await deps.replay.begin({ ...target, subscription: name }, call)
-      return { ok: true, job }
+      return { ok: true, job: await deps.replay.begin({ ...target, subscription: name }, call) }
     },
   } satisfies ServiceOf<typeof operations.subscriptions>
 

@@ -17,6 +17,8 @@ const reportSchema = z.object({
   attempts: z
     .array(z.looseObject({ reason: z.string().exactOptional(), since: z.number().exactOptional() }))
     .default([]),
+  /** Newest first: replays (`round`, Unix ms) that were tried, and how many events were accepted. */
+  replays: z.array(z.object({ round: z.number(), delivered: z.number() })).default([]),
   /** Consecutive failures. */
   failures: z.number().default(0),
   /** When the first of them began (Unix ms). */
