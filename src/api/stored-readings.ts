@@ -10,6 +10,7 @@ import { oldestOf } from '../engine/group-history.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
+import { withFailures } from './last-failures.ts'
 import { createLetterCauses } from './letter-causes.ts'
 
 const MOST_APPROVALS = 1_000
@@ -68,11 +69,12 @@ export function createStoredReadings(deps: {
     ])
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
-    const [timed, causes] = await Promise.all([
+    const [timed, causes, failed] = await Promise.all([
       readPart('groups', () => withTimes(store.topics, lasting), lasting),
       readPart('dead letters', () => readCauses(stats), []),
+      readPart('failures', () => withFailures(store.journal, waiting, deps.now()), waiting),
     ])
-    return { stats, groups: timed, subscriptions, waiting, budgets, approvals, schedules, causes }
+    return { stats, groups: timed, subscriptions, waiting: failed, budgets, approvals, schedules, causes }
   }
 
   return () =>

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withFailures } from '../../src/api/last-failures.ts'
 import { createStoredReadings } from '../../src/api/stored-readings.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { LetterFilter } from '../../src/core/store.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
+import { messageOf } from '../runtime/support/message.ts'
 import { openStore } from '../runtime/support/store.ts'
 
 test('the list of troubles has the shard that is away, and the causes of the dead letters on the others', async (t) => {
@@ -39,4 +41,24 @@ test('the list of troubles has the shard that is away, and the causes of the dea
     found?.causes.map(({ group, code, count }) => [group, code, count]),
     [['orders', 'skill_failed', 1]],
   )
+})
+
+test('messages that are tried again for long have the last failure of the newest one', async () => {
+  const one = {
+    road: 'dispatch',
+    gateway: 'shop',
+    oldestAt: 0,
+    state: 'retrying',
+    count: 2,
+    nextAt: 9,
+  } as const
+  const message = { ...messageOf({}), id: 'm1' }
+  const detail = { route: 'loyalty', error: '423 Locked', attempt: 1 }
+  const journal = {
+    search: async () => ({ found: [{ message, outcome: 'retrying' as const }] }),
+    history: async () => [{ at: 1, road: 'dispatch' as const, what: 'failed', detail }],
+  }
+  const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked' }
+  assert.deepEqual(await withFailures(journal, [one], 3_600_000), [{ ...one, failure }])
+  assert.deepEqual(await withFailures(journal, [one], 1), [one])
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
@@ -47,6 +49,32 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     assert.match(out, /\n12 +\d+ s +hub .*\{"n":\d+\}/)
     const each = await run('refusal', 'list', '--each')
     assert.equal(each.match(/\{"n":\d+\}/g)?.length, 12)
+  })
+
+  test('is shown as accepting again after a delivery with a signature that fits', async () => {
+    const body = '{"n":99}'
+    const signature = createHmac('sha256', secret.HUB_SECRET).update(body).digest('hex')
+    for (let n = 0; n < 3; n++) {
+      const headers = {
+        'x-hub-signature-256': `sha256=${signature}`,
+        'x-github-event': 'ping',
+        'x-github-delivery': `delivery-${n}`,
+      }
+      const { status } = await fetch(`${daemon.url}/hub`, { method: 'POST', headers, body })
+      assert.ok(status < 300, String(status))
+    }
+    assert.match(await run('gateway', 'list'), /^hub +webhook +ok, accepts deliveries again$/m)
+    assert.match(await run('gateway', 'show', 'hub'), /^ok, accepts deliveries again/m)
+    const { page, show, shots } = await openConsole(() => daemon)
+    await show('gateways')
+    const card = page.getByRole('article', { name: 'hub' })
+    await card.getByText('accepts again', { exact: true }).waitFor()
+    await card.getByText(/12 refused/).waitFor()
+    await page
+      .getByRole('navigation', { name: 'Views' })
+      .getByRole('link', { name: 'Gateways', exact: true })
+      .waitFor()
+    await shots('gateway-recovered')
   })
 
   test('does not prevent a command without its secret', async () => {

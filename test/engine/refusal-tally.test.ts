@@ -46,7 +46,7 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
     /^The last refusal was at 05:33 UTC, the last accepted delivery at 05:35 UTC\. 20 of /,
   )
   assert.deepEqual(withRefusals([{ name: 'payments', ok: true }], after ? [after] : []), [
-    { name: 'payments', ok: true },
+    { name: 'payments', ok: true, recovered: 'accepts deliveries again' },
   ])
   clock.now += 14 * MINUTE
   assert.deepEqual(found(), [])

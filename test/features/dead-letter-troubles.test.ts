@@ -125,6 +125,23 @@ test('beyond five causes the others are one trouble, and so are letters that wer
   )
 })
 
+test('runs that an operator cancelled are information, after the failed ones', async () => {
+  const message = 'Cancelled by ada: wrong month (message 0190).'
+  const cancelled = letters('dispatch', 'ledger', message, [MINUTE]).map((letter) => ({
+    ...letter,
+    errors: [{ at: NOW, code: 'run_cancelled', message }],
+  }))
+  const found = await troublesOf([...cancelled, ...letters('dispatch', 'orders', 'broken', [HOUR])])
+  assert.deepEqual(
+    found.map(({ severity, title }) => [severity, title]),
+    [
+      ['error', '1 dead letter of orders'],
+      ['info', '1 run of ledger was cancelled'],
+    ],
+  )
+  assert.equal(found[1]?.text, 'Cancelled by ada: wrong month.')
+})
+
 test('dead letters of tests are in no trouble', async () => {
   const tested = { message: messageOf({ data: { replyTarget: { log: true, test: true } } }) }
   const only = letters('dispatch', 'orders', 'broken', [MINUTE], tested)

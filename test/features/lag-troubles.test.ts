@@ -71,3 +71,23 @@ test('dead letters, groups and pushes are in trouble since a time of their data'
     'group-lag': 3,
   })
 })
+
+test('messages that are tried again have the route and the error of the last attempt', () => {
+  const stats = {
+    journal: { messages: 0 },
+    receive: { ready: 0, leased: 0, lost: {} },
+    dispatch: { unpumped: 0 },
+    jobs: [],
+  }
+  const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked: the account is being merged' }
+  const one = { road: 'dispatch', gateway: 'shop', oldestAt: 0, state: 'retrying', count: 4 } as const
+  const waiting = [{ ...one, nextAt: 3_600_000, failure }]
+  const none = { budgets: [], approvals: [], schedules: [], causes: [], groups: [], subscriptions: [] }
+  const readings = { running: [], unrouted: [], pauses: [] }
+  const [found] = roadTroubles({ ...none, stats, waiting }, readings, 3_000_000)
+  assert.equal(
+    found?.text,
+    'The last attempt of the route loyalty failed: 423 Locked: the account is being merged. The next attempt is at 01:00 UTC.',
+  )
+  assert.match(found?.todo ?? '', /message show m1/)
+})

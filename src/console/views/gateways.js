@@ -81,7 +81,7 @@ function downSinceOf(name) {
 function worstFirst(gateways, traffic, paused) {
   const rank = ({ name, ok }) => {
     if (!ok) return 0
-    if (isRefusing(traffic[name])) return traffic[name].errorShare === 1 ? 1 : 2
+    if (refusesNow(name, traffic[name])) return traffic[name].errorShare === 1 ? 1 : 2
     return paused.has(name) ? 3 : 4
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
@@ -91,7 +91,7 @@ function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) 
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downSinceOf(name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${withLocalTimes(detail ?? '')}</p>
     ${downSince !== undefined && html`<p class="dim">for <${Age} at=${downSince} /></p>`}
@@ -135,19 +135,30 @@ function Sparkline({ of: { accepted, refused } }) {
 }
 
 /** A paused gateway does not count as one that works; that it refuses or is down is shown as well. */
-function GatewayState({ ok, traffic, isUnknown, isPaused }) {
-  const isFine = ok && !isRefusing(traffic)
-  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
+function GatewayState({ name, ok, traffic, isUnknown, isPaused }) {
+  const isFine = ok && !refusesNow(name, traffic)
+  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
 }
 
-function Connection({ ok, traffic, isUnknown }) {
+function Connection({ name, ok, traffic, isUnknown }) {
   // Whether it refuses is not known.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
   const { refused = 0, errorShare = 0 } = traffic ?? {}
-  if (ok && isRefusing({ refused, errorShare }))
+  if (ok && refusesNow(name, { refused, errorShare }))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
-  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
+  const works = isRefusing({ refused, errorShare }) ? 'accepts again' : 'works'
+  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? works : 'does not work'}<//>`
+}
+
+/** So many refusals are in the list of troubles for as long as they go on. */
+const LISTED = 10
+
+/** Whether a gateway refuses deliveries now: the list of troubles says it, of few refusals their share. */
+function refusesNow(name, traffic) {
+  const own = now.value?.troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
+  if (own === undefined || !isRefusing(traffic)) return isRefusing(traffic)
+  return own.length === 0 ? traffic.refused < LISTED : own.some(({ severity }) => severity !== 'info')
 }
 
 /** Whether refusals are the most important about a gateway. */
@@ -164,7 +175,7 @@ export function GatewayPage({ name }) {
   const downSince = downSinceOf(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} name=${name} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${PauseNote} of=${pause} />

@@ -104,7 +104,9 @@ export const VIEWS = [
 
 /** The number of gateways that do not work or refuse deliveries. */
 function brokenGateways(troubles = []) {
-  const broken = troubles.filter(({ code }) => code === 'gateway-down' || code === 'refusals')
+  const broken = troubles.filter(
+    ({ code, severity }) => code === 'gateway-down' || (code === 'refusals' && severity !== 'info'),
+  )
   return new Set(broken.map(({ where }) => where.gateway)).size
 }
 

@@ -33,12 +33,14 @@ export function humanGateway(result: Json): string {
  * another time.
  */
 function connectionOf(gateway: JsonObject): string {
-  const { ok, since, detail, warning, refuses } = gateway
+  const { ok, since, detail, warning, refuses, recovered } = gateway
   const detailText = detail === undefined ? '' : `: ${detail}`
   if (refuses !== undefined) {
     const first = objectsIn(gateway.refusals).map((one) => Number(one.since))
     return `${paint('yellow', 'refuses')} ${refuses}${sinceText(Math.min(...first))}${detailText}`
   }
+  // It is connected for longer than it has accepted.
+  if (recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}${detailText}`
   const state = `${stateText(ok, 'ok', undefined)}${sinceText(since)}${detailText}`
   return warning === undefined ? state : `${state}, ${paint('yellow', 'warning')}: ${warning}`
 }
@@ -48,10 +50,11 @@ function sinceText(since: Json | undefined): string {
 }
 
 /** The state of a gateway in a few words. */
-export function stateOfGateway({ ok, detail, refuses, warning, paused }: JsonObject): string {
+export function stateOfGateway({ ok, detail, refuses, recovered, warning, paused }: JsonObject): string {
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
   if (ok && paused) return paint('yellow', 'paused')
   if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
+  if (ok && recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}`
   return stateText(ok, 'ok', detail)
 }
 

@@ -3,7 +3,7 @@ import { HOUR } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import type { LetterCause, StoredReadings } from './readings.ts'
-import { dayAndTime, error, timeOfDay } from './trouble-parts.ts'
+import { dayAndTime, error, info, timeOfDay } from './trouble-parts.ts'
 
 /** Maximum number of causes that are troubles of their own. */
 const MOST_CAUSES = 5
@@ -25,9 +25,14 @@ export function deadLetterTroubles(
     .map((cause) => ({ ...cause, count: cause.count - (cause.tests ?? 0) }))
     .filter((cause) => cause.count > 0 && !isReported(cause))
     .toSorted((a, b) => b.recent - a.recent || b.last - a.last)
-  const shown = counting.slice(0, MOST_CAUSES)
-  const hidden = counting.slice(MOST_CAUSES)
-  return [...shown.map((cause) => causeTrouble(cause, at)), ...restTrouble(stats, causes, hidden)]
+  const failed = counting.filter(({ code }) => code !== CANCELLED)
+  const cancelled = counting.filter(({ code }) => code === CANCELLED)
+  const shown = failed.slice(0, MOST_CAUSES)
+  return [
+    ...shown.map((cause) => causeTrouble(cause, at)),
+    ...restTrouble(stats, causes, failed.slice(MOST_CAUSES)),
+    ...cancelled.slice(0, MOST_CAUSES).map((cause) => cancelledTrouble(cause, at)),
+  ]
 }
 
 function causeTrouble(cause: LetterCause, at: number): Trouble {
@@ -35,6 +40,18 @@ function causeTrouble(cause: LetterCause, at: number): Trouble {
   const where = { queue, group, code, pattern }
   const todo = `${FIXES[queue] ?? FIX}: \`trivium dead-letter list ${selectionOf(cause)}\` lists them.`
   return error('dead-letters', where, { title: titleOf(cause), text: textOf(cause, at), todo, count, since })
+}
+
+/** The code of runs that an operator cancelled. */
+const CANCELLED = 'run_cancelled'
+
+/** Runs that an operator cancelled need no repair. */
+function cancelledTrouble(cause: LetterCause, at: number): Trouble {
+  const { queue, group, code, pattern, count, first: since } = cause
+  const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
+  const text = textOf(cause, at).replace(/ \(message [^)]*\)/, '')
+  const todo = `Retry or drop them: \`trivium dead-letter list ${selectionOf(cause)}\` lists them.`
+  return info('dead-letters', { queue, group, code, pattern }, { title, text, todo, count, since })
 }
 
 const FIX = 'Fix the cause, then retry or drop them'

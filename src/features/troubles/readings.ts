@@ -77,7 +77,7 @@ export type StoredReadings = {
   /** `oldestAt`: since when the oldest unread event waits; only of groups that are far behind. */
   groups: readonly (GroupInfo & { oldestAt?: number })[]
   subscriptions: readonly SubscriptionInfo[]
-  waiting: readonly Waiting[]
+  waiting: readonly (Waiting & { failure?: LastFailure })[]
   budgets: readonly BudgetStatus[]
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
@@ -85,6 +85,9 @@ export type StoredReadings = {
   /** The causes of the newest dead letters. */
   causes: readonly LetterCause[]
 }
+
+/** The last failed attempt at one of the messages that are tried again. */
+export type LastFailure = { messageId: string; route?: string; error: string }
 
 /** A schedule whose last run became a dead letter. */
 export type FailingSchedule = {

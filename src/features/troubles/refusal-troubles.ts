@@ -28,20 +28,24 @@ export function refusalTroubles(counts: readonly RefusalCount[], at: number): Tr
 }
 
 /**
- * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get.
- * `troubles`: may contain others.
+ * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get, and
+ * `recovered` to those that accept it again. `troubles`: may contain others.
  */
 export function withRefusals<T extends { name: string; ok: boolean }>(
   gateways: readonly T[],
   troubles: readonly Trouble[],
-): (T & { refuses?: string })[] {
+): (T & { refuses?: string; recovered?: string })[] {
   return gateways.map((gateway) => {
     const prefix = titleOf(gateway.name, '')
     const title = troubles.find((trouble) => {
       const isOfIt = trouble.code === 'refusals' && trouble.where.gateway === gateway.name
       return isOfIt && trouble.title.startsWith(prefix)
     })?.title
-    return gateway.ok && title ? { ...gateway, refuses: title.slice(prefix.length) } : gateway
+    if (!gateway.ok) return gateway
+    if (title) return { ...gateway, refuses: title.slice(prefix.length) }
+    const again = againTitle(gateway.name)
+    const hasRecovered = troubles.some((trouble) => trouble.title === again)
+    return hasRecovered ? { ...gateway, recovered: RECOVERED } : gateway
   })
 }
 
@@ -68,8 +72,10 @@ function refusalTrouble(verdict: RefusalVerdict, at: number): Trouble {
   return make('refusals', where, { title, text, todo, count, since })
 }
 
+const RECOVERED = 'accepts deliveries again'
+
 function againTitle(gateway: string): string {
-  return `Gateway ${gateway} accepts deliveries again`
+  return `Gateway ${gateway} ${RECOVERED}`
 }
 
 function againText({ last, lastGoodAt = last }: RefusalVerdict): string {

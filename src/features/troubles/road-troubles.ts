@@ -1,4 +1,4 @@
-import type { StoreStats, Waiting } from '../../core/store.ts'
+import type { StoreStats } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
@@ -6,13 +6,13 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { deadLetterTroubles } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
-import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
+import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
-import { error, timeOfDay, warning } from './trouble-parts.ts'
+import { error, firstLine, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
 /** How long (ms) a message or reply may wait before it is a trouble. */
-const LONG_WAIT = 5 * MINUTE
+export const LONG_WAIT = 5 * MINUTE
 /** A group with this many unread events probably has no consumer. */
 export const FAR_BEHIND = 1_000
 
@@ -69,7 +69,7 @@ const WORK: Record<string, { waits: string; todo: string }> = {
   },
 }
 
-function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[] {
+function waitingTrouble(one: StoredReadings['waiting'][number], pauses: readonly PauseReading[]): Trouble[] {
   const work = WORK[one.road]
   // Pauses are troubles of their own.
   if (!work || one.state === 'held') return []
@@ -86,9 +86,17 @@ function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[
   const { count, nextAt } = one
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
   const title = `${items} of ${from} ${count === 1 ? 'is' : 'are'} tried again`
-  const text = `An attempt failed. The next attempt is at ${timeOfDay(nextAt)}.`
-  const todo = '`trivium message show ID` has the error of each attempt.'
+  const { failure } = one
+  const text = `${failureText(failure)} The next attempt is at ${timeOfDay(nextAt)}.`
+  const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
   return [warning('retrying', where, { title, text, todo, count, since })]
+}
+
+/** `The last attempt of the route loyalty failed: 423 Locked.` */
+function failureText(failure: LastFailure | undefined): string {
+  if (failure === undefined) return 'An attempt failed.'
+  const { route, error } = failure
+  return `The last attempt${route === undefined ? '' : ` of the route ${route}`} failed: ${firstLine(error).replace(/[.\s]+$/, '')}.`
 }
 
 /**
