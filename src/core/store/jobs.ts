@@ -51,7 +51,7 @@ export type Jobs = {
 }
 
 export type DeadLetters = {
-  /** Newest first, by time and then id. */
+  /** Newest first, by time and then id. A page with `more` has at least one. */
   list(filter: LetterFilter): Promise<ReachablePage<DeadLetter>>
   ids(): Promise<string[]>
   /** Without `queue`, the newest with that id; also in the methods below. */

@@ -52,7 +52,10 @@ export type Topics = {
    * restarts. False: the group or the event is gone.
    */
   restore(topic: string, group: string, id: string, round: number): Promise<boolean>
-  /** Reads without a group: events after a position (0: the start), with their positions. */
+  /**
+   * Reads without a group: events after a position (0: the start), with their positions. A page with
+   * `more` has at least one.
+   */
   tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
   /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
   end(topic: string, partition?: number): Promise<number>

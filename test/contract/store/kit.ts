@@ -153,6 +153,15 @@ export async function whileMore<Item>(
   }
 }
 
+/** As `whileMore`, for a read that continues after the last item: a page with `more` has at least one. */
+export function afterLast<Item>(next: (last: Item | undefined) => Promise<Page<Item>>): Promise<Item[]> {
+  return whileMore<Item>(async (last) => {
+    const page = await next(last)
+    assert.ok(page.items.length > 0 || !page.more, 'a page with more has items')
+    return page
+  })
+}
+
 /** Publishes an event for each item of `data` and returns their ids. */
 export function publishAll(store: Store, topic: string, data: readonly string[]): Promise<string[]> {
   return store.topics.publish(

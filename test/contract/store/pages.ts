@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { DeadLetter, HeldJob, PlacedEvent, PlacedMessage, Store } from '../../../src/core/store.ts'
-import { acceptAll, bury, job, MINUTE, part, publishAll, type StoreFactory, whileMore } from './kit.ts'
+import {
+  acceptAll,
+  afterLast,
+  bury,
+  job,
+  MINUTE,
+  part,
+  publishAll,
+  type StoreFactory,
+  whileMore,
+} from './kit.ts'
 
 const FEW = Array.from({ length: 7 }, (_, index) => `m${index}`)
 /** Together 7 MB, more than one read returns. */
@@ -32,7 +42,7 @@ export function pagesContract(factory: StoreFactory): void {
       const { store } = bench
       for (const id of FEW) await bury(bench, 'q', job(id, id))
       for (const limit of [2, FEW.length]) {
-        const letters = await whileMore<DeadLetter>((before) =>
+        const letters = await afterLast<DeadLetter>((before) =>
           store.jobs.deadLetters.list({ before, limit }),
         )
         assert.deepEqual(letters.map(({ id }) => id).toSorted(), FEW)
@@ -50,13 +60,24 @@ export function pagesContract(factory: StoreFactory): void {
         items.map(({ id, token }) => ({ id, token, outcome: 'hold' })),
       )
       for (const limit of [2, FEW.length]) {
-        const held = await whileMore<HeldJob>((last) => store.jobs.held('held', last?.id ?? '', limit))
+        const held = await afterLast<HeldJob>((last) => store.jobs.held('held', last?.id ?? '', limit))
         assert.deepEqual(
           held.map(({ id }) => id),
           FEW,
         )
       }
       assert.equal((await store.jobs.held('held', '', FEW.length)).more, false)
+    },
+    'lists large dead letters in short pages, and skips none': async (bench) => {
+      const { store } = bench
+      const accepted = await acceptAll(store, LARGE)
+      for (const id of accepted) await bury(bench, 'q', job(id, id, { messageId: id }))
+      for (const limit of [5, 100]) {
+        const letters = await afterLast<DeadLetter>((before) =>
+          store.jobs.deadLetters.list({ before, limit }),
+        )
+        assert.deepEqual(letters.map(({ id }) => id).toSorted(), accepted.toSorted())
+      }
     },
     'a claim says whether more jobs are due, beyond `max` or beyond the limit of a group': async ({
       store,
@@ -136,7 +157,7 @@ async function tail(store: Store, texts: readonly string[], max: number): Promis
   const found: PlacedEvent[] = []
   for (let partition = 0; partition < store.topics.partitions(MESSAGE_TOPIC); partition++) {
     const read = (last?: PlacedEvent) => store.topics.tail(MESSAGE_TOPIC, last?.position ?? 0, max, partition)
-    found.push(...(await whileMore(read)))
+    found.push(...(await afterLast(read)))
   }
   assert.deepEqual(found.map(({ event }) => event.id).toSorted(), ids)
 }
