@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import type { Json } from '../../src/core/json.ts'
 import type { KeyValues } from '../../src/core/store.ts'
+import { withUnknownFields } from '../../src/core/stored-entries.ts'
 import { DAY } from '../../src/core/units.ts'
 
 /** The mark in one of our Message-IDs or envelope ids. */
@@ -72,8 +74,11 @@ const RECORD_TTL_MS = 60 * DAY
  */
 export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId = false) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
-  const get = async (mark: string) => recordSchema.safeParse((await kv.get(keyOf(mark)))?.value).data
-  const set = (mark: string, record: SentRecord) => kv.set(keyOf(mark), { ...record }, { ttl: RECORD_TTL_MS })
+  const read = async (mark: string) => {
+    const value = (await kv.get(keyOf(mark)))?.value
+    return { value, record: recordSchema.safeParse(value).data }
+  }
+  const store = (mark: string, record: Json) => kv.set(keyOf(mark), record, { ttl: RECORD_TTL_MS })
   const aliasOf = (messageId: string) =>
     `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
   /**
@@ -81,14 +86,15 @@ export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId 
    * attempts reached some of its recipients, it shows nothing about the others, who may still be waiting.
    */
   const confirm = async (mark: string): Promise<SentRecord | undefined> => {
-    const record = await get(mark)
+    const { value, record } = await read(mark)
     const isProven = record !== undefined && record.recipients === undefined
-    if (isProven && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
+    if (isProven && record.state !== 'sent')
+      await store(mark, withUnknownFields({ ...record, state: 'sent' }, value, record))
     return record
   }
   return {
-    get,
-    set,
+    get: async (mark: string) => (await read(mark)).record,
+    set: (mark: string, record: SentRecord) => store(mark, { ...record }),
     confirm,
     /** As `confirm`, by the Message-ID that an incoming mail has or refers to. */
     async byMessageId(messageId: string): Promise<SentRecord | undefined> {

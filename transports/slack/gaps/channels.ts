@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { allKeys } from '../../../src/core/all-keys.ts'
 import { reasonOf } from '../../../src/core/errors.ts'
+import { withUnknownFields } from '../../../src/core/stored-entries.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { DAY } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
@@ -37,10 +38,9 @@ export function createChannels(
 
   /** Merges data about a channel into the known data. */
   function merge(update: Channel): Channel {
-    const key = keyOf(update)
-    const known = channels.get(key) ?? update
+    const known = channels.get(keyOf(update)) ?? update
     addTo(known, update)
-    putLast(channels, key, known, MAX_CHANNELS)
+    putLast(channels, keyOf(update), known, MAX_CHANNELS)
     return known
   }
 
@@ -76,14 +76,16 @@ export function createChannels(
   /** Stores a channel, after merging what other daemons have stored. */
   async function write(channel: Channel): Promise<void> {
     const key = channelPrefix + keyOf(channel)
-    await read(key)
+    const { value, data } = await read(key)
     channel.active = latestOf(channel.active)
-    await kv.set(key, defined(channel), { ttl: CHANNEL_TTL_MS })
+    await kv.set(key, withUnknownFields(defined(channel), value, data), { ttl: CHANNEL_TTL_MS })
   }
 
-  async function read(key: string): Promise<void> {
-    const { data } = channelSchema.safeParse((await kv.get(key))?.value)
+  async function read(key: string) {
+    const value = (await kv.get(key))?.value
+    const { data } = channelSchema.safeParse(value)
     if (data) merge(data)
+    return { value, data }
   }
 
   return {

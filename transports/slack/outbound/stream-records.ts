@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { withUnknownFields } from '../../../src/core/stored-entries.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { HOUR } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
@@ -28,10 +30,19 @@ export function createStreamRecords({ gateway, kv }: Pick<TransportDeps, 'gatewa
   return {
     async read(id: string) {
       const entry = await kv.get(nameOf(id))
-      return entry && { ...recordSchema.parse(entry.value), version: entry.version }
+      if (!entry) return undefined
+      const { value, version } = entry
+      const known = recordSchema.parse(value)
+      return { ...known, version, unknown: Object(withUnknownFields({}, value, known)) }
     },
-    /** Resolves with undefined, and stores nothing, if the record does not have the version `ifVersion`. */
-    keep: (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
-      kv.set(nameOf(id), record, defined({ ttl: STREAM_TTL_MS, ifVersion })),
+    /**
+     * Resolves with undefined, and stores nothing, if the record does not have the given version any
+     * more. `unknown`: the fields of a newer version, as read, which stay.
+     */
+    keep: (
+      id: string,
+      record: z.infer<typeof recordSchema>,
+      { version: ifVersion, unknown = {} }: { version?: number; unknown?: JsonObject },
+    ) => kv.set(nameOf(id), { ...unknown, ...record }, defined({ ttl: STREAM_TTL_MS, ifVersion })),
   }
 }

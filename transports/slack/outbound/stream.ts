@@ -44,7 +44,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
   const run = async (id: string, target: Target, stream: Stream): Promise<void> => {
     try {
       // Recorded first, so that the daemon that sends the complete reply looks for the post.
-      await records.keep(id, {}, 0)
+      await records.keep(id, {}, { version: 0 })
       while (!stream.isOver && !closing.aborted) {
         await pause(UPDATE_MS, closing)
         const { newest } = stream
@@ -96,14 +96,14 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       await stream?.writing?.catch(() => undefined)
       const record = await records.read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
-      const { post: recorded, busyUntil, version } = record
+      const { post: recorded, busyUntil } = record
       if (asksForFeedback() && posts.length > 0) addBlock(posts, feedbackBlock(id))
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(RETRY_MS)
       // An update began but was not recorded: its answer was lost, or the daemon was killed.
       const mayExist = !recorded && busyUntil !== undefined
       const post = mayExist ? await findStreamPost(id, sending) : recorded
       // Also without a post, because another daemon may be about to create one.
-      const newVersion = await records.keep(id, defined({ claimedBy: key, post }), version)
+      const newVersion = await records.keep(id, defined({ claimedBy: key, post }), record)
       if (newVersion === undefined) throw new SendPostponed(RETRY_MS)
       await finish(post, workspace)
       return post
@@ -119,20 +119,21 @@ function createWriter({ read, keep }: StreamRecords, workspaces: Workspaces, now
     const workspace = await workspaces.find(target.team)
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
-    const { post, busyUntil, version } = record
+    const { post, busyUntil, unknown } = record
     // Skipped while rate-limited or busy, because the next piece contains the whole text. Also after
     // `busyUntil` has passed: a post may exist that is not recorded.
     if (busyUntil !== undefined || (post && nextUpdate() > 0)) return
     const before = defined({ post })
-    const busyVersion = await keep(id, { ...before, busyUntil: now() + MAX_UPDATE_MS }, version)
+    const busyVersion = await keep(id, { ...before, busyUntil: now() + MAX_UPDATE_MS }, record)
     // Another daemon changed the record.
     if (busyVersion === undefined) return
     try {
-      await keep(id, { post: await showText(id, text, { workspace, target }, stream, post) })
+      const shown = await showText(id, text, { workspace, target }, stream, post)
+      await keep(id, { post: shown }, { unknown })
     } catch (error) {
       // A post that may exist is not created again.
       const mayExist = !post && slackFailure(error).kind === 'unknown'
-      await keep(id, mayExist ? { busyUntil: 0 } : before)
+      await keep(id, mayExist ? { busyUntil: 0 } : before, { unknown })
       throw error
     }
   }
