@@ -141,3 +141,18 @@ test('the status lists up to 100 senders over their budget, and says that there 
   await exhaust('another')
   assert.deepEqual(await lengths(), [100, true])
 })
+
+test('a sender whose entry expires while the list is read is not over the budget', async () => {
+  const { kv } = createMemoryStore(Date.now)
+  const list = async () => ({ items: ['budget-over:team:ada'], more: false })
+  const budgets = createBudgets({
+    kv: { ...kv, list },
+    log: silent,
+    now: Date.now,
+    budget: () => budgetSchema.parse({ sender: ['100 tokens/1d'] }),
+    prices: () => ({}),
+    refused() {},
+    used: async () => {},
+  })
+  assert.deepEqual(await budgets.status(), [{ budget: 'sender', limit: '100 tokens/1d', over: [] }])
+})

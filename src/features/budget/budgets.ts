@@ -153,8 +153,9 @@ async function statusOf(
   if (sender.length === 0) return shared
   const { items, more } = await kv.list(OVER, MAX_LISTED)
   const over = items.map(async (key) => {
-    const until = Number((await kv.get(key))?.value ?? 0)
-    return { sender: key.slice(OVER.length), until }
+    const entry = await kv.get(key)
+    // It may have expired since the list was read.
+    return entry ? [{ sender: key.slice(OVER.length), until: Number(entry.value) }] : []
   })
   const limit = sender.map(({ text }) => text).join(', ')
   const uses = senders.flatMap((name) =>
@@ -169,7 +170,7 @@ async function statusOf(
     {
       budget: 'sender',
       limit,
-      over: await Promise.all(over),
+      over: (await Promise.all(over)).flat(),
       ...(more && { more }),
       ...(fullest.length > 0 && { fullest }),
     },

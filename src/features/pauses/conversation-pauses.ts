@@ -1,5 +1,5 @@
 import { authorOf } from '../../core/author.ts'
-import { type Call, requireGateway } from '../../core/call.ts'
+import { type Call, type Caller, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Journal } from '../../core/store.ts'
@@ -23,32 +23,48 @@ export function createConversationPauses(
   },
 ): Pick<ServiceOf<typeof operations.pauses>, 'conversation-pause' | 'conversation-resume'> {
   const { pauses, begin, end, fieldsOf, requireKnownGateway } = deps
-  /** The gateway of a conversation's newest message. Throws `not_found` if it has none. */
-  const findGateway = async (conversation: string, gateway?: string) => {
+  const newestIn = async (conversation: string, gateways: readonly string[] | undefined) => {
+    let before: string | undefined
+    do {
+      // A page may end early in a large journal.
+      const { found, next } = await deps.journal.search({ conversation, limit: 1, gateways, before })
+      if (found[0]) return found[0].message
+      before = next
+    } while (before !== undefined)
+    return undefined
+  }
+  /**
+   * The gateway of a conversation's newest message, preferably one that the caller may use. Throws
+   * `not_found` if it has none.
+   */
+  const findGateway = async (conversation: string, { gateways }: Caller, gateway?: string) => {
     if (gateway !== undefined) requireKnownGateway(gateway)
-    const { found } = await deps.journal.search({
-      conversation,
-      limit: 1,
-      ...(gateway !== undefined && { gateways: [gateway] }),
-    })
-    const message = found[0]?.message
+    const searched = gateway === undefined ? gateways : [gateway]
+    const isOfOthers = gateway === undefined && gateways !== undefined
+    const message =
+      (await newestIn(conversation, searched)) ?? (isOfOthers && (await newestIn(conversation, undefined)))
     if (message) return message.gateway
     throw new TriviumError('not_found', { path: `conversation ${conversation}` })
   }
 
   return {
     async 'conversation-pause'({ conversation: name, gateway: ofArgs, drop, ...fields }, call) {
-      const gateway = await findGateway(name, ofArgs)
+      const gateway = await findGateway(name, call.caller, ofArgs)
       requireGateway(call.caller, gateway)
       const rest = { ...fieldsOf(call, fields), ...defined({ drop: drop || undefined }) }
       return begin({ kind: 'conversation', gateway, name, ...rest })
     },
     async 'conversation-resume'({ conversation: name, gateway: ofArgs }, call) {
-      const pause = pauses.view.list().find((one) => one.kind === 'conversation' && one.name === name)
-      const gateway = ofArgs ?? (pause && gatewayOf(pause)) ?? (await findGateway(name))
-      requireGateway(call.caller, gateway)
-      const requireObject = () => findGateway(name, gateway)
-      return end({ kind: 'conversation', name, gateway }, requireObject, authorOf(call.caller))
+      const { caller } = call
+      const paused = pauses.view
+        .list()
+        .filter((pause) => pause.kind === 'conversation' && pause.name === name)
+        .map((pause) => gatewayOf(pause) ?? '')
+      const own = paused.find((each) => caller.gateways?.includes(each) ?? true) ?? paused[0]
+      const gateway = ofArgs ?? own ?? (await findGateway(name, caller))
+      requireGateway(caller, gateway)
+      const requireObject = () => findGateway(name, caller, gateway)
+      return end({ kind: 'conversation', name, gateway }, requireObject, authorOf(caller))
     },
   }
 }
