@@ -78,7 +78,7 @@ mcp:
       /mcp_unavailable.*it requires a login.*trivium mcp login person/,
     )
     assert.equal((await stateOf('person'))?.state, 'login')
-    assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 2)
+    assert.equal((await site.run(['mcp', 'login', 'nobody'])).code, 1)
     assert.doesNotMatch(daemon.output(), new RegExp(`${PASSWORD}|a-secret-of|at-[0-9a-f]|rt-[0-9a-f]`))
     await daemon.end()
   })

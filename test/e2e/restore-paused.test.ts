@@ -73,7 +73,8 @@ for (const kind of ['embedded', 'Redis']) {
     assert.equal((await titlesOf(paused))[0], 'Everything is paused')
     // A restart does not end the pause, and neither do commands without a daemon.
     await paused.end()
-    assert.equal((await site.run(['message', 'list'])).code, 0)
+    const listed = await site.run(['message', 'list'])
+    assert.equal(listed.code, 0, listed.err)
     const daemon = await site.start()
     assert.deepEqual([done(), pushed], ['', []])
     const second = kind === 'Redis' ? await site.start({ TRIVIUM_DATA_DIR: 'second' }) : undefined
