@@ -53,7 +53,8 @@ for (const kind of ['embedded', 'Redis']) {
       async () => JSON.stringify(await first.invoke('subscription-list')).includes('503'),
       'a refused push',
     )
-    assert.equal((await old.run(['backup', archive])).code, 0)
+    const saved = await old.run(['backup', archive])
+    assert.equal(saved.code, 0, saved.err)
     await first.end()
 
     const site = openSite({ routes: routesWith(url), skills: { write: WRITE }, env: env(servers[1]) })
