@@ -130,7 +130,7 @@ export default defineMiddleware({
     assert.equal(JSON.parse(flag.err).error.code, 'usage')
     assert.match(JSON.parse(flag.err).error.message, /unknown option '--txet'/)
     const misspelt = await suite.site.run(['skill', 'show', 'frehs'])
-    assert.equal(misspelt.code, 2)
+    assert.equal(misspelt.code, 1)
     assert.match(misspelt.err, /Did you mean fresh\?/)
   })
 
