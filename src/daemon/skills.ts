@@ -5,6 +5,7 @@ import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
 import { createBudgets } from '../features/budget/budgets.ts'
 import { handOverClick } from '../features/pauses/click.ts'
+import { createPauseRecords } from '../features/pauses/records.ts'
 import { createUsage } from '../features/usage/usage.ts'
 import { defined } from '../lib/defined.ts'
 import { createSkillManager } from '../runtime/manager.ts'
@@ -22,7 +23,11 @@ import { SHIPPED_SKILLS } from './known-skills.ts'
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)
-  const handOver = handOverClick({ gateways: base.gateways, record: audit.record })
+  const handOver = handOverClick({
+    gateways: base.gateways,
+    pauses: createPauseRecords(store.kv),
+    record: audit.record,
+  })
   const builtIn = [...builtInSkills, ...approvals.skills, handOver]
   const usage = createUsage({ kv: store.kv, clean: base.clean, log, now })
   const budgets = createBudgets({

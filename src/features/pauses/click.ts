@@ -12,9 +12,12 @@ import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import { defined } from '../../lib/defined.ts'
 import type * as operations from './operations.ts'
-import { HANDOVER_CLICK } from './records.ts'
+import { HANDOVER_CLICK, isSame, type PauseRecords } from './records.ts'
 
-/** Clicks on "Take over" and "Hand back" are handled even while the conversation is paused. */
+/**
+ * The route of clicks on "Take over" and "Hand back". `pausesOf` in `view.ts` ignores the pause of
+ * the conversation for this route, so that clicks are handled during it.
+ */
 export const HANDOVER_ROUTE = routeSchema.parse({
   name: HANDOVER_CLICK,
   match: { transport: 'slack', 'data.handover.conversation': '*' },
@@ -33,11 +36,17 @@ const optionsSchema = z.object({
   drop: z.boolean(),
 })
 
+type Deps = {
+  gateways: Pick<Gateways, 'spec'>
+  pauses: Pick<PauseRecords, 'load'>
+  record: RecordAudit
+}
+
 /**
- * The skill that handles a click. Each click is processed once; an attempt that a crash interrupted
- * is repeated.
+ * The skill that handles a click. An attempt that a crash interrupted is repeated: it recognises
+ * the change that it has made, gives the same reply, and may add a second audit entry.
  */
-export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: RecordAudit }): Skill {
+export function handOverClick(deps: Deps): Skill {
   return defineSkill<unknown>({
     name: HANDOVER_CLICK,
     description: 'Handles clicks on the buttons to take over a conversation.',
@@ -63,7 +72,8 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
       }
       const handle = click.action === 'take' ? takeOver : handBack
       const pauses = (method: PauseMethod) => services.operation('pauses', method)
-      return handle({ message, click, options, call, pauses, recordOutcome })
+      const records = deps.pauses
+      return handle({ message, click, options, call, pauses, records, recordOutcome })
     },
   })
 }
@@ -88,6 +98,7 @@ type ClickContext = {
   call: Call
   /** An operation of pauses. */
   pauses(method: PauseMethod): OperationMethod
+  records: Deps['pauses']
   /** Adds the outcome of the click to the audit log. */
   recordOutcome(outcome: string): Promise<void>
 }
@@ -109,30 +120,58 @@ async function takeOver({
   const existing = all.find(
     (pause) => pause.kind === 'conversation' && pause.gateway === gateway && pause.name === conversation,
   )
-  // True if the daemon was killed after it had paused because of this click.
+  // By an earlier attempt on this click.
   const isDone = existing?.by === by && existing.since >= receivedAt
   if (existing && !isDone) return privateReply(`Taken over already, by ${existing.by}.`)
   if (!isDone) {
     const settings = { drop: options.drop, reason: 'taken over in Slack', ...defined({ for: options.for }) }
     await pauses('conversation-pause')({ conversation, gateway, ...settings }, call)
-    await recordOutcome('ok')
   }
+  await recordOutcome('ok')
   return { text: '', data: { handover: { state: 'taken', by, ...defined({ for: options.for }) } } }
 }
 
-async function handBack({ message, click: { conversation }, call, pauses, recordOutcome }: ClickContext) {
+async function handBack({
+  message,
+  click: { conversation },
+  call,
+  pauses,
+  records,
+  recordOutcome,
+}: ClickContext) {
+  const { gateway, receivedAt } = message
   const by = authorOf(call.caller)
-  try {
-    const result = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
-    const { existed } = z.object({ existed: z.boolean() }).parse(result)
-    if (!existed) return privateReply('No one has taken over; the bot answers messages here.')
-  } catch (error) {
-    if (error instanceof TriviumError && error.code === 'not_found')
-      return privateReply('There is nothing to hand back.')
-    throw error
+  const { ended = [] } = await records.load()
+  // By an earlier attempt on this click.
+  const isDone = ended.some(
+    (pause) =>
+      isSame(pause, { kind: 'conversation', gateway, name: conversation }) &&
+      pause.endedBy === by &&
+      pause.endedAt >= receivedAt,
+  )
+  if (!isDone) {
+    const refusal = await resume({ conversation, gateway }, pauses, call)
+    if (refusal !== undefined) return privateReply(refusal)
   }
   await recordOutcome('ok')
   return { text: '', data: { handover: { state: 'back', by } } }
+}
+
+/** Ends the pause of a conversation, or returns the reason why there is nothing to end. */
+async function resume(
+  target: { conversation: string; gateway: string },
+  pauses: ClickContext['pauses'],
+  call: Call,
+): Promise<string | undefined> {
+  try {
+    const result = await pauses('conversation-resume')(target, call)
+    const { existed } = z.object({ existed: z.boolean() }).parse(result)
+    return existed ? undefined : 'No one has taken over; the bot answers messages here.'
+  } catch (error) {
+    // The conversation has neither a pause nor, any longer, messages.
+    if (error instanceof TriviumError && error.code === 'not_found') return 'There is nothing to hand back.'
+    throw error
+  }
 }
 
 function mayTakeOver({ by }: z.infer<typeof optionsSchema>, { caller }: Call): boolean {

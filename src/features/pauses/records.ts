@@ -63,6 +63,8 @@ export const PAUSES_KEY = 'pauses'
 export const HANDOVER_CLICK: InternalSkill = 'handover-click'
 export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
+export type PauseRecords = ReturnType<typeof createPauseRecords>
+
 /** All pauses, in one value of the store that every daemon reads. */
 export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
   return {
@@ -99,13 +101,18 @@ function readState(value: Json | undefined) {
   return { state, write }
 }
 
+/** The fields that identify the object of a pause. */
+type PauseTarget =
+  | { kind: 'gateway' | 'route' | 'skill'; name: string }
+  | { kind: 'conversation'; gateway: string; name: string }
+
 /** Whether two pauses are of the same object. */
-export function isSame(one: Pause, other: Pause): boolean {
+export function isSame(one: PauseTarget, other: PauseTarget): boolean {
   return one.kind === other.kind && one.name === other.name && gatewayOf(one) === gatewayOf(other)
 }
 
 /** The gateway of a pause; undefined for a route or skill. */
-export function gatewayOf(pause: Pause): string | undefined {
+export function gatewayOf(pause: PauseTarget): string | undefined {
   if (pause.kind === 'gateway') return pause.name
   return pause.kind === 'conversation' ? pause.gateway : undefined
 }
