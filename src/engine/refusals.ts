@@ -2,16 +2,20 @@ import type { Log } from '../core/log.ts'
 import type { Refused } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
-import { withoutSecrets } from '../lib/secrets.ts'
+import { startWithoutSecrets, withoutSecrets } from '../lib/secrets.ts'
 import { createRefusalTally } from './refusal-tally.ts'
 
 /** `at` in Unix ms; `body` is the start of the request body, without secrets. */
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
+/** A refusal with the start of the request body, longer than shown: redaction may shorten it. */
+type Kept = Omit<Refusal, 'body'> & { begin?: { text: string; isCut: boolean } }
+
 /** Maximum number of kept refusals per gateway. */
 const MAX_PER_GATEWAY = 50
-/** Maximum characters of a kept body. */
+/** Maximum characters of a body: shown, and kept. */
 const MAX_BODY = 500
+const MAX_STORED = 4 * MAX_BODY
 
 /**
  * Keeps the newest refusals of each gateway in memory. Each is counted and logged at debug; a
@@ -26,11 +30,12 @@ export function createRefusals(options: {
 }) {
   const { log } = options
   const logRarely = createRareLog(log)
-  const newest = new Map<string, Refusal[]>()
+  const newest = new Map<string, Kept[]>()
   const tally = createRefusalTally(options.now)
-  const shown = ({ body, ...refusal }: Refusal): Refusal => {
-    if (body === undefined) return refusal
-    const clean = withoutSecrets(body, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
+  const shown = ({ begin, ...refusal }: Kept): Refusal => {
+    if (!begin) return refusal
+    const redact = begin.isCut ? startWithoutSecrets : withoutSecrets
+    const clean = redact(begin.text, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
     return { ...refusal, body: clean.slice(0, MAX_BODY) }
   }
   return {
@@ -39,7 +44,7 @@ export function createRefusals(options: {
       if (isDelivery(reason)) tally.refused(gateway, reason, who)
       log.debug({ gateway, reason, ...who }, 'a delivery was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
-      const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
+      const one = { at: options.now(), gateway, reason, ...who, ...defined({ begin: beginOf(body) }) }
       const others = (newest.get(gateway) ?? []).filter(
         (other) => !(isCheck(reason) && isCheck(other.reason)),
       )
@@ -64,8 +69,8 @@ export function createRefusals(options: {
 }
 
 /**
- * False for checks, replies that were not sent, and bounces of replies: these are listed, but are
- * no part of the deliveries.
+ * False for requests of monitors (`isCheck`), replies that were not sent, and bounces of replies:
+ * these are listed, but are not deliveries.
  */
 function isDelivery(reason: string): boolean {
   return !isCheck(reason) && !/^(reply:.*|bounce)$/.test(reason)
@@ -79,13 +84,12 @@ function isCheck(reason: string): boolean {
   return reason === 'method_not_allowed'
 }
 
-/**
- * The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a
- * slice would keep the whole body alive.
- */
-function beginOf(body: string | Buffer | undefined): string | undefined {
-  const begin = body?.slice(0, 4 * MAX_BODY)
-  return typeof begin === 'string' ? Buffer.from(begin).toString() : begin?.toString()
+/** The start of a body. Copied, as a slice would keep the whole body in memory. */
+function beginOf(body: string | Buffer | undefined): Kept['begin'] {
+  if (body === undefined) return undefined
+  const begin = body.slice(0, MAX_STORED)
+  const text = typeof begin === 'string' ? Buffer.from(begin).toString() : begin.toString()
+  return { text, isCut: body.length > MAX_STORED }
 }
 
 /** Values that JSON or a form labels as a secret. */

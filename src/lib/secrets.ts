@@ -20,12 +20,33 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   // The longest first: replacing a part of a longer secret would leave the rest of it.
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    // The escaped form first: the plain secret may match half of an escape.
-    const escaped = JSON.stringify(secret).slice(1, -1)
-    clean = clean.replaceAll(escaped, '[secret]').replaceAll(secret, '[secret]')
-    if (!/^[\w.~-]*$/.test(secret))
-      clean = clean.replaceAll(encodeURIComponent(secret.toWellFormed()), '[secret]')
-  }
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]')
   return clean
+}
+
+/** Like `withoutSecrets`, for the beginning of a text: a secret that is cut at its end is removed. */
+export function startWithoutSecrets(start: string, secrets: readonly string[]): string {
+  const forms = secrets.flatMap(formsOf)
+  // A cut character is decoded as U+FFFD.
+  let text = start.replace(/\ufffd+$/, '')
+  // Repeated, because the removal may cut another secret.
+  for (let left = text; ; text = left) {
+    for (const form of forms) left = withoutStartOf(form, left)
+    if (left === text) return withoutSecrets(text, secrets)
+  }
+}
+
+/** Removes the beginning of a secret from the end of a text. */
+function withoutStartOf(secret: string, text: string): string {
+  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length)
+  return text
+}
+
+/** How a secret may be written. The escaped form first: the plain secret may match half of an escape. */
+function formsOf(secret: string): string[] {
+  const escaped = JSON.stringify(secret).slice(1, -1)
+  const isPlain = /^[\w.~-]*$/.test(secret)
+  return isPlain ? [secret] : [escaped, secret, encodeURIComponent(secret.toWellFormed())]
 }

@@ -51,3 +51,19 @@ test('requests with a method that is not served are listed once, and do not coun
     1,
   )
 })
+
+test('no part of a secret is listed, also if the kept body is cut within it and is shortened by redaction', () => {
+  const secret = 'SUPERSECRETVALUE0123456789'
+  const refusals = createRefusals({
+    count: () => undefined,
+    secrets: () => [secret],
+    log: silent,
+    now: () => 1_000_000,
+  })
+  const cut = `token=${'t'.repeat(1_600)}&b=${'c'.repeat(370)}${secret} and more`
+  for (const body of [cut, Buffer.from(cut)]) refusals.add('shop', 'signature_invalid', { body })
+  refusals.add('shop', 'signature_invalid', { body: `whole: S` })
+  const bodies = refusals.list(['shop']).map(({ body }) => body)
+  const shown = `token=[secret]&b=${'c'.repeat(370)}`
+  assert.deepEqual(bodies, ['whole: S', shown, shown])
+})

@@ -6,6 +6,7 @@ import { pause } from '../../src/lib/pause.ts'
 import { mcpServerSchema } from '../../src/runtime/mcp/schema.ts'
 import { openTransport } from '../../src/runtime/mcp/transport.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createMemoryLog } from './support/log.ts'
 
@@ -121,4 +122,21 @@ test('the size limit of a JSON response includes its blank lines', async (t) => 
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'find' } } as const
   await assert.rejects(transport.send(call))
   assert.deepEqual(faults, [`it sent more than ${4 * MIB} bytes at once (max-result)`])
+})
+
+test('no part of a secret is left in a long line of the standard error', async (t) => {
+  const secret = 'SUPERSECRETVALUE0123456789'
+  const code = "process.stderr.write(process.env.KEY.repeat(100) + '\\n'); process.stdin.resume()"
+  const parsed = mcpServerSchema.parse({
+    command: process.execPath,
+    args: ['-e', code],
+    env: { KEY: secret },
+  })
+  const log = createMemoryLog()
+  const deps = { login: undefined, log, fault() {} }
+  const { transport } = await openTransport({ ...parsed, name: 'other', folder: '.' }, deps)
+  await transport.start()
+  cleanup(t, () => transport.close())
+  const line = await until(() => log.lines[0], 'the line')
+  assert.deepEqual(line.fields, { stderr: '[secret]'.repeat(76) })
 })

@@ -8,7 +8,7 @@ import type { McpServer } from '../../core/mcp.ts'
 import { MIB, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { mayLoseNumber, quoteExact } from '../../lib/exact-json.ts'
-import { withoutSecrets } from '../../lib/secrets.ts'
+import { startWithoutSecrets, withoutSecrets } from '../../lib/secrets.ts'
 import { createTokenBucket } from '../../lib/token-bucket.ts'
 import { createExactLines } from './exact-lines.ts'
 import { createGuardedFetch, type Fetch } from './guarded-fetch.ts'
@@ -80,9 +80,10 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   const recentLine = () => (performance.now() - lastLineAt < EXPLAINS_END_WITHIN ? lastLine : undefined)
   if (transport.stderr instanceof Readable) {
     const take = createTokenBucket(LINE_RATE, Date.now)
-    eachLine(transport.stderr, (line) => {
+    eachLine(transport.stderr, (line, isCut) => {
       if (line.trim() === '') return
-      lastLine = withoutSecrets(line, secrets).slice(0, LONGEST_LINE)
+      const redact = isCut ? startWithoutSecrets : withoutSecrets
+      lastLine = redact(line, secrets).slice(0, LONGEST_LINE)
       lastLineAt = performance.now()
       if (take() === 0) log.info({ stderr: lastLine }, 'stderr of an MCP server')
     })
@@ -118,15 +119,18 @@ function keepDigits(transport: Transport, limit: number): void {
 }
 
 /** Calls `onLine` with the start of each line. Endless lines do not fill the memory. */
-function eachLine(input: Readable, onLine: (line: string) => void): void {
+function eachLine(input: Readable, onLine: (line: string, isCut: boolean) => void): void {
   let line = ''
-  // Longer than shown, so that no secret is cut before redaction.
+  let length = 0
+  // Longer than shown, because redaction may shorten it.
   const add = (text: string) => {
     line += text.slice(0, 2 * LONGEST_LINE - line.length)
+    length += text.length
   }
   const end = () => {
-    onLine(line)
+    onLine(line, length > line.length)
     line = ''
+    length = 0
   }
   input.setEncoding('utf8').on('data', (chunk: string) => {
     const [first = '', ...more] = chunk.split(/[\r\n]/)
