@@ -1,6 +1,6 @@
 import { main } from '../../src/cli/program.ts'
 
-/** The first command or option of a script that `trivium --help` does not list; undefined without one. */
+/** A sentence about the first command or option in a script that the help does not list, if any. */
 export async function commandProblem(script: string): Promise<string | undefined> {
   for (const line of script.split('\n')) {
     const [, words = ''] = /(?:^|[;&|(]\s*|npx )trivium ([^#;|&)]*)/.exec(line) ?? []
@@ -9,16 +9,17 @@ export async function commandProblem(script: string): Promise<string | undefined
     const names = /^(\S+(?: [a-z]+)?)/.exec(words)?.[1]?.split(' ') ?? []
     const help = (await helpOf(names)) ?? (await helpOf(names.slice(0, 1)))
     if (help === undefined) return `there is no command ${name}: ${line}`
+    // `trivium message cli hello` runs `message send`.
     const ofDefault = name === 'message' ? await helpOf(['message', 'send']) : ''
-    const options = [...words.matchAll(/(?<=\s)--[a-z-]+/g)].map(([option]) => option)
-    const unknown = options.find(
-      (option) => ![help, ofDefault].some((text) => text?.includes(option)) && !GLOBAL.includes(option),
-    )
+    const options = words.match(OPTION) ?? []
+    const listed = new Set(`${help} ${ofDefault}`.match(OPTION))
+    const unknown = options.find((option) => !listed.has(option) && !GLOBAL.includes(option))
     if (unknown) return `${name} has no option ${unknown}: ${line}`
   }
   return undefined
 }
 
+const OPTION = /(?<![\w-])--[a-z][\w-]*/g
 const GLOBAL = ['--json', '--config', '--data-dir']
 
 async function helpOf(names: readonly string[]): Promise<string | undefined> {
