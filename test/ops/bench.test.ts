@@ -100,8 +100,8 @@ describe('the tools of a benchmark row', () => {
     const load = await startPeer('paced-load', CORE.load)
     t.after(load.end)
     const rate = 500
-    const { done } = await load.call('run', { port: Number(new URL(url).port), rate, seconds: 0.2 })
-    assert.equal(done, 100)
+    const { total } = await load.call('run', { port: Number(new URL(url).port), rate, seconds: 0.2 })
+    assert.equal(total, 100)
     due.sort((a, b) => Number(a - b))
     const steps = due.slice(1).map((at, index) => Number(at - (due[index] ?? 0n)))
     assert.deepEqual(

@@ -113,7 +113,7 @@ export async function interleave(
       bench.progress(`${round === 0 ? 'warm-up' : `round ${round}/${bench.rounds}`}: ${contender.name}`)
       const seconds = round === 0 ? Math.max(WARM_UP_SECONDS, bench.seconds) : bench.seconds
       const figures = await contender.measure(seconds)
-      if (figures.bad) throw new Error(`${contender.name}: ${figures.bad} bad answers of ${figures.done}`)
+      if (figures.bad) throw new Error(`${contender.name}: ${figures.bad} bad answers of ${figures.total}`)
       if (round > 0) measured.get(contender.name)?.push(figures)
     }
   }

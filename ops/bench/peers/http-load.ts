@@ -62,8 +62,14 @@ async function run(params: unknown): Promise<Figures> {
   const duration = (performance.now() - start) / 1000
   for (const socket of sockets) socket.removeAllListeners('close').destroy()
   latencies.sort((a, b) => a - b)
-  const done = latencies.length
-  return { done, bad, rate: done / duration, p50: percentile(latencies, 50), p99: percentile(latencies, 99) }
+  const total = latencies.length
+  return {
+    total,
+    bad,
+    rate: total / duration,
+    p50: percentile(latencies, 50),
+    p99: percentile(latencies, 99),
+  }
 }
 
 async function openSocket(port: number): Promise<Socket> {

@@ -17,10 +17,10 @@ servePeer({
     })
     await client.connect()
     await client.mailboxOpen('INBOX', { readOnly: true })
-    let done = 0
-    for await (const { source } of client.fetch('1:*', { uid: true, source: true })) if (source) done++
+    let read = 0
+    for await (const { source } of client.fetch('1:*', { uid: true, source: true })) if (source) read++
     const duration = (performance.now() - start) / 1000
     await client.logout()
-    return { done, bad: count - done, duration }
+    return { total: count, bad: count - read, duration }
   },
 })

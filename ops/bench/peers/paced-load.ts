@@ -51,7 +51,7 @@ servePeer({
     const deadline = Date.now() + FINAL_WAIT
     while (idle.length < CONNECTIONS && Date.now() < deadline) await pause(5)
     for (const socket of sockets) socket.destroy()
-    return { done: made, bad }
+    return { total: made, bad }
   },
 })
 

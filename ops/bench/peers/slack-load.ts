@@ -63,7 +63,7 @@ servePeer({
     await Promise.all(sending)
     const duration = (performance.now() - start) / 1000
     latencies.sort((a, b) => a - b)
-    const done = latencies.length
-    return { done, bad, rate: done / duration, p99: percentile(latencies, 99) }
+    const total = latencies.length
+    return { total, bad, rate: total / duration, p99: percentile(latencies, 99) }
   },
 })

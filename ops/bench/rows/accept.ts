@@ -130,15 +130,15 @@ function contender(load: Peer, name: string, pid: number, port: number, redis?: 
       const before = cpuMicros(pid)
       const redisBefore = redis === undefined ? undefined : await redisWork(redis)
       const figures = await load.call('run', { port, path: '/hooks/github', seconds })
-      const { done = 1 } = figures
-      const cpu = (cpuMicros(pid) - before) / done
+      const { total = 1 } = figures
+      const cpu = (cpuMicros(pid) - before) / total
       if (redis === undefined || !redisBefore) return { ...figures, cpu }
       const { redisCpu, redisIn, redisOut } = await redisWork(redis)
       return {
         ...figures,
         cpu,
-        redisCpu: (redisCpu - redisBefore.redisCpu) / done,
-        redisBytes: (redisIn + redisOut - redisBefore.redisIn - redisBefore.redisOut) / done,
+        redisCpu: (redisCpu - redisBefore.redisCpu) / total,
+        redisBytes: (redisIn + redisOut - redisBefore.redisIn - redisBefore.redisOut) / total,
       }
     },
   }

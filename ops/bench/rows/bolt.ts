@@ -82,7 +82,7 @@ async function plain(bench: Bench, mode: Mode): Promise<Contender> {
     name: `plain, ${mode}`,
     async measure(seconds) {
       const before = cpuMicros(app.pid)
-      const { p99 = 0, done: atPace = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      const { p99 = 0, total: atPace = 0 } = await slack.call('run', { port, seconds, rate: PACE })
       const cpu = (cpuMicros(app.pid) - before) / atPace
       return { ...(await slack.call('run', { port, seconds })), p99, cpu }
     },
@@ -113,14 +113,14 @@ async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number])
     name: `${store}, ${mode}`,
     async measure(seconds) {
       const before = cpuMicros(daemon.pid)
-      const { done: atPace = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      const { total: atPace = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
       await waitForListeners(atPace)
       const cpu = (cpuMicros(daemon.pid) - before) / atPace
       const start = performance.now()
       const figures = await slack.call('run', { port, seconds })
-      const { done = 0 } = figures
-      await waitForListeners(done)
-      return { ...figures, p99, cpu, listenerRate: done / ((performance.now() - start) / 1000) }
+      const { total = 0 } = figures
+      await waitForListeners(total)
+      return { ...figures, p99, cpu, listenerRate: total / ((performance.now() - start) / 1000) }
     },
   }
 }
