@@ -46,15 +46,15 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
     const sent = { gateway: 'private', conversation: 'c1', from: 'ada', text, wait: 5_000 }
     return Object(JSON.parse((await post(daemon.token, '/v1/messages', sent)).text)).result
   }
-  const list = async (skill: string, args: object = {}) => Object(await daemon.invoke(skill, args))
+  const invoke = async (skill: string, args: object = {}) => Object(await daemon.invoke(skill, args))
   /** The data of the other gateway, without records of the program itself. */
   const state = async () => ({
-    shown: JSON.stringify(await list('conversation-show', { gateway: 'private', conversation: 'c1' })),
-    work: withoutOwn(await list('delegation-list')),
-    notes: withoutOwn((await list('recall', { text: '' })).notes),
-    approvals: JSON.stringify(await list('approval-list')),
-    letters: JSON.stringify(await list('dead-letter-list')),
-    sessions: JSON.stringify(await list('session-list')),
+    shown: JSON.stringify(await invoke('conversation-show', { gateway: 'private', conversation: 'c1' })),
+    work: withoutOwn(await invoke('delegation-list')),
+    notes: withoutOwn((await invoke('recall', { text: '' })).notes),
+    approvals: JSON.stringify(await invoke('approval-list')),
+    letters: JSON.stringify(await invoke('dead-letter-list')),
+    sessions: JSON.stringify(await invoke('session-list')),
   })
 
   test('cannot read, answer or change data of another gateway by any built-in skill', async () => {
@@ -70,13 +70,13 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
       text: 'guarded',
     })
     await say(`fail at ${SECRET}`)
-    const letter = await until(async () => (await list('dead-letter-list'))[0], 'a dead letter')
+    const letter = await until(async () => (await invoke('dead-letter-list'))[0], 'a dead letter')
     const approval = await until(
-      async () => (await list('approval-list', { status: 'pending' }))[0],
+      async () => (await invoke('approval-list', { status: 'pending' }))[0],
       'a request',
     )
-    const [work] = await list('delegation-list')
-    const [note] = (await list('recall', { text: '' })).notes
+    const [work] = await invoke('delegation-list')
+    const [note] = (await invoke('recall', { text: '' })).notes
     assert.ok(work && note && artifact)
     const before = await state()
 

@@ -35,6 +35,7 @@ export const promises: Record<string, (run: CrashRun) => void> = {
   },
 
   'messages of a sender that waits for each answer are in the order in which it sent them'({ promised }) {
+    // Clients of `chat` do not wait.
     for (const lane of lanesOf(promised.filter(({ gateway }) => gateway !== 'chat'))) {
       assert.deepEqual(
         lane.map(({ n }) => n),
@@ -53,7 +54,7 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     )
   },
 
-  'takers that acknowledge received each message exactly once'({ promised, taken }) {
+  'takers that acknowledge received every message, and acknowledged none twice'({ promised, taken }) {
     const confirmed = taken.filter(({ isConfirmed }) => isConfirmed).map(({ id }) => id)
     assert.equal(new Set(confirmed).size, confirmed.length, 'a message was acknowledged twice')
     const received = new Set(taken.map(({ id }) => id))
@@ -116,7 +117,10 @@ export const promises: Record<string, (run: CrashRun) => void> = {
   },
 }
 
-/** Ids that follow an id that is newer by more than `tolerance` ms. */
+/**
+ * Ids that follow an id that is newer by more than `tolerance` ms. With a tolerance of 0: all that
+ * follow a newer id, also of the same ms.
+ */
 function lateOf(ids: readonly string[], tolerance: number): string[] {
   let newest = ''
   return ids.filter((id) => {
@@ -131,6 +135,7 @@ function byShard(ids: readonly string[], shards: number): string[][] {
   return [...Map.groupBy(ids, (id) => (positionOf(id) ?? 0) % shards).values()]
 }
 
+/** The id; several if the promise of one id was broken. */
 function idOf({ ids }: CrashRun['promised'][number]): string {
   return [...ids].join(' and ')
 }

@@ -157,9 +157,15 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     const waits = Array.from({ length: 300 }, () =>
       call('POST', '/v1/skills/gateway-receive', body, caller.signal).catch(() => undefined),
     )
+    // Its answer shows that waits have arrived.
     await suite.daemon.get('/v1/status')
     caller.abort()
     await Promise.all(waits)
-    assert.equal(await suite.daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }), null)
+    // A wait that still runs would take the message.
+    const sent = '{"gateway":"demo","conversation":"nobody","from":"ada","text":"hello"}'
+    const { status, text } = await call('POST', '/v1/messages', sent)
+    assert.equal(status, 200, text)
+    const taken = Object(await suite.daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }))
+    assert.equal(taken.text, 'hello')
   })
 })

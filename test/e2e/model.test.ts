@@ -150,6 +150,7 @@ routes:
     assert.match(page, /trivium_model_budget_refused_total\{budget="sender"\} [1-9]/)
     assert.match(page, /trivium_model_budget_used\{limit="1k EUR\/1h"\} 260/)
     assert.equal((await ada.next('message', 30_000)).text, 'Two.')
+    // Newest first: the message of bob, then the message of ada that waited.
     const { id } = Object(await daemon.invoke('message-list', { limit: 2 }))[1]
     const { history } = Object(await daemon.invoke('message-show', { id }))
     const what = history.map((note: { what: string }) => note.what)
@@ -157,7 +158,7 @@ routes:
     assert.equal(what.includes('failed'), false, 'waiting is not an attempt')
   })
 
-  test('of all is shared by programs and people, and a digest uses the model while some of it is left', async () => {
+  test('`total` is shared by programs and people, and a digest uses the model while some of it is left', async () => {
     assert.match(
       (await site.run(['status'])).out,
       /Budget of all {2}5M tokens\/1d: 330 of 5,000,000 tokens, 4,999,670 left; all of it .*\nBudget of all/,

@@ -78,7 +78,7 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
     assert.ok(JSON.parse(older.out).time < time)
   })
 
-  test('the caller of a callback gets callback_timeout if its daemon is killed', async () => {
+  test('the caller of a callback gets callback_timeout if the daemon that waits for its calls is killed', async () => {
     const { ref } = Object(await here.invoke('callback-create', { timeout: 1500 }))
     const taking = here.invoke('callback-wait', { ref })
     const refused = assert.rejects(there.invoke(ref, { n: 1 }), /callback_timeout/)

@@ -42,17 +42,20 @@ describe('a Redis that fails', () => {
     assert.equal(answer?.duplicate, false)
   })
 
-  test('a reconnect calls every listener once, and signals arrive again', async () => {
+  test('a reconnect calls every listener, and signals arrive again', async () => {
     let signals = 0
+    let others = 0
     const end = store.onSignal('topic:any', () => signals++)
+    const endOther = store.onSignal('topic:other', () => others++)
     await server.kill()
     await server.start()
-    await until(() => signals > 0, 'the call after the reconnect')
+    await until(() => signals > 0 && others > 0, 'the calls after the reconnect')
     await until(isReachable, 'the connection')
     const before = signals
     await store.topics.publish('any', [{ type: 'x', source: 's', data: 1 }])
     await until(() => signals > before, 'the signal')
     end()
+    endOther()
   })
 
   test('an accept that fails half-way leaves nothing behind, and can be repeated', async (t) => {
@@ -104,12 +107,13 @@ describe('a Redis that fails', () => {
     assert.equal((await store.receive.take({ conversation: 'c' }))?.message.text, undefined)
   })
 
-  test('a journal that is ahead of its stored position continues behind its newest entry', async (t) => {
+  test('a journal that is ahead of its stored position continues after its newest entry', async (t) => {
     const { open, client } = await redisOf(t)
     const store = await open()
     await store.journal.accept([saying('a')])
-    const [[, fields] = []] = await client().xrange('{trivium}:journal', '1-0', '1-0')
-    await client().xadd('{trivium}:journal', '2-0', ...(fields ?? []))
+    const [entry] = await client().xrange('{trivium}:journal', '1-0', '1-0')
+    const fields = entry?.[1] ?? []
+    await client().xadd('{trivium}:journal', '2-0', ...fields)
     const [next] = await store.journal.accept([saying('b', { key: 'b' })])
     assert.equal(next?.duplicate, false)
     assert.equal((await store.journal.accept([saying('b', { key: 'b' })]))[0]?.id, next?.id)
@@ -170,7 +174,7 @@ describe('a Redis that fails', () => {
     await refused(/maxmemory/)
     const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1])
     await admin.config('SET', 'maxmemory', used + 2 * 1024 ** 2)
-    // A ping would still fit, but the next large message would not.
+    // `ping` refuses early: a small write would still fit, but the next large message would not.
     await assert.rejects(store.ping(), { code: 'store_unavailable', message: /almost full.*less than 4 MiB/ })
     await admin.config('SET', 'maxmemory', used + 64 * 1024 ** 2)
     await store.ping()
@@ -325,7 +329,7 @@ describe('a Redis that fails', () => {
       for (const name of ['receive', 'topic:u'] as const)
         t.after(other.onSignal(name, () => signals.add(name)))
       server.resume()
-      // On the same connection, so Redis has answered the calls before it.
+      // The ping is on the same connection as the calls, so Redis has answered these before it.
       await until(isReachable, 'an answer')
       if (isBusy) {
         await store.receive.take({ gateway: 'x' })

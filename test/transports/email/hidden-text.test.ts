@@ -41,6 +41,7 @@ describe('invisible text is removed', () => {
     test(`by its style: ${style}`, () => {
       assert.equal(visibleText(`<div style="${style}">${SECRET}<b>!</b></div><p>Visible</p>`), 'Visible')
       assert.equal(visibleText(`<p>Visible</p><span style='${style}'>${SECRET}`), 'Visible')
+      // Without a doctype, names of classes ignore case.
       assert.equal(visibleText(`<style>.x{${style}}</style><p class="a X">${SECRET}<p>Visible`), 'Visible')
     })
   }
@@ -62,7 +63,10 @@ describe('invisible text is removed', () => {
       'by two classes',
       `<style>.a.b{display:none}</style><i class="b a">${SECRET}</i><i class="b">Visible</i>`,
     ],
-    ['by a list', `<style>h1, p.pre , td {display:none}</style><p class=pre>${SECRET}</p><p>Visible`],
+    [
+      'by a list of selectors',
+      `<style>h1, p.pre , td {display:none}</style><p class=pre>${SECRET}</p><p>Visible`,
+    ],
     [
       'by a rule for screens',
       `<style>@media screen{.p{display:none}}</style><p class=p>${SECRET}</p>Visible`,

@@ -11,6 +11,18 @@ import { temporaryDir } from '../../fixtures/folder.ts'
 const INNER =
   'Content-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nH=C3=A9llo\r\n--q\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\n%PDF\r\n--q--\r\n'
 
+/** Tags of BER elements. */
+const INTEGER = 0x02
+const OCTETS = 0x04
+const OBJECT_ID = 0x06
+const OCTETS_IN_PIECES = 0x24
+const SEQUENCE = 0x30
+const SET = 0x31
+const CONTEXT_0 = 0xa0
+/** The object ids of data and signedData in PKCS #7. */
+const ID_DATA = '2a864886f70d010701'
+const ID_SIGNED_DATA = '2a864886f70d010702'
+
 /** An element in BER: of indefinite length, or with a length in four bytes. */
 const indefinite = (tag: number, ...contents: Buffer[]) =>
   Buffer.concat([Buffer.from([tag, 0x80]), ...contents, Buffer.from([0, 0])])
@@ -19,20 +31,21 @@ const definite = (tag: number, content: Buffer) => {
   head.writeUInt32BE(content.length, 2)
   return Buffer.concat([head, content])
 }
-const oid = (hex: string) => definite(0x06, Buffer.from(hex, 'hex'))
+const oid = (hex: string) => definite(OBJECT_ID, Buffer.from(hex, 'hex'))
 
 /** Signed-data around this content as Bouncy Castle writes it: every level indefinite, pieces of 1,000 bytes. */
 function inPieces(content: Buffer): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < content.length; at += 1_000)
-    pieces.push(definite(0x04, content.subarray(at, at + 1_000)))
-  const wrapped = indefinite(0xa0, indefinite(0x24, ...pieces))
+    pieces.push(definite(OCTETS, content.subarray(at, at + 1_000)))
+  const wrapped = indefinite(CONTEXT_0, indefinite(OCTETS_IN_PIECES, ...pieces))
   const signedData = [
-    definite(0x02, Buffer.from([1])),
-    definite(0x31, Buffer.alloc(0)),
-    indefinite(0x30, oid('2a864886f70d010701'), wrapped),
+    definite(INTEGER, Buffer.from([1])),
+    definite(SET, Buffer.alloc(0)),
+    indefinite(SEQUENCE, oid(ID_DATA), wrapped),
   ]
-  return indefinite(0x30, oid('2a864886f70d010702'), indefinite(0xa0, indefinite(0x30, ...signedData)))
+  const content0 = indefinite(CONTEXT_0, indefinite(SEQUENCE, ...signedData))
+  return indefinite(SEQUENCE, oid(ID_SIGNED_DATA), content0)
 }
 
 /** Runs openssl in a folder with a key and a certificate. */
@@ -109,12 +122,12 @@ describe('a mail inside an opaque signature', () => {
     assert.equal((await parseMail(outer)).unreadable, 'encrypted')
   })
 
-  test('is read from many small pieces, as large as a mail may be', () => {
+  test('is read from many small pieces, up to the largest mail', () => {
     const content = Buffer.alloc(25 * 1024 * 1024, 'content ')
     assert.ok(signedContent(inPieces(content))?.equals(content))
   })
 
-  test('stays a file if it is cut off, or made to be read for a long time', async (t) => {
+  test('is not read, and so stays a file, if it is cut off or crafted to take long', async (t) => {
     const openssl = opensslIn(t)
     const raw = openssl.sign(INNER, '-nodetach')
     const base64 = raw.toString('latin1').split('\n\n').slice(1).join('')

@@ -7,6 +7,7 @@ test('a WebSocket gateway refuses target ids that no client can have', () => {
   const faultOf = (to: string, clients: object) =>
     websocket.targetFault?.(to, 'app', websocket.options.parse({ path: '/app', ...clients }))
   const known = { tokens: { alice: 'a', bob: 'b' } }
+  /** Has the form of an id from a welcome frame. */
   const issued = `${'a'.repeat(22)}.${'b'.repeat(16)}`
   for (const to of ['app:alice:notes', 'app:bob:main', issued]) assert.equal(faultOf(to, known), undefined)
   for (const to of [
@@ -35,7 +36,7 @@ describe('a WebSocket gateway can send', () => {
     }
   })
 
-  test('with tokens, to conversations in which their subject was connected', async () => {
+  test('with tokens, to conversations in which the client of a token was connected', async () => {
     const { transport, connect } = await startWebsocket({ tokens: { ada: 'a long token of ada' } })
     const own = await connect('?token=a%20long%20token%20of%20ada')
     await transport.requireTarget?.(own.welcome.conversation ?? '')
