@@ -1,17 +1,19 @@
 import type { Command } from 'commander'
 import { GLOBAL_NAMES } from './global-options.ts'
 
-/** Groups that do nothing without arguments. */
-const needingArguments = new WeakSet<Command>()
+const helpOnly = new WeakSet<Command>()
 
-/** The group alone shows its help. */
-export function needVerb(group: Command): void {
-  needingArguments.add(group)
+/** Marks a group that has no default command. */
+export function showHelpAlone(group: Command): void {
+  helpOnly.add(group)
 }
 
-/** Whether a group alone can only show its help, because its default command needs arguments. */
-export function needsArguments(group: Command): boolean {
-  return needingArguments.has(group)
+/**
+ * Whether a group without arguments can only show its help: it has no default command, or one that
+ * needs arguments.
+ */
+export function showsHelpAlone(group: Command): boolean {
+  return helpOnly.has(group)
 }
 
 /**
@@ -20,7 +22,7 @@ export function needsArguments(group: Command): boolean {
  */
 export function showDefault(group: Command, command: Command): void {
   const required = command.registeredArguments.filter((argument) => argument.required)
-  if (required.length > 0) needingArguments.add(group)
+  if (required.length > 0) helpOnly.add(group)
   const instead = required.map((it) => `<${it.name()}${it.variadic ? '...' : ''}>`).join(' ')
   const when = required.length > 0 ? `With ${instead} instead of a command` : 'Without a command'
   group.addHelpText('after', () => {

@@ -5,7 +5,7 @@ import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
-import { needsArguments } from './default-help.ts'
+import { showsHelpAlone } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { addSections, ORDERED_HELP } from './main-help.ts'
 import { createTerminal, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
@@ -167,7 +167,7 @@ async function mistyped(program: Command, rest: readonly string[], error: unknow
 /** Whether the only word is a command group that needs arguments. */
 function isAlone(program: Command, rest: readonly string[]): boolean {
   const [noun] = rest
-  return rest.length === 1 && program.commands.some((group) => group.name() === noun && needsArguments(group))
+  return rest.length === 1 && program.commands.some((group) => group.name() === noun && showsHelpAlone(group))
 }
 
 /** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */

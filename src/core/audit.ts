@@ -21,7 +21,7 @@ export const auditEntrySchema = z.object({
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code', 'system']),
   /**
    * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `configuration-change`,
-   * `message-submit`, `control-token-rotate`, `queue-board`.
+   * `message-submit`, `control-token-rotate`, `queue-board`, `person-erased`.
    */
   action: z.string(),
   /** The objects it applied to: names and ids. */
@@ -45,8 +45,8 @@ export type AuditEntry = z.infer<typeof auditEntrySchema>
 export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
 
 /**
- * The kinds of authors. A person is named by an identity provider, the command line or themselves;
- * a token only by its name.
+ * The kinds of authors. `control-token:Ada` is a person, who gave a name; `control-token` alone is
+ * only a token, as is `token:worker`.
  */
 export const ACTORS = ['person', 'token', 'system'] as const
 export type Actor = (typeof ACTORS)[number]

@@ -3,15 +3,16 @@ import { escapeControls } from './escape-controls.ts'
 
 /** The newest texts from `paint`: the only control sequences that are not escaped. */
 const painted = new Set<string>()
-/** More than one output has. `top` paints new texts every second. */
+/** No output has as many painted texts. `top` paints new ones every second. */
 const MOST_PAINTED = 50_000
-const SEQUENCES = /\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m/gu
-const SEQUENCE = /(\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m)/u
+const PAINTED = /\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m/gu
+/** For `split`, which keeps groups. */
+const SPLIT_AT_PAINTED = new RegExp(`(${PAINTED.source})`, 'u')
 
 /** Escapes control characters in all but painted texts. */
 export function escapeUnpainted(text: string): string {
   return text
-    .split(SEQUENCE)
+    .split(SPLIT_AT_PAINTED)
     .map((part) => (painted.has(part) ? part : escapeControls(part)))
     .join('')
 }
@@ -34,12 +35,18 @@ function remember(text: string): void {
   if (painted.size > MOST_PAINTED && oldest !== undefined) painted.delete(oldest)
 }
 
-/** Keeps the colours of a text that was made from painted texts and broken into lines. */
+/**
+ * Accepts all colours in `text`, in which other sequences must already be escaped. Needed because
+ * breaking a painted text into lines makes new sequences.
+ */
 export function keepPainted(text: string): void {
-  for (const [part] of text.matchAll(SEQUENCES)) remember(part)
+  for (const [part] of text.matchAll(PAINTED)) remember(part)
 }
 
-/** A state in its colour, with its detail. A state `ok` that is not ok is shown as FAILING. */
+/**
+ * A state in its colour, with its detail. If `ok` is false, the state `ok` would mislead: it is
+ * shown as FAILING.
+ */
 export function stateText(ok: unknown, state: string, detail: unknown): string {
   const shown = ok ? paint('green', state) : paint('red', state === 'ok' ? 'FAILING' : state)
   return detail === undefined ? shown : `${shown}: ${detail}`

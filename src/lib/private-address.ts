@@ -1,7 +1,10 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Contains all public IPv6 addresses, but not `::127.0.0.1`. */
+/**
+ * The block of public IPv6 addresses. `range()` takes some addresses outside it for public, such as
+ * `::7f00:1` (127.0.0.1).
+ */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**

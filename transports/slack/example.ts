@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import type { Account, ExampleMessage } from '../../src/core/transport.ts'
 import { isDirect } from './inbound/read-event.ts'
 
@@ -12,16 +12,17 @@ const DIRECT = 'D0EXAMPLE'
 const POSTS = ['message', 'app_mention']
 
 /**
- * The data of an example message, as `inbound/prepare.ts` creates it: of a post that mentions the bot
- * in a channel, or of what the fields in `data` describe, such as a direct message. Events that are not
- * posts only get the workspace, because their fields depend on the event.
+ * The data of an example message, as `inbound/prepare.ts` creates it. By default, a post in a channel
+ * that mentions the bot. Fields in `data` change it, for example to a direct message. Events that are
+ * not posts only get the workspace, because their fields depend on the event.
  */
 export function exampleData({ text, from, data }: ExampleMessage, account = EXAMPLE): JsonObject {
-  const [event] = [data.event].flat()
+  const event = firstOf(data.event)
   const place = { team: account.team, teamName: account.teamName }
   if (event !== undefined && !POSTS.includes(String(event))) return { ...place, ...data }
-  const [channel] = [data.channel ?? (data.direct === true ? DIRECT : CHANNEL)].flat()
+  const channel = firstOf(data.channel ?? (data.direct === true ? DIRECT : CHANNEL))
   const direct = data.direct ?? isDirect(String(channel))
+  // By default a mention; a direct message needs none.
   const mention = data.mention ?? (event === undefined ? !direct : event === 'app_mention')
   const now = Date.now()
   const ts = (now / 1000).toFixed(6)
@@ -54,4 +55,9 @@ export function exampleData({ text, from, data }: ExampleMessage, account = EXAM
     event_time: Math.floor(now / 1000),
   }
   return { ...fields, payload: isJsonObject(data.payload) ? data.payload : payload }
+}
+
+/** The first element of a list; other values themselves. */
+function firstOf(value: Json | undefined): Json | undefined {
+  return Array.isArray(value) ? value[0] : value
 }

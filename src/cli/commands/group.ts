@@ -4,14 +4,14 @@ import { humanGroup } from '../../engine/print/group.ts'
 import { defined } from '../../lib/defined.ts'
 import type { AddCommand } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
-import { needVerb } from '../default-help.ts'
+import { showHelpAlone } from '../default-help.ts'
 
 /** `trivium group show`; the other verbs of `group` are skills. */
 export const addGroup: AddCommand = (program, context) => {
   const command = program
     .command('group')
     .description('consumer groups: how far each is behind, who reads it; move, replay and delete them')
-  needVerb(command)
+  showHelpAlone(command)
   command
     .command('show')
     .description('one group: backlog, oldest unread event, readers, rate, filter, retention')

@@ -15,8 +15,8 @@ import type { createRunReports } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
 /**
- * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all
- * schedules.
+ * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for
+ * schedules of routes.yaml and created ones.
  */
 export function createScheduleControl(deps: {
   kv: KeyValues

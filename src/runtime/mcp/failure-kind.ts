@@ -3,7 +3,7 @@ import { pathGet } from '../../core/json.ts'
 
 /** How a call failed. */
 export type FailureKind =
-  /** The server reported the error. */
+  /** The server answered, with an error or with something unusable. */
   | 'answered'
   /** The server forgot the session. */
   | 'session'
@@ -33,6 +33,7 @@ export async function failureKind(error: unknown): Promise<FailureKind> {
   if (isOrHasCause(ProtocolError)) return 'answered'
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.NotConnected) return 'refused'
+    // Others: the answer was unusable.
     return error.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'answered'
   }
   return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(String(pathGet(error, 'cause.code'))) ? 'refused' : 'lost'

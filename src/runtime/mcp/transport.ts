@@ -49,11 +49,12 @@ export async function openTransport(server: McpServer, deps: Deps): Promise<McpT
   const opened = await (server.url === undefined
     ? openProcess(server, deps)
     : openHttp(server, server.url, deps))
-  const take = createTokenBucket(MESSAGE_RATE, () => performance.now())
+  const waitOf = createTokenBucket(MESSAGE_RATE, () => performance.now())
   let isReported = false
   // The client adds its own handler, and calls this one too.
   opened.transport.onmessage = () => {
-    if (isReported || take() === 0) return
+    // 0: within the rate.
+    if (isReported || waitOf() === 0) return
     isReported = true
     deps.fault(`it sent more than ${MESSAGE_RATE.count} messages per second`)
   }
@@ -62,7 +63,8 @@ export async function openTransport(server: McpServer, deps: Deps): Promise<McpT
 
 async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpTransport> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  // For its own class, the library would start a second process to find the protocol version.
+  // A subclass, because for its own class the library starts a second process to find the protocol
+  // version.
   class ProcessTransport extends StdioClientTransport {}
   const { command = '', args, env, folder: cwd } = server
   const limit = limitOf(server)
@@ -79,13 +81,13 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   // An old line does not explain the end.
   const recentLine = () => (performance.now() - lastLineAt < EXPLAINS_END_WITHIN ? lastLine : undefined)
   if (transport.stderr instanceof Readable) {
-    const take = createTokenBucket(LINE_RATE, Date.now)
+    const waitOf = createTokenBucket(LINE_RATE, Date.now)
     eachLine(transport.stderr, (line, isCut) => {
       if (line.trim() === '') return
       const redact = isCut ? startWithoutSecrets : withoutSecrets
       lastLine = redact(line, secrets).slice(0, LONGEST_LINE)
       lastLineAt = performance.now()
-      if (take() === 0) log.info({ stderr: lastLine }, 'stderr of an MCP server')
+      if (waitOf() === 0) log.info({ stderr: lastLine }, 'stderr of an MCP server')
     })
   }
   // The client adds its own handler, and calls this one too.
@@ -236,8 +238,8 @@ async function* exactText(chunks: AsyncIterable<Uint8Array>) {
 }
 
 /**
- * Whether a request calls a tool. Other responses may be cut off without harm: the tools are listed
- * again regularly.
+ * Whether a request calls a tool. Only its response matters if cut off. A stream of notifications
+ * may end: a missed change of tools is found by the regular check.
  */
 function isToolCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')

@@ -11,7 +11,10 @@ export function decodeWords(value: string): string {
   return mapWords(value, decodeRun)
 }
 
-/** Re-encodes the encoded words of a header value as UTF-8, one per run. Does not change the structure. */
+/**
+ * Makes one UTF-8 word of each run of encoded words. Encoded commas and brackets stay encoded, so that
+ * an address list keeps its structure.
+ */
 export function toUtf8Words(value: string): string {
   return mapWords(value, (run) => `=?utf-8?B?${Buffer.from(decodeRun(run)).toString('base64')}?=`)
 }
@@ -78,12 +81,14 @@ function decodeGroup(group: readonly Word[]): string {
   }
   if (base64 !== '') parts.push(Buffer.from(base64, 'base64'))
   const text = decodeText(Buffer.concat(parts), charset)
+  // If the joined bytes are not valid, each word may be complete, with its own shift state for example.
   return text.includes('\ufffd') ? parts.map((part) => decodeText(part, charset)).join('') : text
 }
 
 /** The bytes of a Q-encoded word (RFC 2047, section 4.2). */
 function bytesOfQ(payload: string): Buffer {
   const binary = Buffer.from(payload.replaceAll('_', ' ')).toString('latin1')
+  // Some programs fold the header after the "=".
   const bytes = binary.replaceAll(/=\s*([\da-f]{2})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )

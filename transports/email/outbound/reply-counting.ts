@@ -35,7 +35,7 @@ export const entriesSchema = z
 /** The entries as they are stored. Earlier versions need a text in the middle. */
 export const storedForm = (entries: readonly Entry[]) => entries.map(({ at, value }) => [at, '', value])
 
-/** The limit that quick answers leave, because people can be quick too. */
+/** The limit that answers to quick mails leave, because people can be quick too. */
 const MIN_LIMIT = 3
 /** Tolerance for the dates of mails, which have whole seconds, and for clock differences. */
 const CLOCK_TOLERANCE_MS = 2_000
@@ -43,7 +43,7 @@ const CLOCK_TOLERANCE_MS = 2_000
 const GATEWAY_ENTRIES = 60
 const append = (entries: readonly Entry[], next: Entry): Entry[] => [...entries, next]
 
-/** Each quick answer halves the limit. */
+/** Each answer to a quick mail halves the limit. */
 export const HALVED_BY_QUICK: Counting = {
   weigh(entries, { quick }, { count }) {
     const quickCount = entries.filter(({ value }) => value > 0).length + (quick ? 1 : 0)
@@ -74,7 +74,7 @@ export const QUICK_ONLY: Counting = {
   },
 }
 
-/** Adds the answers of each part of the period up, in `GATEWAY_ENTRIES` entries. */
+/** Counts every answer. Keeps one sum for each of `GATEWAY_ENTRIES` parts of the period. */
 export const EVERY_ANSWER: Counting = {
   weigh: (entries, _answer, { count }) => ({ used: sum(entries) + 1, limit: count, value: 1 }),
   add(entries, next, { per }) {
@@ -86,7 +86,7 @@ export const EVERY_ANSWER: Counting = {
   },
 }
 
-/** Whether the answered mail was written too soon after our last answer for a person. */
+/** Whether the answered mail came sooner after our last answer than a person can write. */
 function isQuick(entries: readonly Entry[], { at }: Answer): boolean {
   const last = entries.at(-1)
   return last !== undefined && at > last.at - CLOCK_TOLERANCE_MS && at < last.at + MIN_ANSWER_MS
