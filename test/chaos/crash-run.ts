@@ -166,7 +166,7 @@ async function runOn(stage: Stage, options: CrashOptions) {
     taken,
     plain,
     groups,
-    /** Ids of all messages in the journal. */
+    /** Ids of all messages in the journal, in the order of the ids. */
     journal: await allMessages(stage),
     deadLetters: idsOf((await stage.invoke('dead-letter-list', { limit: 1000 })).result),
     /** From the end of the load until every road was empty, in ms. */
