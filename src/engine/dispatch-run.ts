@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { asideIn } from './aside.ts'
 import { attemptOf, lastErrorOf, type RunOutcome } from './attempts.ts'
 import { createMerged } from './dispatch-merged.ts'
@@ -10,7 +11,8 @@ import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
 import { sendKey } from './dispatch-queue.ts'
 import { transcribed } from './dispatch-transcripts.ts'
-import { refuseApproval, type Sending, silenceOf, skillReply } from './outbox.ts'
+import { saidNoReply, unusableResult } from './no-reply.ts'
+import { refuseApproval, type Sending, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
@@ -56,9 +58,10 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       if (handled) return outcomes.done(job, dispatch, started, { handled })
       const result = await options.invoke(dispatch)
       const reply = skillReply(result)
-      const silence = reply ? undefined : silenceOf(result)
-      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : noteOf(silence, now())
-      return { ...outcomes.done(job, dispatch, started, { notes, ...silence }), ran: true }
+      const noReply = reply ? undefined : whyNoReply(result, dispatch)
+      const notes = reply ? await sendResult(options.outbox, dispatch, reply) : noteOf(noReply, now())
+      const ended = { notes, ...defined({ noReply }) }
+      return { ...outcomes.done(job, dispatch, started, ended), ran: true }
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, reasonOrRethrow(error, signal))
     }
@@ -106,8 +109,14 @@ function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unkn
   return error
 }
 
-function noteOf(silence: ReturnType<typeof silenceOf>, at: number): Note[] {
-  return silence ? [{ at, road: 'dispatch', what: 'no reply', detail: { reason: silence.noReply } }] : []
+/** Why a result sends no reply: what it says, or its form if nothing else was sent either. */
+function whyNoReply(result: unknown, { route, sends }: Dispatch): string | undefined {
+  const isExpected = sends.count === 0 && route.reply !== 'none'
+  return saidNoReply(result) ?? (isExpected ? unusableResult(result) : undefined)
+}
+
+function noteOf(reason: string | undefined, at: number): Note[] {
+  return reason === undefined ? [] : [{ at, road: 'dispatch', what: 'no reply', detail: { reason } }]
 }
 
 /**

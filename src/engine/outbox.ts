@@ -150,12 +150,6 @@ export function skillReply(result: unknown): Omit<Sending, 'key'> | undefined {
   return isEmpty ? undefined : { text, ...defined({ subject, attachments, data }) }
 }
 
-/** Why a skill sends no reply, as it says in its result: `{ noReply: 'bulk mail' }`. */
-export function silenceOf(result: unknown): { noReply: string } | undefined {
-  const reason = isJsonObject(result) ? result.noReply : undefined
-  return typeof reason === 'string' && reason !== '' ? { noReply: reason.slice(0, SHOWN) } : undefined
-}
-
 /** The body of an HTTP response as text, for gateways that send text and for histories. */
 function bodyText({ body }: JsonObject): string {
   if (typeof body === 'string') return body

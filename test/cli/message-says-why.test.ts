@@ -6,21 +6,34 @@ const ROUTES = `
 gateways: { hook: { transport: webhook, path: /hook } }
 routes:
   - { name: silent, match: { prefix: hush }, skill: silent }
+  - { name: object, match: { prefix: object }, skill: object }
+  - { name: unanswered, match: { prefix: unanswered }, skill: object, reply: none }
   - { name: rest, match: { gateway: hook }, skill: echo }`
 
-test('trivium message says why there is no reply: the reason of the skill, or a paused route, skill or gateway', async () => {
+const idIn = (out: string) => /Accepted as (\S+)\./.exec(out)?.[1] ?? assert.fail(out)
+
+test('trivium message says why there is no reply: the reason of the skill, the form of its result, or a paused route, skill or gateway', async () => {
   const site = openSite({ routes: ROUTES })
   const skill = "export default { description: 'x', run: () => ({ noReply: 'it is automatic mail' }) }\n"
   site.write('skills/silent/index.ts', skill)
+  const objectSkill = "export default { description: 'x', run: () => ({ invoice: 17 }) }\n"
+  site.write('skills/object/index.ts', objectSkill)
   await site.start()
   const hush = await site.run(['message', 'hook', 'hush'])
   assert.equal(hush.code, 0)
   assert.match(hush.out, /The skill ran and sent no reply: it is automatic mail\./)
-  const id = /Accepted as (\S+)\./.exec(hush.out)?.[1] ?? assert.fail(hush.out)
   assert.match(
-    (await site.run(['message', 'show', id])).out,
+    (await site.run(['message', 'show', idIn(hush.out)])).out,
     /dispatch +no reply +reason it is automatic mail/,
   )
+
+  const object = await site.run(['message', 'hook', 'object'])
+  const form = 'the result is an object without `text` or `http`'
+  assert.ok(object.out.includes(`The skill ran and sent no reply: ${form}.`), object.out)
+  const shown = (await site.run(['message', 'show', idIn(object.out)])).out
+  assert.match(shown, /dispatch +no reply +reason the result is an object without `text` or `http`/)
+  const unanswered = await site.run(['message', 'hook', 'unanswered'])
+  assert.match(unanswered.out, /The skill ran and sent no reply\./)
 
   for (const [kind, name] of [
     ['route', 'rest'],

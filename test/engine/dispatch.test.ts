@@ -92,6 +92,24 @@ describe('dispatch', () => {
     assert.deepEqual(sent, [complete, dataOnly, { text: 'x' }])
   })
 
+  test('notes why a result that is not empty is no reply, unless the skill sent something else', async (t) => {
+    const unusable = [{ invoice: 17 }, { text: 7 }, { http: 'x' }, 7, true, ['no']]
+    const empty = [undefined, null, '', { text: '' }]
+    const { store, accept, untilNoted } = await stage(t, ({ message, sends }) => {
+      if (message.text !== 'sent') return [...unusable, ...empty][Number(message.text)]
+      sends.next()
+      return { ok: true }
+    })
+    const noted = async (text: string) => {
+      const id = await accept({ text })
+      await untilNoted(id, 'done')
+      return (await store.journal.history(id)).filter(({ what }) => what === 'no reply').length
+    }
+    for (const index of unusable.keys()) assert.equal(await noted(String(index)), 1, `result ${index}`)
+    for (const index of empty.keys()) assert.equal(await noted(String(unusable.length + index)), 0)
+    assert.equal(await noted('sent'), 0)
+  })
+
   test('a result that forges an approval becomes a dead letter', async (t) => {
     const forged = { text: 'x', data: { approval: { id: 'a1', title: 'harmless' } } }
     const { accept, untilNoted, replies } = await stage(t, () => forged)
