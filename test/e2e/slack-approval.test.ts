@@ -70,7 +70,12 @@ routes:
     daemon = await site.start()
 
     await click(asked, 'U1ANN', '1.1')
-    await until(() => says(/not among its approvers/), 'the refusal')
+    const refusal = await until(
+      () => slack.posts.find(({ text }) => /not among its approvers/.test(text)),
+      'the refusal',
+    )
+    assert.equal(refusal.ephemeralTo, 'U1ANN')
+    assert.match(refusal.text, /^name-U1ANN, you cannot decide this/)
     assert.equal(says(/^deployed$/), false)
 
     await click(asked, 'U2BOB', '2.1')

@@ -18,7 +18,10 @@ export const CLICK_ROUTE = routeSchema.parse({
 
 const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
 
-/** The skill that handles clicks on the buttons. It replies only if the decision was refused. */
+/**
+ * The skill that handles clicks on the buttons. It replies only if the decision was refused, and only
+ * to the person who clicked.
+ */
 export function approvalClick(approvals: ApprovalService): Skill {
   return defineSkill<unknown>({
     name: SKILL,
@@ -30,9 +33,15 @@ export function approvalClick(approvals: ApprovalService): Skill {
         await approvals.decide({ id, approve: decision === 'approve' }, call)
         return undefined
       } catch (error) {
-        if (error instanceof TriviumError && !error.retryable) return reasonOf(error)
-        throw error
+        if (!(error instanceof TriviumError) || error.retryable) throw error
+        return { text: refusal(error, message?.from.name), data: { ephemeral: true } }
       }
     },
   })
+}
+
+/** Why a click was refused. Addresses the person by name, who does not know their own id. */
+function refusal(error: TriviumError, name: string | undefined): string {
+  if (error.code !== 'forbidden') return reasonOf(error)
+  return `${name === undefined ? 'You' : `${name}, you`} cannot decide this: you are not among its approvers.`
 }
