@@ -45,6 +45,11 @@ export async function rotate(path: string, target: Disk = disk): Promise<void> {
  */
 const STAMP = /(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)(\d{3}Z)\.jsonl$/
 
+/** Whether a file is a log to which lines are appended. Rotated logs no longer change. */
+export function isOpenLog(path: string): boolean {
+  return path.endsWith('.jsonl') && !STAMP.test(path)
+}
+
 /** The time in the name of a rotated file (Unix ms); 0 without one. */
 function timeOfRotated(path = ''): number {
   const [, year, month, dayAndHour, minute, second, ms] = STAMP.exec(path) ?? []

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   globSync,
@@ -13,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { create, extract } from 'tar'
 import { openSite, type Site } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -216,4 +218,23 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.equal(await errorCodeOf(openSite(SITE), ['backup', archive]), 'backup_refused')
     assert.equal(await daemon.end(), 0)
   })
+})
+
+test('backup copies a log of which lines are appended meanwhile', async () => {
+  const site = openSite(SITE)
+  await site.run(['message', 'cli', 'remember the milk'])
+  const log = join(site.dir, '.trivium', 'events.jsonl')
+  writeFileSync(log, `${JSON.stringify({ text: 'x'.repeat(1_000) })}\n`.repeat(40_000))
+  let isOver = false
+  const grow = async () => {
+    while (!isOver) {
+      appendFileSync(log, '{"a":1}\n')
+      await setImmediate()
+    }
+  }
+  const growing = grow()
+  const { code, err } = await site.run(['backup', join(site.dir, 'backup.tgz')])
+  isOver = true
+  await growing
+  assert.equal(code, 0, err)
 })

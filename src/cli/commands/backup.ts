@@ -9,6 +9,7 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
+import { isOpenLog } from '../../lib/line-file.ts'
 import { megabytes } from '../../lib/short-text.ts'
 import { copyDatabase } from '../../stores/embedded/copy.ts'
 import {
@@ -112,8 +113,8 @@ async function copyStore(daemon: Daemon, data: string, progress: ReturnType<type
 }
 
 /**
- * Hard-links the files of a folder (or copies them to another disk) into `to`, so that they stay
- * unchanged. Returns their number.
+ * Hard-links the files of a folder (or copies them) into `to`, so that they stay unchanged. Returns
+ * their number.
  */
 function linkFiles(from: string, to: string, below = ''): number {
   disk.makeDir(join(to, below))
@@ -134,10 +135,15 @@ function linkFiles(from: string, to: string, below = ''): number {
 /** Returns false if the file no longer exists. */
 function linkFile(from: string, to: string): boolean {
   try {
-    fs.linkSync(fs.realpathSync(from), to)
+    // A linked log would grow while it is packed, which ends the archive with an error.
+    if (isOpenLog(from)) copyFile(from, to)
+    else fs.linkSync(fs.realpathSync(from), to)
   } catch (error) {
     if (isMissing(error)) return false
-    fs.copyFileSync(from, to)
+    // Links cannot cross disks.
+    copyFile(from, to)
   }
   return true
 }
+
+const copyFile = (from: string, to: string) => fs.copyFileSync(from, to, fs.constants.COPYFILE_FICLONE)
