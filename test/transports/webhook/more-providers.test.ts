@@ -213,6 +213,9 @@ const SAMPLES: Record<string, Sample> = {
       answer: '{"hub.challenge":"15f7"}',
     },
   },
+  'Supabase (Database Webhooks)': {
+    delivery: { body: '{"type":"INSERT","table":"orders"}', headers: { authorization: `Bearer ${SECRET}` } },
+  },
   Telnyx: {
     secret: pem(ed),
     comparedWith: 'webhooks.unwrap of telnyx 7.24.0',

@@ -64,7 +64,7 @@ const PRESET_KEYS: Record<string, string> = {
   Slack: '`data.body.team_id`:`data.body.event_id`',
   Square: '`data.body.event_id`',
   Stripe: '`data.body.id`',
-  Supabase: '`header.webhook-id`',
+  'Supabase (Auth Hooks)': '`header.webhook-id`',
   Telegram: '`data.body.update_id`',
   Trello: '`data.body.action.id`',
   Twilio: '`data.body.MessageSid` `data.body.SmsStatus`',
@@ -219,18 +219,16 @@ test('the index lists each provider, in order, with a link to its row', () => {
   const [, index = ''] = guide.split('\n## Index\n')
   const [head = ''] = index.split('\n## ')
   const entries = Array.from(
-    head.matchAll(/\[([^\]]+)\]\(#(row-[^)]+)\)/g),
-    ([, name = '', anchor = '']) => ({
-      name,
-      anchor,
-    }),
+    head.matchAll(/\[([^\]]+)\]\(#(row-[^)]+)\)( ✓)?/g),
+    ([, name = '', anchor = '', mark]) => ({ name, anchor, isCompared: mark !== undefined }),
   )
   const sorted = entries.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
   assert.deepEqual(entries, sorted)
   const all = ['Presets', 'Recipes', 'More providers'].flatMap(rowsBelow)
-  for (const { name, anchor } of entries) {
+  for (const { name, anchor, isCompared } of entries) {
     const row = all.find((one) => one.anchor === anchor)
     assert.ok(row?.provider.includes(name), `${name} links to ${row?.provider}`)
+    assert.equal(isCompared, row?.isCompared, `the mark of ${name}`)
   }
   for (const { provider, anchor } of all)
     assert.ok(

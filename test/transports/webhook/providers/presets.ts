@@ -258,7 +258,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       return { 'stripe-signature': Stripe.webhooks.generateTestHeaderString(signed) }
     },
   },
-  Supabase: standard('webhook', `v1,${whsec}`, { type: 'user' }),
+  'Supabase (Auth Hooks)': standard('webhook', `v1,${whsec}`, { type: 'user' }),
   Telegram: {
     body: { update_id: 5, message: {} },
     sign: () => ({ 'x-telegram-bot-api-secret-token': SECRET }),
