@@ -38,7 +38,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     const all = files.flatMap(objectsOf)
     // This kind is defined by the Prometheus operator.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
-    assert.deepEqual([all.length, objects.length], [18, 17])
+    assert.deepEqual([all.length, objects.length], [19, 18])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     assert.equal(kubernetesProblem(all, dir), undefined)
     const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec
@@ -51,6 +51,11 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       ['public', 'everyone'],
       ['control', 2],
     ])
+    const redis = objects.findLast(({ kind }) => kind === 'NetworkPolicy').spec
+    assert.deepEqual(
+      [redis.podSelector.matchLabels, redis.ingress],
+      [{ app: 'redis' }, [{ from: [{ podSelector: {} }], ports: [{ port: 'redis' }] }]],
+    )
     const { containers, volumes } = objects[0].spec.template.spec
     const [{ ports, volumeMounts, ...pod }] = containers
     const names = (list: { name: string }[]) => list.map(({ name }) => name).sort()
