@@ -21,3 +21,23 @@ test('the history of a message shows the date of entries of a later day', () => 
   assert.match(printed, /^2026-11-29 00:04:00\.000 +dispatch +failed/m)
   assert.match(printed, /until: 2026-11-29 00:04:00\.000/)
 })
+
+test('a message that is retried shows its next attempt, and each failure once', () => {
+  const receivedAt = Date.parse('2026-11-28T23:59:00Z')
+  const failure = { route: 'loyalty', attempt: 3, error: '423 Locked', delay: 2_596_064 }
+  const printed = humanMessage({
+    message: { id: 'm1', text: 'hello', receivedAt },
+    outcome: 'retrying',
+    next: { at: receivedAt, attempt: 4, of: 30, givesUpAt: receivedAt + 24 * 3_600_000 },
+    history: [{ at: receivedAt, road: 'dispatch', what: 'failed', detail: { ...failure, ms: 38 } }],
+    logs: [{ at: receivedAt, level: 'warn', message: 'the attempt failed', ...failure }],
+    pushes: [],
+    receive: { state: 'waiting' },
+    events: [],
+  })
+  assert.match(printed, /^next: attempt 4 of 30, 2026-11-28 23:59:00 UTC \(now\); gives up after/m)
+  assert.match(printed, /about 2026-11-29 23:59 UTC/)
+  assert.equal(printed.split('423 Locked').length, 2)
+  assert.match(printed, /again in 43 min/)
+  assert.match(printed, /took 38ms/)
+})

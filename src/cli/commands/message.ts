@@ -12,6 +12,7 @@ import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
+import { withNextAttempt } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
@@ -96,7 +97,8 @@ export const addMessage: AddCommand = (program, context) => {
     .action((id: string) =>
       ask(
         context,
-        async (daemon) => daemon.invoke('message-show', { id: await fullId(daemon, id) }),
+        async (daemon) =>
+          withNextAttempt(daemon, await daemon.invoke('message-show', { id: await fullId(daemon, id) })),
         humanMessage,
       ),
     )

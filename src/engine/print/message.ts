@@ -1,17 +1,21 @@
 import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { timeOf } from '../../core/readable.ts'
+import { secondOf, timeOf } from '../../core/readable.ts'
+import { formatDuration, MINUTE } from '../../core/units.ts'
+import { ageText } from '../../lib/age-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
+  const { message, outcome, history, logs, pushes, receive, events, next, traceUrl } = Object(found)
   const { text, html: _html, data, receivedAt, attachments, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
-  const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
-    return { at, road: 'log', what: level, detail: { text, ...fields } }
-  })
+  const lines = withoutFailures(objectsIn(logs), objectsIn(history)).map(
+    ({ at, level, message: text, stack: _, ...fields }) => {
+      return { at, road: 'log', what: level, detail: { text, ...fields } }
+    },
+  )
   const notes = [...objectsIn(history), ...lines]
     .toSorted((a, b) => Number(a.at) - Number(b.at))
     .map(({ at, road, what, detail }) => [timeFrom(received, at), road, what, detailOf(detail)])
@@ -27,6 +31,7 @@ export function humanMessage(found: Json): string {
     stringify({
       received,
       outcome,
+      ...(next && { next: nextOf(next) }),
       ...head,
       ...recipientsOf(head, data),
       ...(files.length > 0 && { files }),
@@ -36,9 +41,37 @@ export function humanMessage(found: Json): string {
     '',
     table(['time', 'road', 'what', ''], notes),
     '',
-    stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
+    stringify({
+      receive: { ...receive, state: RECEIVE_STATES[receive.state] ?? receive.state, ...until },
+      ...(objectsIn(events).length > 0 && { events }),
+    }).trimEnd(),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
   ].join('\n')
+}
+
+/** `attempt 4 of 30, 2026-11-29 12:50:03 UTC (in 7 min); …`, of a message that is retried. */
+function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
+  const left = Number(at) - Date.now()
+  const when = `${secondOf(at)} (${left > 0 ? `in ${ageText(left)}` : 'now'})`
+  if (of === undefined) return `attempt ${attempt}, ${when}`
+  const end = attempt === of ? 'the last one' : `gives up after attempt ${of}, about ${timeOf(givesUpAt)}`
+  return `attempt ${attempt} of ${of}, ${when}; ${end}`
+}
+
+/** The lines of the log without failures that the history has, too. */
+function withoutFailures(logs: readonly JsonObject[], history: readonly JsonObject[]): JsonObject[] {
+  const keyOf = ({ attempt, error }: JsonObject) => JSON.stringify([attempt, error])
+  const known = new Set(
+    history
+      .map(({ detail }) => Object(detail))
+      .filter(isFailure)
+      .map(keyOf),
+  )
+  return logs.filter((line) => !isFailure(line) || !known.has(keyOf(line)))
+}
+
+function isFailure({ attempt, error }: JsonObject): boolean {
+  return attempt !== undefined && error !== undefined
 }
 
 /** All recipients of a mail: `to` of the message is only the address of the gateway. */
@@ -61,11 +94,28 @@ function withoutQuestion({ text, key, ...rest }: JsonObject): JsonObject {
   return defined({ text, ...rest, key })
 }
 
+/** What the states of the receive road mean. */
+const RECEIVE_STATES: Readonly<Record<string, string>> = {
+  waiting: 'waiting, until a program pulls it',
+  leased: 'leased to a program that works on it',
+  taken: 'taken by a program, without a lease',
+  acknowledged: 'acknowledged by a program',
+  dead: 'dead: it has a dead letter',
+}
+const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' }
+
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
   const { text, ...rest } = withoutQuestion(Object(detail))
   const parts = Object.entries(rest).map(
-    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ([name, value]) => `${WORDS[name] ?? name} ${detailText(name, value)}`,
   )
   return [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
+}
+
+function detailText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'number') return JSON.stringify(value)
+  if (name === 'delay') return value < 2 * MINUTE ? formatDuration(value) : ageText(value)
+  return name === 'ms' ? formatDuration(value) : String(value)
 }

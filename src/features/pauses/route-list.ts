@@ -3,18 +3,23 @@ import type { Route } from '../../core/route.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Pause } from './records.ts'
 
-export type ListedRoute = Pick<Route, 'name' | 'skill' | 'queue' | 'bolt' | 'fallback' | 'approval'>
+export type ListedRoute = Pick<
+  Route,
+  'name' | 'match' | 'skill' | 'queue' | 'bolt' | 'fallback' | 'retry' | 'approval'
+>
 
-/** One line of `route-list`: the target, and the pause that holds its messages. */
+/** One line of `route-list`: the match, the target, how failed attempts are retried, and the pause that holds its messages. */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
-  const { name, skill, fallback, approval } = route
+  const { name, match, skill, fallback, retry, approval } = route
   const paused = pauses.find(
     (pause) =>
       (pause.kind === 'route' && pause.name === name) || (pause.kind === 'skill' && pause.name === skill),
   )
   return {
     name,
+    match,
     ...targetOf(route),
+    retry,
     ...defined({
       fallback: fallback || undefined,
       approval: approval ? true : undefined,
@@ -30,6 +35,6 @@ function targetOf({ skill, queue, bolt = '' }: Pick<Route, 'skill' | 'queue' | '
   return { target: 'bolt', to: basename(bolt) }
 }
 
-function summaryOf({ kind, since, by, reason }: Pause) {
-  return { kind, since, by, ...defined({ reason }) }
+function summaryOf({ kind, since, until, by, reason }: Pause) {
+  return { kind, since, by, ...defined({ until, reason }) }
 }

@@ -1,0 +1,33 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * Adds to a message that is retried its `next` attempt: when it begins, its number, the number after
+ * which the message becomes a dead letter (`of`), and when that is at the latest, without the time
+ * that attempts take.
+ */
+export async function withNextAttempt(
+  daemon: Pick<Connection, 'running' | 'invoke'>,
+  found: Json,
+): Promise<Json> {
+  if (pathGet(found, 'outcome') !== 'retrying') return found
+  const last = objectsIn(pathGet(found, 'history')).findLast(({ road }) => road === 'dispatch')
+  const { route, attempt, delay } = Object(last?.detail)
+  if (last?.what !== 'failed' || typeof delay !== 'number') return found
+  const next = { at: Number(last.at) + delay, attempt: Number(attempt) + 1 }
+  const routes = daemon.running ? await daemon.invoke('route-list', {}).catch(() => []) : []
+  const retry = objectsIn(routes).find(({ name }) => name === route)?.retry
+  return { ...Object(found), next: { ...next, ...defined(endOf(next, Object(retry))) } }
+}
+
+function endOf({ at, attempt }: { at: number; attempt: number }, retry: JsonObject) {
+  const { attempts, backoff, delay, maxDelay } = retry
+  if (typeof attempts !== 'number') return {}
+  let givesUpAt = at
+  for (let failed = attempt; failed < attempts; failed++) {
+    const full = Math.min(Number(maxDelay), Number(delay) * 2 ** Math.min(30, failed - 1))
+    givesUpAt += backoff === 'fixed' ? Number(delay) : full
+  }
+  return { of: attempts, givesUpAt }
+}
