@@ -4,6 +4,7 @@ import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
+import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
@@ -27,6 +28,7 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
 const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
   { title: 'answers' },
+  { title: 'match', least: 16, leftOut: 1 },
   { title: 'state', least: 16 },
 ]
 
@@ -37,12 +39,17 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
   const rows = own.map((route) => [
     route.name,
     `${route.target} ${route.to}`,
-    route.paused === undefined
-      ? ''
-      : paint('yellow', `paused by ${shownAuthor(Object(route.paused).by)}${reasonIn(Object(route.paused))}`),
+    route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
+    route.paused === undefined ? '' : paint('yellow', pausedText(Object(route.paused))),
   ])
   const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
   return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+}
+
+/** `paused until 11:56 UTC by ada: busy`. */
+function pausedText(pause: JsonObject): string {
+  const end = pause.until === undefined ? '' : ` until ${shortTime(pause.until)}`
+  return `paused${end} by ${shownAuthor(pause.by)}${reasonIn(pause)}`
 }
 
 const PAUSE_COLUMNS: readonly Column[] = [

@@ -2,18 +2,22 @@ import { z } from 'zod'
 import { closed, wait } from '../../core/arguments.ts'
 import { partsOf } from '../../core/identity.ts'
 
+/** An address without a gateway, such as `alice@example.com`: at every gateway. */
+const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
+
 const identity = z
   .string()
+  .overwrite((text) => (ADDRESS.test(text) ? `*:${text}` : text))
   .refine(
     (text) => partsOf(text).gateway !== '' && !/^\*+$/.test(partsOf(text).name),
-    'expected <gateway>:<identity>, such as email:alice@example.com, slack:U024BE7LH or *:alice@example.com',
+    'expected <gateway>:<identity>, such as email:alice@example.com, slack:U024BE7LH or alice@example.com',
   )
 
 const identities = z
   .union([identity, z.array(identity).min(1).max(100)])
   .transform((given) => [given].flat())
   .describe(
-    'The person, as <gateway>:<identity>: email:alice@example.com. A list for several identities of one person',
+    'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. A list for several identities of one person',
   )
 
 /** The stored data about one person, for operators only: `person-…`. They throw `forbidden`. */
