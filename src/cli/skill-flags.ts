@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type ZodType, z } from 'zod'
-import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
+import { type JsonObject, jsonObjectSchema, objectsIn } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { listGlobals } from './global-options.ts'
@@ -86,13 +86,18 @@ export function readPositional(
     if (first === undefined) return args
     const propertySchema = properties[property] ?? {}
     const isText = property === 'text' && propertySchema.type === 'string'
-    const takesAll = (propertySchema.type === 'array' || isText) && others.length > 0
+    const takesAll = (mayBeList(propertySchema) || isText) && others.length > 0
     const all = isText ? rest.join(' ') : [...rest]
     args[property] = takesAll ? all : readValue(first, propertySchema, property)
     rest = takesAll ? [] : others
   }
   if (rest.length === 0) return args
   throw usage(tooMany(rest[0] ?? '', { ...named, ...args }, flags))
+}
+
+/** Whether a value may be a list, alone or as an alternative to one element. */
+function mayBeList({ type, anyOf }: JsonObject): boolean {
+  return type === 'array' || objectsIn(anyOf ?? null).some((each) => each.type === 'array')
 }
 
 /** Maximum number of flags in an error. */

@@ -10,7 +10,7 @@ import { replyWithUserErrors } from '../features/assistant/reply-with-user-error
 import { audit } from '../features/audit/operations.ts'
 import { calls } from '../features/calls/operations.ts'
 import { pauses } from '../features/pauses/operations.ts'
-import { people } from '../features/person/operations.ts'
+import { messageErasure, people } from '../features/person/operations.ts'
 import { subscriptions } from '../features/push/operations.ts'
 import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
@@ -48,6 +48,7 @@ const GROUPS = {
   subscriptions: { prefix: 'subscription-', operations: subscriptions },
   audit: { prefix: 'audit-', operations: audit },
   people: { prefix: 'person-', operations: people },
+  messageErasure: { prefix: 'message-', operations: messageErasure },
   longJobs: { prefix: 'job-', operations: longJobs },
   usage: { prefix: '', operations: usage },
   calls: { prefix: 'call-', operations: calls },

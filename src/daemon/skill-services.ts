@@ -60,6 +60,7 @@ export function skillServices(
     longJobs: base.longWork.service,
     storePause: base.storePause.service,
     people: people.service,
+    messageErasure: people.messages,
     tasks: durable.services.workbench,
   }
   return {

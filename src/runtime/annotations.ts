@@ -15,7 +15,7 @@ const IDEMPOTENT = createNameMatcher(
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
 const DESTRUCTIVE = createNameMatcher(
-  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel job-cancel',
+  '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase message-erase send-cancel run-cancel job-cancel',
 )
 /** All others: each call has an effect, but destroys nothing. */
 const HARMLESS = createNameMatcher(

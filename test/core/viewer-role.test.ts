@@ -8,7 +8,7 @@ const REFUSED = `
   event-emit event-subscribe event-unsubscribe event-seek event-replay event-wait event-ack event-extend
   gateway-receive gateway-ack gateway-nack gateway-extend gateway-send gateway-reconnect gateway-pause gateway-resume
   route-pause route-resume skill-pause skill-resume conversation-pause conversation-resume
-  refused-try daemon-resume slack-installs-remove send-cancel run-cancel job-cancel person-count person-export person-erase message-resend message-retry message-replay
+  refused-try daemon-resume slack-installs-remove send-cancel run-cancel job-cancel person-count person-export person-erase message-resend message-retry message-replay message-erase
   state-get state-set state-delete state-list state-wait artifact-save ask-person session-delete
   callback-create callback-wait callback-respond callback-release approval-decide
   dead-letter-retry dead-letter-drop dead-letter-bulk subscription-pause subscription-resume subscription-replay

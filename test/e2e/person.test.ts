@@ -18,11 +18,13 @@ const ROUTES = `
 gateways:
   desk: { transport: websocket, path: /desk, open: true, tokens: { ada: "a long token for ada" } }
   upload: { transport: webhook, path: /upload, verify: { scheme: none }, from: data.body.email, text: data.body.note, conversation: data.body.ticket }
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, respond: result }
 assistant: { scope: person }
 topics: { orders: { groups: { audit: {} } } }
 routes:
   - { name: boom, match: { prefix: boom }, skill: boom, retry: { attempts: 1 } }
   - { name: ask, match: { prefix: ask }, skill: ask }
+  - { name: shop, match: { gateway: shop }, skill: order }
   - { name: slow, match: { prefix: slow }, skill: slow }
   - { name: plain, match: { prefix: plain }, skill: plain }
   - { name: all, skill: keep }
@@ -49,6 +51,12 @@ const SKILLS = {
     return { text: 'reply to ' + text, attachments: [saved] }
   } }`,
   own: `export default { description: 'remembers in files', metadata: { session: { store: 'file', key: 'args.sessionId' } }, run: ({ args }) => 'own ' + args.text }`,
+  order: `export default { description: 'handles an order', metadata: { session: { store: 'shared', key: 'args.sessionId' } },
+  async run({ args: { text }, manager, once, artifacts }) {
+    await manager.invoke('event-emit', { topic: 'orders', data: { text } })
+    await once('charge', () => ({ text }))
+    return { text: 'order ' + text, attachments: [await artifacts.save('note.txt', 'text/plain', text)] }
+  } }`,
   plain: `export default { description: 'answers', run: () => 'fine' }`,
   slow: `export default { description: 'takes 10 s', run: () => new Promise((resolve) => setTimeout(resolve, 10_000, 'fine')) }`,
   boom: `export default { description: 'fails', run({ args }) { throw new Error('cannot do ' + args.text) } }`,
@@ -222,6 +230,47 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(audit, /person-erased/)
       assert.equal(await daemon.end(), 0)
       assert.deepEqual(await left(MARK, ALICE), [])
+    })
+
+    test('in messages of a provider is erased with these messages', { timeout: 120_000 }, async () => {
+      const { site, left } = await begin()
+      const daemon = await site.start()
+      const order = async (customer: string, text: string) => {
+        const body = JSON.stringify({ customer, text })
+        const headers = { 'content-type': 'application/json' }
+        const response = await fetch(`${daemon.url}/shop`, { method: 'POST', headers, body })
+        const { id } = Object(await response.json())
+        await settled(daemon, id)
+        return String(id)
+      }
+      const ids = [await order(ALICE, MARK), await order(ALICE, `again ${MARK}`)]
+      const kept = await order(BOB, 'harmless words')
+      await daemon.invoke('route-pause', { route: 'boom' })
+      ids.push(await submit(daemon, 'shop', `boom ${MARK}`, 'waits'))
+      assert.notDeepEqual(await left(MARK, ALICE), [])
+      await until(async () => {
+        const { counts } = Object(await daemon.invoke('message-erase', { id: ids }))
+        return (counts.messages === 3 && counts.transcript > 0 && counts.activity > 0) || undefined
+      }, 'their lines in the logs')
+      const { job } = Object(
+        await daemon.invoke('message-erase', { id: ids, confirm: true, wait: 100_000 }),
+      )
+      assert.equal(job.state, 'done', JSON.stringify(job))
+      assert.deepEqual(await left(MARK, ALICE), [])
+      assert.equal(Object(await daemon.invoke('message-erase', { id: ids })).total, 0)
+      const { messages } = Object(await daemon.invoke('message-search', { gateway: 'shop' }))
+      assert.deepEqual(
+        messages.map(({ id }: { id: string }) => id),
+        [kept],
+      )
+      assert.match(JSON.stringify(await daemon.invoke('audit-list', { action: 'message-erase' })), /ids?/)
+      assert.equal(await daemon.end(), 0)
+      assert.deepEqual(await left(MARK, ALICE), [])
+    })
+
+    test('is not erased for an id that is not of a message', async () => {
+      const daemon = await (await begin()).site.start()
+      await assert.rejects(daemon.invoke('message-erase', { id: 'nobody' }), /id of a message/)
     })
 
     test('an erasure that is killed continues at the next start', async () => {

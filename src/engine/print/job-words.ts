@@ -25,8 +25,13 @@ export function aboutJob({ kind, target }: JsonObject): string {
     const texts = filter.map(([key, value]) => `${FILTERS[key] ?? key} ${shownTime(value)}`)
     return [`${verb} dead letters`, texts.join(', ')].filter(Boolean).join(': ')
   }
-  if (kind === 'person-erase') return 'erase the data about a person'
+  if (kind === 'person-erase') return erasedBy(Object(target))
   return [kind, ...Object.values(Object(target))].join(' ')
+}
+
+function erasedBy({ messages }: JsonObject): string {
+  if (messages === undefined) return 'erase the data about a person'
+  return `erase the data about ${counted(Number(messages), 'message')}`
 }
 
 /** The names of filters in `job-list`, as their flags. */

@@ -63,7 +63,7 @@ function isAudited({ name, metadata }: Skill): boolean {
 /** Whether a call only counts what it would change. */
 function isDryRun(skill: string, args: unknown): boolean {
   const { dryRun, confirm } = Object(args)
-  return dryRun === true || (skill === 'person-erase' && confirm !== true)
+  return dryRun === true || (/^(person|message)-erase$/.test(skill) && confirm !== true)
 }
 
 function recordedAuthor({

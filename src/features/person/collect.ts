@@ -20,6 +20,9 @@ const PAGE_SIZE = 500
  */
 export type Scopes = { identities: string[]; conversations: string[]; wroteIn: string[] }
 
+/** Whose data is collected: a person's, and that of some messages of others. */
+export type Wanted = { identities: readonly string[]; messages?: readonly string[] }
+
 /** Keys of the person's data, found so far. */
 type Found = Record<'messages' | 'conversations' | 'neighbours' | 'files' | 'identities', Set<string>>
 
@@ -33,15 +36,16 @@ type Sources = {
 
 /**
  * Finds the messages of a person, and which of their conversations and files belong to nobody else.
+ * `wanted` messages of others are treated as the person's; their senders are not.
  */
 export async function collectPerson(
-  identities: readonly string[],
+  { identities, messages = [] }: Wanted,
   who: Identities,
   deps: Sources,
 ): Promise<Person> {
   const { store, signal } = deps
   const found: Found = {
-    messages: new Set(),
+    messages: new Set(messages),
     conversations: new Set(),
     neighbours: new Set(),
     files: new Set(),
@@ -52,8 +56,14 @@ export async function collectPerson(
     for await (const page of pagesOf(store.journal, { gateways, sender: name }, signal))
       for (const message of page) if (who.isSender(message)) addMessage(found, message)
   }
-  for await (const message of deadLetterMessages(store.jobs))
+  for (const id of messages) {
+    const message = await store.journal.get(id)
+    if (message) addContent(found, message)
+  }
+  for await (const message of deadLetterMessages(store.jobs)) {
     if (who.isSender(message)) addMessage(found, message)
+    else if (found.messages.has(message.id)) addContent(found, message)
+  }
   for await (const entry of deps.transcript()) addLine(found, entry, who)
   const wroteIn = [...found.conversations]
   await excludeShared(found, who, deps)
@@ -65,7 +75,12 @@ export async function collectPerson(
 function addMessage(found: Found, message: Message): void {
   const { gateway, from } = message
   found.messages.add(message.id)
+  addContent(found, message)
   found.identities.add(`${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`)
+}
+
+/** Adds the conversation and the files of a message. */
+function addContent(found: Found, message: Message): void {
   found.conversations.add(conversationKey(message))
   for (const sha256 of filesOf(message)) found.files.add(sha256)
 }
@@ -73,7 +88,8 @@ function addMessage(found: Found, message: Message): void {
 /** Adds a message that only the transcript still has, because retention removed it. */
 function addLine(found: Found, { channel, role, meta }: LogEntry, who: Identities): void {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
-  if (role !== 'user' || !who.isOn(String(channel), text('from'))) return
+  if (role !== 'user') return
+  if (!who.isOn(String(channel), text('from')) && !found.messages.has(text('messageId'))) return
   if (text('messageId') !== '') found.messages.add(text('messageId'))
   if (text('conversation') !== '') found.conversations.add(`${channel}/${text('conversation')}`)
 }
@@ -95,7 +111,8 @@ async function excludeShared(
   for await (const message of deadLetterMessages(store.jobs)) exclude(message)
   for await (const { channel, role, meta } of transcript()) {
     const from = String(pathGet(meta, 'from') ?? '')
-    if (role === 'user' && !who.isOn(String(channel), from))
+    if (role !== 'user' || found.messages.has(String(pathGet(meta, 'messageId') ?? ''))) continue
+    if (!who.isOn(String(channel), from))
       excludeConversation(`${channel}/${pathGet(meta, 'conversation')}`)
   }
 }

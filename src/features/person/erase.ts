@@ -6,6 +6,7 @@ import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { pause } from '../../lib/pause.ts'
 import { uncounted } from './before-restore.ts'
+import type { Wanted } from './collect.ts'
 import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
@@ -22,6 +23,8 @@ const FLUSH_TIME = 6_000
 
 const dataSchema = z.object({
   identities: z.array(z.string()),
+  /** Messages of others that are erased too. */
+  messages: z.array(z.string()).default([]),
   round: z.number().default(1),
   /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
@@ -35,7 +38,7 @@ type Data = z.infer<typeof dataSchema>
 type EraseDeps = {
   store: Pick<Store, 'kv' | 'erasing' | 'journal'>
   places: readonly Place[]
-  collect(identities: readonly string[], signal: AbortSignal): Promise<Person>
+  collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   dirs: DataDirs
   dataDir: string
@@ -60,7 +63,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
         throw error
       }
       await store.kv.delete(SUBJECT_PREFIX + id)
-      await tools.save({ data: { ...data, identities: [], isErased: true }, at: 'free space' })
+      await tools.save({ data: { ...data, identities: [], messages: [], isErased: true }, at: 'free space' })
       const { isRewritten } = await store.erasing.overwrite()
       const total = Object.values(data.counts).reduce((sum, count) => sum + count, 0)
       await deps.record({
@@ -94,11 +97,11 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   }
 
   /** The person is collected once, because in later rounds a part of their data is gone. */
-  async function loadPerson(id: string, { identities }: Data, { save, signal }: JobTools): Promise<Person> {
+  async function loadPerson(id: string, { identities, messages }: Data, { save, signal }: JobTools): Promise<Person> {
     const stored = personSchema.safeParse((await store.kv.get(SUBJECT_PREFIX + id))?.value).data
     if (stored) return fromStored(stored)
     await save({ at: 'the messages of the person' })
-    const person = await deps.collect(identities, signal)
+    const person = await deps.collect({ identities, messages }, signal)
     await store.kv.set(SUBJECT_PREFIX + id, toStored(person), { ttl: SUBJECT_TTL })
     return person
   }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { closed, wait } from '../../core/arguments.ts'
 import { partsOf } from '../../core/identity.ts'
+import { isId } from '../../core/message-id.ts'
+import { spoken } from '../../core/spoken.ts'
 
 /** An address without a gateway, such as `alice@example.com`: at every gateway. */
 const ADDRESS = /^[^\s:*]+@[^\s:*]+$/
@@ -20,6 +22,13 @@ const identities = z
     'The person, as <gateway>:<identity>, or an address, which means every gateway: alice@example.com. A list for several identities of one person',
   )
 
+const messageId = z.string().refine(isId, 'expected the id of a message')
+
+const messageIds = z
+  .union([messageId, z.array(messageId).min(1).max(1_000)])
+  .transform((given) => [given].flat())
+  .describe('The ids of the messages')
+
 /** The stored data about one person, for operators only: `person-…`. They throw `forbidden`. */
 export const people = {
   count: closed({
@@ -37,4 +46,15 @@ export const people = {
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
   }).describe('Counts the stored data about one person, by place. With confirm, erases it as a job.'),
+}
+
+/** Messages that name a person in their text, for operators only. Throws `forbidden`. */
+export const messageErasure = {
+  erase: closed({
+    id: spoken(messageIds, { id: 'message' }),
+    confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
+    wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
+  }).describe(
+    'Counts the stored data about some messages, by place: replies, events, lines of the transcript and others. With confirm, erases it as a job.',
+  ),
 }

@@ -5,6 +5,7 @@ import type { RecordAudit } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isOperator, isViewer, partsOf } from '../../core/identity.ts'
+import { type JsonObject, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
@@ -14,7 +15,7 @@ import type { LongWork } from '../../engine/long-work.ts'
 import { repeat } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { uncounted } from './before-restore.ts'
-import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
+import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
 import { countOf, createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
@@ -49,6 +50,8 @@ export type PeopleDeps = {
   now(): number
 }
 
+type EraseOptions = { confirm: boolean; wait: number }
+
 /** How often (ms) old exports are removed. */
 const REMOVE_INTERVAL = HOUR
 const MAX_EXPORT_BYTES = 16 * GIB
@@ -66,14 +69,19 @@ export function createPeople(deps: PeopleDeps) {
     ...(await exports.hashes(createIdentities(identities, deps.isCaseless).includes)),
     ...(await deps.savedFor([...conversations, ...identities], wroteIn)),
   ]
-  const collect = (identities: readonly string[], signal?: AbortSignal) =>
-    collectPerson(identities, createIdentities(identities, deps.isCaseless), {
+  const collect = (wanted: Wanted, signal?: AbortSignal) =>
+    collectPerson(wanted, createIdentities(wanted.identities, deps.isCaseless), {
       ...deps,
       derivedFiles,
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
-  const counting = createCounting({ places, collect, subjectOf, now })
+  const counting = createCounting({
+    places,
+    subjectOf,
+    now,
+    collect: (identities, signal) => collect({ identities }, signal),
+  })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
@@ -83,10 +91,30 @@ export function createPeople(deps: PeopleDeps) {
    */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities.filter((each) => !isKnownGateway(each))) {
-      const subject = subjectOf(await collect([identity], signal))
+      const subject = subjectOf(await collect({ identities: [identity] }, signal))
       if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnownGateways([identity])
     }
   }
+
+  /** Counts what would be erased; with `confirm`, erases it as a job. */
+  async function erase(wanted: Wanted, target: JsonObject, options: EraseOptions, call: Call) {
+    const { signal } = call
+    if (!options.confirm) {
+      const counts = await countsOf(places, subjectOf(await collect(wanted, signal)), signal)
+      return { confirm: false, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
+    }
+    const data = toJson(wanted)
+    const { id } = await work.begin({ kind: KIND, target, data, total: places.length }, call)
+    return { confirm: true, job: await work.wait(id, options.wait, signal) }
+  }
+
+  const messages = {
+    async erase({ id, ...options }, call) {
+      requireOperator(call, 'Erasing messages')
+      const ids = [...new Set(id)]
+      return erase({ identities: [], messages: ids }, { messages: ids.length }, options, call)
+    },
+  } satisfies ServiceOf<typeof operations.messageErasure>
 
   const service = {
     async count({ identity, wait }, call) {
@@ -98,7 +126,7 @@ export function createPeople(deps: PeopleDeps) {
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
-      const person = withoutExports(await collect(identity, call.signal), await exports.hashes())
+      const person = withoutExports(await collect({ identities: identity }, call.signal), await exports.hashes())
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
@@ -111,18 +139,13 @@ export function createPeople(deps: PeopleDeps) {
     async erase({ identity, confirm, wait }, call) {
       requireOperator(call, 'Erasing a person')
       await requireGateways(identity, call.signal)
-      if (!confirm) {
-        const counts = await countsOf(places, subjectOf(await collect(identity, call.signal)), call.signal)
-        return { confirm, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
-      }
-      const data = { identities: identity }
-      const { id } = await work.begin({ kind: KIND, target: {}, data, total: places.length }, call)
-      return { confirm, job: await work.wait(id, wait, call.signal) }
+      return erase({ identities: identity }, {}, { confirm, wait }, call)
     },
   } satisfies ServiceOf<typeof operations.people>
 
   return {
     service,
+    messages,
     start() {
       dirs.start()
       removal.start()

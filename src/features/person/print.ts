@@ -10,7 +10,8 @@ import { table } from '../../lib/text-table.ts'
 export const printers: Printers = {
   'person-count': humanCounted,
   'person-export': humanExport,
-  'person-erase': humanErase,
+  'person-erase': (result) => humanErase(result, NOTHING),
+  'message-erase': (result) => humanErase(result, 'Nothing was found about these messages.'),
 }
 
 const NOTHING = `${NOTHING_FOUND} ${NOT_COUNTED}`
@@ -38,11 +39,11 @@ function humanCounted(result: Json): string {
   return `${many} so far, now reading: ${at}. Run it again to see more.`
 }
 
-/** `person-erase`: the job, or what it would erase. */
-function humanErase(result: Json): string {
+/** `person-erase` and `message-erase`: the job, or what it would erase. */
+function humanErase(result: Json, nothing: string): string {
   const { job, counts, total } = Object(result)
   if (isJsonObject(job)) return [humanStartedJob({ job }), ...afterErasure(job.result ?? null)].join('\n')
-  if (Number(total) === 0) return [NOTHING, ...oldContentLines(result)].join('\n')
+  if (Number(total) === 0) return [nothing, ...oldContentLines(result)].join('\n')
   return [
     countTable(Object(counts)),
     '',

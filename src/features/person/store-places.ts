@@ -208,8 +208,10 @@ function isEventAbout(
   { about, person }: Subject,
 ): boolean {
   if (topic === AUDIT_TOPIC) {
-    const { by = null, target = null, reason = null, error = null } = Object(data)
-    return [by, target, reason, error].some((value) => isNamedIn(value, about))
+    const { action, by = null, target = null, reason = null, error = null } = Object(data)
+    // The ids of erased messages stay: they prove the erasure, and nothing else has them.
+    const named = action === 'message-erase' ? [by] : [by, target, reason, error]
+    return named.some((value) => isNamedIn(value, about))
   }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
 }
