@@ -281,9 +281,9 @@ ${DEAD}`,
   'docs/personal-data.md': {
     routes:
       'gateways: { support: { transport: cli }, shop: { transport: cli } }\nroutes: [{ name: all, match: { gateway: [support, shop] }, skill: echo }]',
-    prepare: ['support', 'shop']
+    prepare: `${['support', 'shop']
       .map((gateway) => `trivium message ${gateway} "Where is my order?" --from alice@example.com\n`)
-      .join(''),
+      .join('')}trivium message shop '{"customer":"alice@example.com"}' --from provider\n`,
     before: {
       'alice.jsonl -H': `trivium message shop "And now?" --from alice@example.com
 hash=$(trivium person export --identity '*:alice@example.com' --json | jq -r .file.sha256)\n`,

@@ -102,6 +102,7 @@ function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): 
 function humanBegun(job: JsonObject): string {
   const { id, state, done, total } = job
   const progress = `${done} of ${total}`
+  if (state === 'done') return `Job ${id}: done, ${resultOf(job) || progress}.`
   if (state !== 'running') return `Job ${id}: ${stateOf(job)}, ${progress}.`
   return `Job ${id} runs: ${progress}. \`trivium job show ${id}\` shows it, \`trivium job cancel ${id}\` ends it.`
 }
