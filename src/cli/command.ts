@@ -49,7 +49,7 @@ export function ownFile(name: string): string {
 /** Reads the configuration; again on each call. */
 export async function loadFor(
   { env, cwd, path }: Environs,
-  options: Pick<LoadOptions, 'skills' | 'withoutVariables'> = {},
+  options: Pick<LoadOptions, 'skills' | 'withoutVariables' | 'onlyStore'> = {},
 ) {
   // Loaded on first use, for commands without a configuration.
   const [{ loadConfig }, { transports }] = await Promise.all([

@@ -75,8 +75,21 @@ function usesFile(file: string, acceptUnknown = false): (dir: string) => boolean
  * Like `loadFor`, for commands that work on the data directory itself. Throws `usage` if it may
  * belong to another configuration.
  */
-export async function loadWithDataDir(environs: Environs) {
-  return withDataDir(await loadFor(environs, { withoutVariables: 'except-store' }), environs)
+export async function loadWithDataDir(environs: Environs, options: { onlyStore?: boolean } = {}) {
+  return withDataDir(await loadFor(environs, { withoutVariables: 'except-store', ...options }), environs)
+}
+
+/**
+ * `loadWithDataDir` for a backup: an error elsewhere in routes.yaml, with which the daemon keeps its
+ * last configuration, is only a warning.
+ */
+export async function loadForCopy(environs: Environs, warn: (text: string) => void) {
+  const config = await loadWithDataDir(environs, { onlyStore: true })
+  if (config.ignored.length > 0) {
+    const { formatProblems } = await import('../config/yaml-file.ts')
+    warn(`warning: routes.yaml has errors:\n${formatProblems(config.ignored)}\n`)
+  }
+  return config
 }
 
 function withDataDir<T extends { daemon: DaemonConfig; file: string }>(config: T, environs: Environs): T {

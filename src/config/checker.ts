@@ -15,7 +15,7 @@ const ANY_VALUE = 'https://not-set.invalid/'
 export type OptionalVariables = boolean | 'except-store'
 
 /** The sections that say which store it is. */
-const STORE_SECTIONS: ReadonlySet<unknown> = new Set(['daemon', 'redis'])
+export const STORE_SECTIONS: ReadonlySet<unknown> = new Set(['daemon', 'redis'])
 
 export type Checker = ReturnType<typeof createChecker>
 
@@ -26,13 +26,9 @@ export type Checker = ReturnType<typeof createChecker>
  */
 export function createChecker(yaml: MergedFiles, env: Environment, optional: OptionalVariables = false) {
   const areVariablesOptional = optional !== false
-  const problems: Problem[] = [...yaml.problems]
   const variables = createUsedVariables()
   const { renamed, inFile } = createRenamedKeys()
-
-  function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
-    problems.push(yaml.problem(inFile(path), what, message, severity))
-  }
+  const { problems, sections, report } = createProblems(yaml, inFile)
 
   const onInvalid = (path: Path, message: string) => report(path, 'value', message)
   const substitute = createSubstitution(env, variables.add, onInvalid, areVariablesOptional ? ANY_VALUE : '')
@@ -88,6 +84,7 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
     /** The content of the file, with variables substituted. */
     value: substitute(yaml.value, []),
     problems,
+    sections,
     variables: variables.names,
     secrets: variables.secrets,
     placeOf: yaml.placeOf,
@@ -103,6 +100,18 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
     parse,
     section,
   }
+}
+
+/** The problems so far, and the sections that they are in, where they are known. */
+function createProblems(yaml: MergedFiles, inFile: (path: Path) => Path) {
+  const problems: Problem[] = [...yaml.problems]
+  const sections = new Map<Problem, PropertyKey | undefined>()
+  function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
+    const problem = yaml.problem(inFile(path), what, message, severity)
+    sections.set(problem, path[0])
+    problems.push(problem)
+  }
+  return { problems, sections, report }
 }
 
 function mayBeMissing(optional: OptionalVariables, path: Path): boolean {

@@ -5,7 +5,7 @@ import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { assistantOf, withoutAssistant } from './assistant.ts'
-import { type Checker, createChecker, type OptionalVariables } from './checker.ts'
+import { type Checker, createChecker, type OptionalVariables, STORE_SECTIONS } from './checker.ts'
 import {
   checkAnswers,
   checkMembers,
@@ -31,6 +31,8 @@ import { formatProblems, type Problem } from './yaml-file.ts'
 export type Config = Readonly<ReturnType<typeof assemble>> & {
   /** Problems that do not prevent the start. */
   readonly warnings: readonly Problem[]
+  /** Errors that `onlyStore` allows. */
+  readonly ignored: readonly Problem[]
   /** The displayable content of the file: variables by name, other secrets masked. */
   readonly asRead: AsRead
 }
@@ -51,6 +53,11 @@ export type LoadOptions = {
    * `daemon` and `redis` must be set all the same, for commands that work on the store itself.
    */
   withoutVariables?: OptionalVariables
+  /**
+   * For commands that copy the store: errors in sections other than `daemon` and `redis` do not
+   * matter. They are in `ignored`. Such a configuration cannot run.
+   */
+  onlyStore?: boolean
 }
 
 /**
@@ -82,14 +89,29 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
     const checker = createChecker(yaml, env, options.withoutVariables)
     const config = assemble({ ...options, env, file }, checker)
     const found = yaml.sorted(checker.problems)
-    if (found.some((problem) => problem.severity === 'error')) return { problems: found }
-    return { config: { ...config, warnings: found, asRead: asReadOf(parts, checker) }, problems: found }
+    const [errors, warnings] = bySeverity(found)
+    const isIgnored = (problem: Problem) => options.onlyStore === true && isOutsideStore(problem, checker)
+    if (!errors.every(isIgnored)) return { problems: found }
+    const asRead = asReadOf(parts, checker)
+    return { config: { ...config, warnings, ignored: errors, asRead }, problems: found }
   } catch (error) {
     if (!isStackOverflow(error)) throw error
     return {
       problems: [yaml.problem([], 'value', 'the file is nested too deeply, or an alias refers to itself')],
     }
   }
+}
+
+function bySeverity(problems: readonly Problem[]): [errors: Problem[], warnings: Problem[]] {
+  const isError = ({ severity }: Problem) => severity === 'error'
+  return [problems.filter(isError), problems.filter((problem) => !isError(problem))]
+}
+
+/** Whether a problem is in a section that does not say which store it is. */
+function isOutsideStore(problem: Problem, { sections }: Checker): boolean {
+  const section = sections.get(problem)
+  // An unknown section may be a misspelt `daemon`.
+  return Object.hasOwn(sectionNames.shape, section ?? '') && !STORE_SECTIONS.has(section)
 }
 
 function isStackOverflow(error: unknown): boolean {

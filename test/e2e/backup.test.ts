@@ -208,6 +208,23 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
   })
 
+  test('errors in routes.yaml are a warning for a backup, unless they may be about the store', async () => {
+    const there = openSite(SITE)
+    await there.run(['message', 'cli', 'remember the bread'])
+    const file = join(there.dir, 'routes.yaml')
+    const copy = join(there.dir, 'copy.tgz')
+    writeFileSync(file, SITE.routes.replace('skill: echo', 'skil: echo'))
+    for (const args of [['backup', copy], ['restore', '--check', copy]]) {
+      const { code, err } = await there.run(args)
+      assert.equal(code, 0, err)
+      assert.match(err, /unknown key "skil"/)
+    }
+    for (const wrong of ['demon: { data-dir: other }', 'daemon: { data-dir: 7 }']) {
+      writeFileSync(file, `${SITE.routes}${wrong}\n`)
+      assert.equal(await errorCodeOf(there, ['backup', copy]), 'config_invalid')
+    }
+  })
+
   test('commands fail with a code for a running daemon, Redis, an unwritable path and a missing store', async () => {
     assert.equal(await errorCodeOf(site, ['restore', archive, '--force']), 'store_locked')
     assert.equal(await errorCodeOf(site, ['compact']), 'store_locked')

@@ -24,7 +24,7 @@ import {
   STDIO,
 } from '../backup-archive.ts'
 import { type AddCommand, type CommandContext, usage } from '../command.ts'
-import { loadWithDataDir } from '../data-dir.ts'
+import { loadForCopy } from '../data-dir.ts'
 import { show } from '../terminal.ts'
 
 export const addBackup: AddCommand = (program, context) => {
@@ -37,7 +37,7 @@ export const addBackup: AddCommand = (program, context) => {
       const file = archivePath(given, context.environs().cwd)
       if (file === STDIO && terminal.isTerminal)
         throw usage('an archive is not text: redirect stdout to a file, or name one')
-      const { daemon } = await loadWithDataDir(context.environs())
+      const { daemon } = await loadForCopy(context.environs(), context.terminal().err)
       const dir = daemon.dataDir
       disk.makeDir(dir)
       const lock = join(dir, 'backup.lock')

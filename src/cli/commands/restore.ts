@@ -12,7 +12,7 @@ import { archivePath, type Daemon, isLocal, type manifestSchema, progressOf } fr
 import { checkArchive } from '../check-archive.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { lockAlone } from '../connection.ts'
-import { loadWithDataDir } from '../data-dir.ts'
+import { loadForCopy } from '../data-dir.ts'
 import { readArchive } from '../read-archive.ts'
 import { show } from '../terminal.ts'
 
@@ -32,7 +32,7 @@ export const addRestore: AddCommand = (program, context) => {
     .option('--check', 'only read the archive and count its messages; a daemon may be running')
     .action(async (given: string, options: Options) => {
       const file = archivePath(given, context.environs().cwd)
-      const { daemon } = await loadWithDataDir(context.environs())
+      const { daemon } = await loadForCopy(context.environs(), context.terminal().err)
       if (options.check) return checkArchive(file, daemon, context)
       const dir = daemon.dataDir
       using _lock = await lockAlone(dir, context.environs())

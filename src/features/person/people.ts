@@ -16,9 +16,10 @@ import { repeat } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { uncounted } from './before-restore.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes, type Wanted } from './collect.ts'
-import { countOf, createCounting } from './counting.ts'
+import { createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
-import { createEraseKind, KIND } from './erase.ts'
+import { createEraseKind } from './erase.ts'
+import { countsOf, createErasure, messageErasure, requireOperator, sumOf } from './erasure.ts'
 import { createExports } from './exports.ts'
 import type * as operations from './operations.ts'
 import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
@@ -49,8 +50,6 @@ export type PeopleDeps = {
   log: Log
   now(): number
 }
-
-type EraseOptions = { confirm: boolean; wait: number }
 
 /** How often (ms) old exports are removed. */
 const REMOVE_INTERVAL = HOUR
@@ -84,6 +83,7 @@ export function createPeople(deps: PeopleDeps) {
   })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
+  const erase = createErasure({ ...deps, collect, subjectOf })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
   /**
    * Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a
@@ -95,26 +95,6 @@ export function createPeople(deps: PeopleDeps) {
       if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnownGateways([identity])
     }
   }
-
-  /** Counts what would be erased; with `confirm`, erases it as a job. */
-  async function erase(wanted: Wanted, target: JsonObject, options: EraseOptions, call: Call) {
-    const { signal } = call
-    if (!options.confirm) {
-      const counts = await countsOf(places, subjectOf(await collect(wanted, signal)), signal)
-      return { confirm: false, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
-    }
-    const data = toJson(wanted)
-    const { id } = await work.begin({ kind: KIND, target, data, total: places.length }, call)
-    return { confirm: true, job: await work.wait(id, options.wait, signal) }
-  }
-
-  const messages = {
-    async erase({ id, ...options }, call) {
-      requireOperator(call, 'Erasing messages')
-      const ids = [...new Set(id)]
-      return erase({ identities: [], messages: ids }, { messages: ids.length }, options, call)
-    },
-  } satisfies ServiceOf<typeof operations.messageErasure>
 
   const service = {
     async count({ identity, wait }, call) {
@@ -145,7 +125,7 @@ export function createPeople(deps: PeopleDeps) {
 
   return {
     service,
-    messages,
+    messages: messageErasure(erase),
     start() {
       dirs.start()
       removal.start()
@@ -178,22 +158,6 @@ function knownGateways(gateways: () => readonly string[]) {
 /** The person without earlier exports, which a new export does not include. */
 function withoutExports(person: Person, exports: readonly string[]): Person {
   return { ...person, files: person.files.difference(new Set(exports)) }
-}
-
-function requireOperator({ caller }: Call, what: string): void {
-  if (isOperator(caller) && !isViewer(caller)) return
-  throw new TriviumError('forbidden', { what, reason: 'it requires an operator' })
-}
-
-function sumOf(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0)
-}
-
-/** Number of records about a person, by place. */
-async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
-  const counts: Record<string, number> = {}
-  for (const place of places) counts[place.name] = await countOf(place, subject, signal)
-  return counts
 }
 
 /**

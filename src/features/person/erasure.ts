@@ -1,0 +1,68 @@
+import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
+import { isOperator, isViewer } from '../../core/identity.ts'
+import { type JsonObject, toJson } from '../../core/json.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { LongWork } from '../../engine/long-work.ts'
+import { uncounted } from './before-restore.ts'
+import type { Wanted } from './collect.ts'
+import { countOf } from './counting.ts'
+import { KIND } from './erase.ts'
+import type * as operations from './operations.ts'
+import type { Person } from './person.ts'
+import type { Place, Subject } from './place.ts'
+
+type Erase = ReturnType<typeof createErasure>
+
+/** Makes the function that counts what would be erased and, with `confirm`, erases it as a job. */
+export function createErasure(deps: {
+  places: readonly Place[]
+  collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
+  subjectOf(person: Person): Subject
+  work: Pick<LongWork, 'begin' | 'wait'>
+  dataDir: string
+}) {
+  const { places, work } = deps
+  return async (
+    wanted: Wanted,
+    target: JsonObject,
+    { confirm, wait }: { confirm: boolean; wait: number },
+    call: Call,
+  ) => {
+    if (confirm) {
+      const job = { kind: KIND, target, data: toJson(wanted), total: places.length }
+      const { id } = await work.begin(job, call)
+      return { confirm, job: await work.wait(id, wait, call.signal) }
+    }
+    const subject = deps.subjectOf(await deps.collect(wanted, call.signal))
+    const counts = await countsOf(places, subject, call.signal)
+    return { confirm, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
+  }
+}
+
+/** `message-erase`: the erasure of messages, without the other data of their senders. */
+export function messageErasure(erase: Erase) {
+  return {
+    async erase({ id, ...options }, call) {
+      requireOperator(call, 'Erasing messages')
+      const messages = [...new Set(id)]
+      return erase({ identities: [], messages }, { messages: messages.length }, options, call)
+    },
+  } satisfies ServiceOf<typeof operations.messageErasure>
+}
+
+export function requireOperator({ caller }: Call, what: string): void {
+  if (isOperator(caller) && !isViewer(caller)) return
+  throw new TriviumError('forbidden', { what, reason: 'it requires an operator' })
+}
+
+export function sumOf(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+/** Number of records about a person, by place. */
+export async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
+  const counts: Record<string, number> = {}
+  for (const place of places) counts[place.name] = await countOf(place, subject, signal)
+  return counts
+}
