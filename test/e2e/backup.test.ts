@@ -214,7 +214,10 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     const file = join(there.dir, 'routes.yaml')
     const copy = join(there.dir, 'copy.tgz')
     writeFileSync(file, SITE.routes.replace('skill: echo', 'skil: echo'))
-    for (const args of [['backup', copy], ['restore', '--check', copy]]) {
+    for (const args of [
+      ['backup', copy],
+      ['restore', '--check', copy],
+    ]) {
       const { code, err } = await there.run(args)
       assert.equal(code, 0, err)
       assert.match(err, /unknown key "skil"/)

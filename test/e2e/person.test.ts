@@ -252,9 +252,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         const { counts } = Object(await daemon.invoke('message-erase', { id: ids }))
         return (counts.messages === 3 && counts.transcript > 0 && counts.activity > 0) || undefined
       }, 'their lines in the logs')
-      const { job } = Object(
-        await daemon.invoke('message-erase', { id: ids, confirm: true, wait: 100_000 }),
-      )
+      const { job } = Object(await daemon.invoke('message-erase', { id: ids, confirm: true, wait: 100_000 }))
       assert.equal(job.state, 'done', JSON.stringify(job))
       assert.deepEqual(await left(MARK, ALICE), [])
       assert.equal(Object(await daemon.invoke('message-erase', { id: ids })).total, 0)

@@ -42,7 +42,8 @@ export function aboutJob({ kind, target }) {
     const verb = target.do === 'retry' ? 'Retry' : 'Drop'
     return `${verb} ${lettersOf(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
   }
-  if (kind === 'person-erase') return target.messages ? `Erase ${count(target.messages, 'message')}` : 'Erase a person'
+  if (kind === 'person-erase')
+    return target.messages ? `Erase ${count(target.messages, 'message')}` : 'Erase a person'
   return `${kind} ${Object.values(target).join(' ')}`
 }
 

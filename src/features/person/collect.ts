@@ -112,8 +112,7 @@ async function excludeShared(
   for await (const { channel, role, meta } of transcript()) {
     const from = String(pathGet(meta, 'from') ?? '')
     if (role !== 'user' || found.messages.has(String(pathGet(meta, 'messageId') ?? ''))) continue
-    if (!who.isOn(String(channel), from))
-      excludeConversation(`${channel}/${pathGet(meta, 'conversation')}`)
+    if (!who.isOn(String(channel), from)) excludeConversation(`${channel}/${pathGet(meta, 'conversation')}`)
   }
 }
 

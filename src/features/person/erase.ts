@@ -97,7 +97,11 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   }
 
   /** The person is collected once, because in later rounds a part of their data is gone. */
-  async function loadPerson(id: string, { identities, messages }: Data, { save, signal }: JobTools): Promise<Person> {
+  async function loadPerson(
+    id: string,
+    { identities, messages }: Data,
+    { save, signal }: JobTools,
+  ): Promise<Person> {
     const stored = personSchema.safeParse((await store.kv.get(SUBJECT_PREFIX + id))?.value).data
     if (stored) return fromStored(stored)
     await save({ at: 'the messages of the person' })

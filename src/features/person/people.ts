@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { LogEntry } from '../../core/activity.ts'
 import type { RecordAudit } from '../../core/audit.ts'
-import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isOperator, isViewer, partsOf } from '../../core/identity.ts'
-import { type JsonObject, toJson } from '../../core/json.ts'
+import { partsOf } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
@@ -106,7 +104,10 @@ export function createPeople(deps: PeopleDeps) {
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
-      const person = withoutExports(await collect({ identities: identity }, call.signal), await exports.hashes())
+      const person = withoutExports(
+        await collect({ identities: identity }, call.signal),
+        await exports.hashes(),
+      )
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
