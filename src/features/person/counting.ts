@@ -1,4 +1,5 @@
 import { waitFor } from '../../lib/wait-for.ts'
+import type { Wanted } from './collect.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
@@ -34,7 +35,7 @@ type Counting = {
 /** Counts the records about people in the background, so that a caller can ask how far it is. */
 export function createCounting(deps: {
   places: readonly Place[]
-  collect(identities: readonly string[], signal: AbortSignal): Promise<Person>
+  collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
   subjectOf(person: Person): Subject
   now(): number
 }) {
@@ -43,7 +44,7 @@ export function createCounting(deps: {
 
   const run = async (identities: readonly string[], counting: Counting) => {
     const { shown, end } = counting
-    const subject = deps.subjectOf(await deps.collect(identities, end.signal))
+    const subject = deps.subjectOf(await deps.collect({ identities }, end.signal))
     for (const place of places) {
       shown.at = place.name
       if (now() - counting.askedAt > UNASKED) end.abort()

@@ -73,12 +73,7 @@ export function createPeople(deps: PeopleDeps) {
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
-  const counting = createCounting({
-    places,
-    subjectOf,
-    now,
-    collect: (identities, signal) => collect({ identities }, signal),
-  })
+  const counting = createCounting({ places, collect, subjectOf, now })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
   const erase = createErasure({ ...deps, collect, subjectOf })
