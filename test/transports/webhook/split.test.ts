@@ -111,8 +111,11 @@ describe('a split delivery', () => {
         ['["f","firing","2026-11-28T10:00:00Z"]'],
       ],
       'Azure Event Grid': [
-        [{ id: 'e1', eventType: 'a', data: {} }, { id: 'e2' }],
-        ['e1', 'e2'],
+        [
+          { topic: '/t', id: 'e1', eventType: 'a', data: {} },
+          { topic: '/t', id: 'e2' },
+        ],
+        ['["/t","e1"]', '["/t","e2"]'],
       ],
       'CloudEvents in batches': [[{ specversion: '1.0', source: '/s', id: '1' }], ['/s 1']],
       'Okta event hooks': [
