@@ -96,7 +96,7 @@ for (const { kind, place, open } of storeKinds()) {
       await emit(store)
       await until(() => got.length === 3, 'the push of another event')
       status.now = 503
-      await use([subscription(url, { retry: { attempts: 9, delay: 60_000, 'max-delay': 60_000 } })])
+      await use([subscription(url, { retry: { attempts: 50, delay: 200, 'max-delay': 200 } })])
       const replayedAt = Date.now()
       await replay.begin({ topic: 'orders', group: 'crm', range: {} }, OPERATOR)
       await until(() => got.length === 5, 'attempts at both events')
