@@ -133,15 +133,16 @@ export function createTurns() {
    * nothing to wait for.
    */
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
-    const before = hold > 0 ? tails.get(conversation) : undefined
-    const turn = before && inTime(before, AbortSignal.timeout(hold))
-    // Without the results, or each message would keep all earlier ones in memory.
-    const tail = Promise.allSettled([preparing, turn]).then(() => {})
+    const before = tails.get(conversation)
+    const turn = hold > 0 ? before && inTime(before, AbortSignal.timeout(hold)) : undefined
+    // After a click, which does not wait, later messages still wait for the earlier ones. Without the
+    // results, or each message would keep all earlier ones in memory.
+    const tail = Promise.allSettled([preparing, turn ?? before]).then(() => {})
     tails.set(conversation, tail)
-    const leave = () => {
+    const remove = () => {
       if (tails.get(conversation) === tail) tails.delete(conversation)
     }
-    return { turn, leave }
+    return { turn, leave: () => void tail.then(remove) }
   }
 }
 
