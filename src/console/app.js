@@ -13,9 +13,8 @@ import {
   signOut,
 } from './lib/api.js'
 import { html } from './lib/html.js'
-import { captureKeys, keysNow, onKey } from './lib/keys.js'
+import { captureKeys, onKey } from './lib/keys.js'
 import { clock, firstState, lostAt, now, state } from './lib/live.js'
-import { Modal } from './lib/modal.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
 import { go, link, renderNow, route } from './lib/router.js'
@@ -71,7 +70,8 @@ function skip(event) {
   document.getElementById('main').focus()
 }
 
-const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
+const KeyDialog = later.page('KeyDialog')
+const COMMAND_KEY = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl'
 
 function Navigation({ current }) {
   // On a phone, the views are in a menu that closes when one of them is shown.
@@ -84,7 +84,7 @@ function Navigation({ current }) {
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
-    }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
+    }}><span>Go to …</span> <kbd>${COMMAND_KEY} K</kbd></button>
     <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${isBadge && html`<span class="count" title="listed on Now">${wrong}</span>`}</button>
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
@@ -147,15 +147,7 @@ function KeyHelp() {
       for (const remove of removers) remove()
     }
   }, [])
-  if (!isOpen) return null
-  const close = () => setOpen(false)
-  return html`<${Modal} leave=${close} aria-labelledby="keys-title">
-    <h2 id="keys-title">Keys</h2>
-    <dl class="facts">${keysNow().map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
-      <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div>
-      <div><dt><kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></dt><dd>find anything by name</dd></div></dl>
-    <div class="buttons"><button type="button" onClick=${close}>Close</button></div>
-  <//>`
+  return isOpen && html`<${KeyDialog} commandKey=${COMMAND_KEY} close=${() => setOpen(false)} />`
 }
 
 const isPaletteOpen = signal(false)

@@ -1,4 +1,5 @@
 /** Everything that the first view does not need, in one file that is loaded after it. */
+export { KeyDialog } from './lib/key-dialog.js'
 export { Palette } from './lib/palette.js'
 export { ApprovalsPage } from './views/approvals.js'
 export { AuditPage } from './views/audit.js'
