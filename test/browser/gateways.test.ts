@@ -40,6 +40,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('article', { name: 'shop' }).getByText('0.6 a minute').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
+    await page.getByRole('article', { name: 'hub' }).getByText('refuses all').waitFor()
     // The broken one comes first, then the one that refuses, before those that are configured before it.
     assert.deepEqual(await page.locator('.gateway-card h2').allTextContents(), [
       'post',
