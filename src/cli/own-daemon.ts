@@ -39,7 +39,7 @@ async function makeDaemon(environs: Environs, options: OwnDaemonOptions) {
   const { lock, now, withoutVariables } = options
   const first = change(await loadFor(environs, defined({ withoutVariables })))
   let { secrets } = first
-  // Set before skills are loaded: their code may read it while it loads.
+  // Before skills are loaded, because their code may read the environment while it loads.
   environs.share?.(first.environment)
   let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {

@@ -43,7 +43,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       }
       return { draw, leave }
     },
-    /** Shows progress in place of the previous line, at a terminal only. */
+    /** Shows progress in place of the previous progress, at a terminal only. */
     progress(text: string) {
       if (!json && process.stderr.isTTY) err(`\r\x1b[K${escapeUnpainted(text)}`)
     },
@@ -51,8 +51,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
 }
 
 /**
- * Output settings of commander for help and usage errors, which begin with `trivium:` like all errors.
- * With `--json` it prints nothing, because they are printed as JSON.
+ * Output settings of commander for help and usage errors. The errors begin with `trivium:` like all
+ * errors. With `--json` they are left out here, because they are printed as JSON elsewhere.
  */
 export function usageOutput({ json, out, err }: Terminal) {
   return {

@@ -1,6 +1,6 @@
 import type { Refused } from '../core/transport.ts'
 
-/** Refusals and deliveries are counted per minute, for an hour. */
+/** Refused deliveries and accepted messages are counted per minute, for an hour. */
 const MINUTE = 60_000
 const MINUTES = 60
 /** Maximum number of distinct senders and explanations per reason. */
@@ -14,19 +14,23 @@ export type RefusalCount = {
   /** The first refusal of a series without a gap of an hour. */
   since: number
   last: number
-  /** Deliveries that were accepted since `since`, within the last hour. */
+  /**
+   * Messages that were accepted since `since`, within the last hour. An accepted delivery counts
+   * once for each of its messages, a refused delivery counts once.
+   */
   accepted: number
-  /** Refused and accepted deliveries since `since`, which may be longer ago than an hour. */
+  /** Refused deliveries and accepted messages since `since`, even if that is over an hour ago. */
   total: { refused: number; accepted: number }
-  /** When the gateway last accepted a delivery, and the number of refusals since then. */
+  /** When the gateway last accepted a message. */
   lastGoodAt?: number
+  /** Refusals of this series since then. */
   sinceGood: number
   /** Refused senders and explanations of the last hour, most frequent first. */
   from: { name: string; count: number }[]
   why: { name: string; count: number }[]
 }
 
-/** Deliveries per minute of the last hour, the current minute last. */
+/** Accepted messages and refused deliveries of the last hour per minute, the current one last. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
 type Minutes = { counts: Float64Array; minute: number }
@@ -34,8 +38,8 @@ type Refusals = {
   minutes: Minutes
   /** All refusals of the series. */
   total: number
-  /** Number of deliveries that were accepted before the series. */
-  goodBefore: number
+  /** Messages that were accepted before the series. */
+  acceptedBefore: number
   since: number
   last: number
   sinceGood: number
@@ -43,20 +47,20 @@ type Refusals = {
   why: Map<string, Minutes>
 }
 
-/** Counts refused and accepted deliveries per gateway, in memory. */
+/** Counts refused deliveries and accepted messages per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
   const refused = new Map<string, Map<string, Refusals>>()
-  const good = new Map<string, { minutes: Minutes; last: number; total: number }>()
+  const acceptedOf = new Map<string, { minutes: Minutes; last: number; total: number }>()
 
   return {
     /** Counts accepted messages. Called for each batch of them, so it must be cheap. */
     accepted(gateway: string, count = 1): void {
       if (count === 0) return
       const at = now()
-      let known = good.get(gateway)
+      let known = acceptedOf.get(gateway)
       if (!known) {
         known = { minutes: minutesAt(at), last: at, total: 0 }
-        good.set(gateway, known)
+        acceptedOf.set(gateway, known)
       }
       known.last = at
       known.total += count
@@ -68,26 +72,27 @@ export function createRefusalTally(now: () => number) {
       refused.set(gateway, reasons)
       let known = reasons.get(reason)
       if (!known || at - known.last > MINUTES * MINUTE) {
-        known = newSeries(at, good.get(gateway)?.total ?? 0)
+        known = newSeries(at, acceptedOf.get(gateway)?.total ?? 0)
         reasons.set(reason, known)
       }
-      const isGoodBetween = (good.get(gateway)?.last ?? 0) > known.last
-      known.sinceGood = isGoodBetween ? 1 : known.sinceGood + 1
+      const wasAcceptedBetween = (acceptedOf.get(gateway)?.last ?? 0) > known.last
+      known.sinceGood = wasAcceptedBetween ? 1 : known.sinceGood + 1
       known.last = at
       known.total++
       add(known.minutes, at, 1)
       countName(known.from, at, from)
       countName(known.why, at, why)
     },
-    /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
+    /** Accepted messages and refused deliveries of a gateway, minute by minute, oldest first. */
     traffic(gateway: string): Traffic {
       const at = now()
-      const accepted = good.get(gateway)
+      const accepted = acceptedOf.get(gateway)
       const reasons = [...(refused.get(gateway) ?? new Map<string, Refusals>()).values()]
+      const zeros = series(minutesAt(at), at)
       const perMinute = reasons.map(({ minutes }) => series(minutes, at))
       return {
-        accepted: series(accepted?.minutes ?? minutesAt(at), at),
-        refused: series(minutesAt(at), at).map((_, index) =>
+        accepted: accepted ? series(accepted.minutes, at) : zeros,
+        refused: zeros.map((_, index) =>
           perMinute.reduce((total, counts) => total + (counts[index] ?? 0), 0),
         ),
         ...(accepted && { lastGoodAt: accepted.last }),
@@ -101,13 +106,13 @@ export function createRefusalTally(now: () => number) {
           const count = sum(known.minutes, at, 0)
           if (count === 0) return []
           const { since, last } = known
-          const deliveries = good.get(gateway)
-          const isGoodLast = deliveries !== undefined && deliveries.last > last
-          const sinceGood = isGoodLast ? 0 : known.sinceGood
-          const isGoodSince = deliveries !== undefined && deliveries.last >= since
-          const accepted = isGoodSince ? sum(deliveries.minutes, at, since) : 0
-          const total = { refused: known.total, accepted: (deliveries?.total ?? 0) - known.goodBefore }
-          const lastGood = deliveries ? { lastGoodAt: deliveries.last } : {}
+          const counted = acceptedOf.get(gateway)
+          const wasAcceptedAfter = counted !== undefined && counted.last > last
+          const sinceGood = wasAcceptedAfter ? 0 : known.sinceGood
+          const wasAcceptedSince = counted !== undefined && counted.last >= since
+          const accepted = wasAcceptedSince ? sum(counted.minutes, at, since) : 0
+          const total = { refused: known.total, accepted: (counted?.total ?? 0) - known.acceptedBefore }
+          const lastGood = counted ? { lastGoodAt: counted.last } : {}
           const names = { from: sorted(known.from, at), why: sorted(known.why, at) }
           const counts = { gateway, reason, count, since, last, accepted, total, sinceGood }
           return [{ ...counts, ...lastGood, ...names }]
@@ -117,9 +122,9 @@ export function createRefusalTally(now: () => number) {
   }
 }
 
-function newSeries(at: number, goodBefore: number): Refusals {
+function newSeries(at: number, acceptedBefore: number): Refusals {
   const names = { from: new Map<string, Minutes>(), why: new Map<string, Minutes>() }
-  return { minutes: minutesAt(at), total: 0, goodBefore, since: at, last: at, sinceGood: 0, ...names }
+  return { minutes: minutesAt(at), total: 0, acceptedBefore, since: at, last: at, sinceGood: 0, ...names }
 }
 
 function minutesAt(at: number): Minutes {

@@ -40,7 +40,7 @@ describe('Now', { timeout: 60_000 }, async () => {
     await page.getByRole('link', { name: 'See the push' }).first().click()
     await page.waitForURL(/queues\/orders\/customer-relations-\d$/)
   })
-  test('moves nothing below a pressed mouse button, although a text is cut off', async () => {
+  test('nothing moves under the pointer while its button is pressed, also with a text that is cut off', async () => {
     await daemon.invoke('gateway-pause', {
       gateway: 'shop',
       reason: 'stocktaking in all four shops '.repeat(12),
@@ -62,7 +62,7 @@ describe('Now', { timeout: 60_000 }, async () => {
     await trouble.waitFor({ state: 'detached' })
   })
 
-  test('shows a cut text whole while the keyboard is at it', async () => {
+  test('shows a text in full, which is otherwise cut off, while it has the focus', async () => {
     await daemon.invoke('gateway-pause', {
       gateway: 'shop',
       reason: 'stocktaking in all four shops '.repeat(12),

@@ -9,7 +9,7 @@ for (const protocol of ['Imap', 'Smtp'] as const) {
     const serve = createMailbox()[`serve${protocol}`]
     const sockets: Socket[] = []
     const server = createServer((socket) => {
-      // As the demo does.
+      // The demo handles errors of a socket too, by destroying it.
       socket.on('error', () => {})
       sockets.push(socket)
       serve(socket)

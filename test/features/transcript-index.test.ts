@@ -39,6 +39,7 @@ describe('the index of the transcript', () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, `search.db${suffix}`), { force: true })
     const damage = () => writeFileSync(join(dir, 'search.db'), 'no database '.repeat(1_000))
     damage()
+    // Counts only indexed lines, and the new index has none yet.
     assert.equal(await index.count(() => true), 0)
     damage()
     assert.equal(await found('harvest'), 1)

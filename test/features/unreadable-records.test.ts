@@ -16,7 +16,7 @@ import { openStore } from '../runtime/support/store.ts'
 import { callFrom } from './kit.ts'
 
 const operator = callFrom()
-const LATER: Json = { form: 'of a newer version' }
+const NEWER: Json = { form: 'of a newer version' }
 const TEXT = 'an unreadable record was skipped and left unchanged'
 
 /** The keys of the unreadable records in a log, in their order. */
@@ -30,7 +30,7 @@ describe('an unreadable record is skipped, logged once, and stays:', () => {
     const approvals = createApprovalService(deps)
     const common = { skill: 'pay', args: {}, title: 'Pay', by: 'ada', approvers: [], trace: 't' }
     const { id } = await approvals.request({ ...common, key: 'k', timeout: HOUR, onTimeout: 'deny' })
-    for (const prefix of ['approval:', 'approval-open:']) await store.kv.set(`${prefix}newer`, LATER)
+    for (const prefix of ['approval:', 'approval-open:']) await store.kv.set(`${prefix}newer`, NEWER)
     for (const status of [{}, { status: 'pending' as const }])
       assert.deepEqual(
         (await approvals.list({ limit: 10, ...status })).map((one) => one.id),
@@ -38,7 +38,7 @@ describe('an unreadable record is skipped, logged once, and stays:', () => {
       )
     await approvals.sweep()
     assert.deepEqual(reported(log), ['approval:newer'])
-    assert.deepEqual((await store.kv.get('approval:newer'))?.value, LATER)
+    assert.deepEqual((await store.kv.get('approval:newer'))?.value, NEWER)
     await assert.rejects(approvals.decide({ id: 'newer', approve: true }, operator), {
       code: 'state_corrupt',
     })
@@ -49,7 +49,7 @@ describe('an unreadable record is skipped, logged once, and stays:', () => {
     const empty = () => createMemoryBackend(Date.now, new Map<string, StateEntry>())
     const [file, memory, shared] = [empty(), empty(), empty()]
     const sessions = createSessionService({ file, memory, shared }, log)
-    await shared.set('["chat","bob"]', LATER)
+    await shared.set('["chat","bob"]', NEWER)
     const id = { name: 'chat', key: 'ada', store: 'shared' } as const
     await sessions.append(id, { at: 1, result: 'hi' }, { maxEntries: 5, ttl: HOUR })
     const list = async () => objectsIn(toJson(await sessions.list({}, operator))).map((one) => one.key)
@@ -62,7 +62,7 @@ describe('an unreadable record is skipped, logged once, and stays:', () => {
     const [store, log] = [await openStore(t), createMemoryLog()]
     const work = createLongWork({ store, owner: 'a', log, now: Date.now })
     cleanup(t, () => work.stop())
-    await store.kv.set('long-job:newer', LATER)
+    await store.kv.set('long-job:newer', NEWER)
     const job = await work.begin({ kind: 'dig', target: {}, data: null }, operator)
     const list = async () => (await work.service.list({ limit: 10 })).map((one) => Object(one).id)
     assert.deepEqual([await list(), await list()], [[job.id], [job.id]])
@@ -73,11 +73,11 @@ describe('an unreadable record is skipped, logged once, and stays:', () => {
     const stage = await makeSends(t)
     const { store, log, later, plan } = stage
     await store.kv.set('send-due:000000000000001:newer', 'newer')
-    await store.kv.set('send-later:newer', LATER)
+    await store.kv.set('send-later:newer', NEWER)
     later.start()
     await plan('a')
     await until(() => stage.sent.includes('a'), 'the other send')
-    assert.deepEqual((await store.kv.get('send-later:newer'))?.value, LATER)
+    assert.deepEqual((await store.kv.get('send-later:newer'))?.value, NEWER)
     assert.equal((await createPlannedSends(store.kv, log).due(1)).items[0]?.key, 'newer')
     assert.deepEqual(await later.service.list({ limit: 10 }, operator), [])
     assert.deepEqual(reported(log), ['send-later:newer'])

@@ -69,6 +69,7 @@ export const PRESETS = {
     conversation: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
     greet(method, query, { 'verify-token': token = '' }) {
       if (method !== 'GET') return undefined
+      // The check returns the index of the secret that matches.
       const isOurs = createSecretCheck([token])(query.get('hub.verify_token') ?? '') === 0
       return isOurs
         ? plain(query.get('hub.challenge') ?? '')
@@ -168,7 +169,7 @@ export const PRESETS = {
     signature: [{ header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{url}' }],
     signedVariants: twilioVariants,
     isBodyInUrl: true,
-    // Calls have no key: each step of a call requests the same URL with the same CallSid.
+    // CallSid is no key: each step of a call has the same one.
     key(delivery) {
       const status = valueAt('MessageStatus SmsStatus', delivery)
       const id = status && valueAt('MessageSid SmsSid', delivery)
@@ -221,8 +222,9 @@ function timed(header: string, timeHeader: string, encoding: 'hex' | 'base64'): 
 
 /**
  * Deliveries of a subaccount are signed with the key of the main account too. Time and token are
- * joined without a separator, so the number of digits is fixed: a longer time would turn a captured
- * token into a different, shorter one.
+ * joined without a separator, so the number of digits is fixed. Otherwise, the first digits of a
+ * captured token could be moved to the end of the time: the signature still fits, but the key of
+ * the delivery is a new one.
  */
 function mailgun(path: string): Scheme {
   const time = { field: `${path}timestamp`, digits: 10 }
@@ -250,7 +252,8 @@ const MAX_DISCORD_TEXT = 2_000
 
 /**
  * https://docs.discord.com/developers/interactions/receiving-and-responding: without a reply, the
- * user sees a pending state until a follow-up is sent with the `token` of the interaction.
+ * user of a command sees a pending state until a follow-up is sent with the `token` of the
+ * interaction. A click shows no pending state.
  */
 function answerDiscord({ reply }: AcceptedDelivery, body: Json | undefined): Answer {
   if (pathGet(body, 'event') !== undefined) return { status: 204 }
@@ -261,7 +264,7 @@ function answerDiscord({ reply }: AcceptedDelivery, body: Json | undefined): Ans
   return json({ type: type === INTERACTION.click ? RESPONSE.pendingUpdate : RESPONSE.pendingMessage })
 }
 
-/** TwiML, the only format that Twilio accepts. https://www.twilio.com/docs/messaging/twiml */
+/** TwiML, for messages and calls. https://www.twilio.com/docs/messaging/twiml */
 function answerTwilio({ reply }: AcceptedDelivery, body: Json | undefined): Answer {
   const verb = pathGet(body, 'CallSid') === undefined ? 'Message' : 'Say'
   const content = reply === undefined ? '' : `<${verb}>${escapeUTF8(reply)}</${verb}>`

@@ -33,7 +33,8 @@ export function ratio(rounds: readonly Figures[], others: readonly Figures[], na
 
 /**
  * For each round, a figure divided by the same figure of another contender. Both come from the same
- * round, so a disturbance of the machine affects both.
+ * round, so a disturbance of the machine affects both. NaN if the figure is missing; else Infinity
+ * if that of the other contender is missing.
  */
 export function ratios(rounds: readonly Figures[], others: readonly Figures[], name: string): number[] {
   return rounds.map((figures, round) => (figures[name] ?? Number.NaN) / (others[round]?.[name] ?? 0))

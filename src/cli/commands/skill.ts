@@ -59,8 +59,8 @@ export const addSkill: AddCommand = (program, context) => {
     .action(async (name: string, { live, record, case: only }: TestOptions) => {
       const { evaluate } = await import('../evaluation/run.ts')
       const terminal = context.terminal()
-      const liveMode = live ? 'live' : 'recorded'
-      const mode = record ? 'record' : liveMode
+      const modeWithoutRecording = live ? 'live' : 'recorded'
+      const mode = record ? 'record' : modeWithoutRecording
       const onCase = (index: number, total: number, caseName: string) =>
         terminal.progress(`${index + 1} of ${total}: ${caseName} …`)
       const result = await evaluate(context.environs(), { name, mode, only }, onCase)

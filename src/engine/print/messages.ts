@@ -38,7 +38,7 @@ const MESSAGE_COLUMNS: readonly Column[] = [
 ]
 
 /**
- * `message list` and `message search`; only the latter has outcomes, and the `attempt` of each
+ * `message-list` and `message-search`; only the latter has outcomes, and the `attempt` of each
  * message if it was asked for.
  */
 export function humanMessages(found: Json, { search }: JsonObject = {}): string {
@@ -64,7 +64,10 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** A number is not searched within longer ones, unless it is in quotes. */
+/**
+ * A search for a number does not find longer numbers that contain it, unless the number is in
+ * quotes.
+ */
 function numberHint(search: Json | undefined): string {
   return typeof search === 'string' && /^\d+$/.test(search)
     ? ` In longer numbers: --search '"${search}"'`
@@ -75,10 +78,11 @@ function numberHint(search: Json | undefined): string {
 function humanAttempts(found: Json): string {
   const rows = objectsIn(found).map((one) => {
     const { id, route, attempt, ms, what, since, error, unsent, budget } = one
-    const took = since === undefined ? ms !== undefined && `${ms} ms` : `for ${age(since)}`
+    const duration = ms === undefined ? '' : `${ms} ms`
+    const took = since === undefined ? duration : `for ${age(since)}`
     const paused = objectsIn(one.pausedBy).map(({ kind, name }) => `${kind} ${name}`)
     const why = paused.length > 0 ? `paused: ${paused.join(', ')}` : (budget ?? error ?? unsent ?? '')
-    return [shortId(id), route, attempt, what ?? 'running', took || '', shorten(String(why), 80)]
+    return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(why), 80)]
   })
   return rows.length === 0 ? 'No attempts.' : lineTable(ATTEMPT_COLUMNS, rows)
 }
@@ -101,7 +105,10 @@ const CONVERSATION_COLUMNS: readonly Column[] = [
 /** The page does not show older conversations in which somebody waits. */
 const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --unanswered`'
 
-/** `conversation-list`: those in which somebody waits first, the longest first. */
+/**
+ * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
+ * the top.
+ */
 function humanConversations(found: Json, { unanswered }: JsonObject): string {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')

@@ -30,9 +30,9 @@ export function createQueues(deps: {
   const server = async (url = where().redis ?? ''): Promise<QueueServer> => {
     const connection = connections.get(url) ?? connect(url)
     connections.set(url, connection)
-    const { client, ...watched } = await connection
+    const { client, ...state } = await connection
     const { prefix } = where()
-    return { ...watched, options: { connection: client, prefix, ...defined({ telemetry }) } }
+    return { ...state, options: { connection: client, prefix, ...defined({ telemetry }) } }
   }
 
   return {

@@ -14,8 +14,8 @@ export type RefusalCause =
   | 'other'
 
 /**
- * The refusals of one gateway for one reason, with a verdict. `share`: 0 to 1, of all deliveries
- * since they began.
+ * The refusals of one gateway for one reason, with a verdict. `share`: 0 to 1, of the refused
+ * deliveries and accepted messages since they began.
  */
 export type RefusalVerdict = RefusalCount & {
   share: number
@@ -78,7 +78,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
 const TOO_FAST = new Set(['rate_limited', 'overloaded', 'body_too_large'])
 const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attachment_too_large'])
 
-/** Computes the share of refusals in all deliveries, and their likely cause. */
+/** Computes the share of refusals (see `RefusalVerdict`), and their likely cause. */
 export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)

@@ -37,10 +37,9 @@ export async function createTools(
   const { dynamicTool, jsonSchema } = await loadPart('model', () => import('ai'))
   const allowed = createNameMatcher(nameSpec.parse(skill.metadata['allowed-tools'] ?? '*'))
   const isOffered = (tool: string) => {
-    const { name } = followPrefixSkills(tool, {}, catalog.get)
-    return (
-      allowed.matches(tool) && (allowed.matchesByName(tool) || ![tool, name].some(OPERATOR_SKILLS.matches))
-    )
+    const { name: target } = followPrefixSkills(tool, {}, catalog.get)
+    const isForOperators = [tool, target].some(OPERATOR_SKILLS.matches)
+    return allowed.matches(tool) && (allowed.matchesByName(tool) || !isForOperators)
   }
   const tools: ToolSet = {}
   const invoke = async (name: string, input: unknown, within: CallOverrides) => {
@@ -112,7 +111,10 @@ function shortened(answer: Json): Json {
   return text.length > LONGEST_ANSWER ? headOf(text, LONGEST_ANSWER) : answer
 }
 
-/** Skill names contain no underscore, so this name is free. */
+/**
+ * No skill has this tool name: single underscores occur only in names of MCP tools, which contain a
+ * dot and therefore `__`.
+ */
 const FILE_TOOL = 'read_skill_file'
 
 /** Files hidden from the model. */
@@ -153,9 +155,10 @@ export async function findSkillFiles(folder: string) {
  * merged into one looser object.
  */
 export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: JsonObject): JsonObject {
-  const alternatives = [anyOf, oneOf].map((one) => [one].flat().filter(isJsonObject).map(toolSchema))
+  // Each group is a list of alternatives.
+  const groups = [anyOf, oneOf].map((one) => [one].flat().filter(isJsonObject).map(toolSchema))
   const parts = [rest, ...[allOf].flat().filter(isJsonObject).map(toolSchema)]
-  const branches = [...parts, ...alternatives.flat()]
+  const branches = [...parts, ...groups.flat()]
   if (branches.length === 1) return { ...rest, type: 'object' }
   const known = new Map<string, Json[]>()
   for (const [name, one] of branches.flatMap(({ properties }) => Object.entries<Json>(Object(properties)))) {
@@ -167,7 +170,8 @@ export function toolSchema({ anyOf = [], oneOf = [], allOf = [], ...rest }: Json
     name,
     more.length > 0 ? { anyOf: [one, ...more] } : one,
   ])
-  const required = [...parts.map(requiredBy), ...alternatives.map(requiredByEach)].reduce((all, others) =>
+  // What the parts require, and what every alternative of a group requires.
+  const required = [...parts.map(requiredBy), ...groups.map(requiredByEach)].reduce((all, others) =>
     all.union(others),
   )
   return { ...rest, type: 'object', properties: Object.fromEntries(merged), required: [...required] }

@@ -46,8 +46,8 @@ export function createRemoval({ sql, counters, ready }: Parts) {
         const wasReady = ready.forget({ gateway, seq }, row)
         if (wasReady) counters.add('ready', -1)
         const wasLeased = sql.run`DELETE FROM leased WHERE seq = ${seq}` > 0
-        const isTakenFrom = timeOf(id) - counters.get(`taken ${gateway}`) < WORKERS_TTL
-        if (areLost && (wasReady || wasLeased) && isTakenFrom) counters.add(`lost ${gateway}`, 1)
+        const hasWorkers = timeOf(id) - counters.get(`taken ${gateway}`) < WORKERS_TTL
+        if (areLost && (wasReady || wasLeased) && hasWorkers) counters.add(`lost ${gateway}`, 1)
       }
       ready.skipRemoved(gateways)
       counters.add('messages', -seqs.length)

@@ -129,7 +129,7 @@ export function erasingContract(factory: StoreFactory): void {
       assert.equal(await until(async () => (await claimIds(store, 'outbox')).join(), 'the last job'), 'c')
       assert.equal((await store.stats()).jobs.find(({ queue }) => queue === 'outbox')?.running, 1)
     },
-    'lists only results as such, whatever the names of jobs and lanes': async (bench) => {
+    'lists a job as done only if it is, whatever the names of jobs and lanes': async (bench) => {
       const { store } = bench
       await bury(bench, 'outbox', job('dead:done:0', 'x:done:y'))
       await store.jobs.add('outbox', [job('a:done:0', 'x:done:y', { notify: true })])

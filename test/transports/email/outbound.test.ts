@@ -83,7 +83,7 @@ describe('an email gateway', () => {
     assert.notEqual(stranger.conversation, first.conversation)
   })
 
-  test('sends a reply to the sender of the mail, without headers that a skill injects', async () => {
+  test('sends a reply to the Reply-To of the mail, whatever address or headers a skill sets', async () => {
     const daemon = await mailServer.daemon({ 'reply-to': 'desk@example.com', name: 'Support' })
     const message = await receive(
       daemon,
@@ -262,7 +262,7 @@ describe('an email gateway', () => {
     await assert.rejects(daemon.transport.send(to('a@b.c, d@e.f', 'n2')), hasCode('send_rejected', false))
   })
 
-  test('postpones a send over the rate limit, which does not count towards it', async () => {
+  test('postpones a send over the rate limit; a postponed or repeated send does not count', async () => {
     const daemon = await mailServer.daemon({ 'rate-limit': '2/10m' })
     const send = (key: string) => daemon.transport.send(to('slow@example.net', key))
     const isPostponed = (error: unknown) =>

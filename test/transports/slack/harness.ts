@@ -192,7 +192,10 @@ export function file({ fixture }: SlackSetup, content = Buffer.from('hi')): Prom
 /** A fault: Slack executes the call, and the connection breaks before the answer. */
 export const lost = { apply: true, hangUp: true }
 
-/** Sends a reply whose answer is lost, as the outbox does: after the ambiguous failure it probes, and sends again. */
+/**
+ * Sends a reply while Slack's response is lost, then does what the outbox does: probes, and sends
+ * again.
+ */
 export async function sendLost({ transport }: Pick<SlackSetup, 'transport'>, reply: Reply): Promise<Receipt> {
   await assert.rejects(transport.send(reply), failing('send_ambiguous'))
   const found = await transport.probe?.(reply)

@@ -24,8 +24,8 @@ function repaired(address: string): string {
 }
 
 /**
- * Lower-cases ASCII letters only: a Kelvin sign would become the letter k, and the address that of
- * another person.
+ * Lower-cases ASCII letters only: otherwise a Kelvin sign would become the letter k, which makes it
+ * another person's address.
  */
 export function lowerCase(address: string): string {
   return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
@@ -34,8 +34,8 @@ export function lowerCase(address: string): string {
 const CLOSING_MARKS: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
 
 /**
- * Removes nested groups, which are invalid (RFC 5322, section 3.4) and which the library reads
- * repeatedly.
+ * Removes nested groups, which are invalid (RFC 5322, section 3.4). The library would parse the
+ * rest of the header again at each level, which takes very long for long headers.
  */
 function withoutInnerGroups(value: string): string {
   const pieces: string[] = []

@@ -5,11 +5,11 @@
 --
 -- ARGV[3]  queue
 -- ARGV[4]  the operation, followed by its arguments:
---          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0;
---          and {id, lane, group} per job
+--          `list` after, limit. `after`: the last id of the previous page, or empty. Returns 1 if
+--          there are more, else 0; and {id, lane, group} per job
 --          `unhold` ids…  Returns how many of them became ready
---          `hasten` ids…  Makes those of these jobs ready that are delayed, without ids up to
---                         BATCH, and returns their number
+--          `hasten` ids…  Makes the delayed ones among these jobs ready (if no ids are given:
+--                         up to BATCH delayed jobs), and returns how many
 --          `due`        Returns when the next unclaimed job is due (ms), or -1
 -- Guarantees: atomic and idempotent.
 local queue = open_queue(ARGV[3])

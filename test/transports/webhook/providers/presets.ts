@@ -119,7 +119,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     body: { object_kind: 'push' },
     sign: () => ({ 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': SECRET, 'idempotency-key': 'i-1' }),
   },
-  // Made by the Signature of @hubspot/api-client 14.0.1.
+  // Made by the class `Signature` of @hubspot/api-client 14.0.1.
   HubSpot: {
     comparedWith: '@hubspot/api-client',
     secret: 'yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy',
@@ -273,9 +273,9 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       assert.equal((await fetch(hook, { method: 'HEAD' })).status, 200)
     },
   },
-  // A vector of Twilio's documentation.
+  // One of the vectors of Twilio's documentation and of its library in `webhook/presets.test.ts`.
   Twilio: {
-    comparedWith: 'a vector of its documentation',
+    comparedWith: 'a vector of its documentation or its library',
     secret: '12345',
     userOptions: { url: 'https://mycompany.com/myapp.php' },
     body: 'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty=',
