@@ -47,7 +47,7 @@ export const addSkill: AddCommand = (program, context) => {
       const example = ownFile(markdown ? 'project/skills/SKILL.md' : 'project/skills/hello/index.ts')
       const content = readFileSync(example, 'utf8').replaceAll('hello', name)
       const path = await makeSkill(context.environs(), name, basename(example), content)
-      show(context.terminal(), { path }, () => `Created ${path}. A running daemon has already loaded it.`)
+      show(context.terminal(), { path }, () => `Created ${path}. A running daemon loads it within seconds.`)
     })
 
   command
