@@ -29,9 +29,10 @@ export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
  * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in the
- * same turn, so that the events of one socket read share one commit. Others wait for names and files,
- * but not longer than Slack waits for us. If something is still missing, the event is refused if Slack
- * will deliver it again. `onAccepted` is called for each newly accepted message.
+ * same turn: events that arrive in one chunk of the socket share one commit. Others wait for names and
+ * files, but not longer than Slack waits for us. An event that still lacks something is then refused if
+ * Slack will deliver it again, and otherwise accepted without it. `onAccepted` is called for each newly
+ * accepted message.
  */
 export function createInbound(
   options: SlackOptions,
@@ -83,7 +84,7 @@ export function createInbound(
     }
     const target = deps.listeners.targetOf(message)
     const isListened = target === 'listeners'
-    // Listeners control what the person sees; unanswered messages show no progress.
+    // Listeners control what the person sees. A message that nothing will answer shows no progress.
     const isShown = options.progress !== 'off' && (draft.ts ?? draft.responseUrl) !== undefined
     const isFollowed = isShown && !draft.extra.notice && target === 'other'
     // Marks the message so that the outcome of its dispatch can be awaited.
@@ -102,7 +103,8 @@ export function createInbound(
     take,
     /**
      * Refuses new payloads. Resolves when all payloads in progress have an outcome, or after two
-     * seconds: those that still wait for a file are then refused too, and Slack delivers them again.
+     * seconds. What is still in preparation is then refused. Slack delivers its events again, but not
+     * clicks and commands.
      */
     async stop(): Promise<void> {
       await inTime(inFlight.stop(), AbortSignal.timeout(STOP_TIMEOUT_MS))
