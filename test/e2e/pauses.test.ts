@@ -96,7 +96,10 @@ for (const kind of ['embedded', 'redis'] as const) {
         { name: 'all', target: 'skill', to: 'work', fallback: true },
       ])
       assert.equal(Object(routes[1]).paused, undefined)
-      assert.match((await site.run(['route', 'list'])).out, /other +skill work +gateway: two, text: nothing +paused by .*: looks wrong/)
+      assert.match(
+        (await site.run(['route', 'list'])).out,
+        /other +skill work +gateway: two, text: nothing +paused by .*: looks wrong/,
+      )
       await daemon.invoke('schedule-resume', { id: 'nightly' })
       await daemon.invoke('subscription-resume', { name: 'crm' })
       await daemon.invoke('route-resume', { route: 'other' })
