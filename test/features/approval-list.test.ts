@@ -10,13 +10,13 @@ const request = {
   skill: 'refund',
   title: 'Refund 5',
 }
-const decision = { decidedBy: 'control-token:Ingrid Aune', decidedAt: Date.now() - 3_600_000 }
+const decision = { decidedBy: 'control-token:Ingrid Aune', decidedAt: Date.now() - 1_800_000 }
 
 test('the list of approvals shows who decided when, and the reason', () => {
   const denied = { ...request, id: 'a2', status: 'denied', ...decision, reason: 'outside the 60 days' }
   const list = printers['approval-list']?.([request, denied], {}) ?? ''
   assert.match(list, /status +reason/)
-  assert.match(list, /a2 +\S+ \w+ +Refund 5 +denied, by Ingrid Aune 60 min ago +outside the 60 days/)
+  assert.match(list, /a2 +\S+ \w+ +Refund 5 +denied, by Ingrid Aune 30 min ago +outside the 60 days/)
   assert.doesNotMatch(printers['approval-list']?.([request], {}) ?? '', /reason/)
 })
 
