@@ -3,7 +3,7 @@ import { HOUR } from '../core/units.ts'
 import { countGroups, keyOfGroup } from '../engine/letter-groups.ts'
 import type { LetterCause } from '../features/troubles/readings.ts'
 
-/** Maximum number of dead letters of which causes are known. */
+/** Causes are counted among this many of the newest dead letters. */
 const MOST = 1_000
 const PAGE = 100
 /** How long (ms) the causes are kept if many letters had to be read, also if others were added. */

@@ -27,7 +27,7 @@ export async function pausedBy(
 
 const STORE_PAUSED = 'Everything is paused, so the message waits. `trivium daemon resume` resumes it.'
 
-/** As `pausedBy`, if the whole store is paused. Nothing runs then, so there is no reason to wait for a reply. */
+/** Why a message waits, if the whole store is paused: no reply will come until it is resumed. */
 export async function pausedByStore(daemon: Connection): Promise<string | undefined> {
   const pauses = await daemon.invoke('pause-list', {}).catch(() => null)
   return objectsIn(pauses).some(isOfStore) ? STORE_PAUSED : undefined

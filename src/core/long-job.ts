@@ -27,7 +27,7 @@ export const longJobSchema = z.object({
   retryAt: z.number().exactOptional(),
 })
 
-/** A job as it is shown. `outcomes`: what became of the events of a replay to a push by now. */
+/** A job as it is shown. A replay to a push has `outcomes`: those of its events so far. */
 export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: ReplayOutcomes }
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */

@@ -59,8 +59,8 @@ export function createConversations(deps: {
   }
 
   /**
-   * Up to `limit` conversations in which somebody waits. Reads several pages: nobody waits in most
-   * conversations.
+   * Up to `limit` conversations in which somebody waits for an answer. Most conversations are answered,
+   * so it reads several pages.
    */
   async function readUnanswered(search: MessageSearch, limit: number) {
     const deadline = performance.now() + UNANSWERED_TIME

@@ -7,8 +7,8 @@ const SHOWN = 60
 const AROUND = { before: 24, after: 60 }
 
 /**
- * The text around the first match of a search that a row of a list does not show: in a long text,
- * or in a body of which lists show a summary. Undefined if all matches are visible.
+ * The text around the first match that a row of a list would not show, because the text is long or the
+ * list shows a summary of the body. Undefined if the row shows all matches.
  */
 export function excerptOf(
   { subject, text, from }: Pick<Message, 'subject' | 'text' | 'from'>,

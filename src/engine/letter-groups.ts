@@ -120,7 +120,7 @@ function addTo(group: Open, letter: DeadLetter): void {
     group.recipients = [...known, recipient]
 }
 
-/** Whether the message of a letter is a test: nobody waits for its outcome. */
+/** Whether a letter belongs to a test message, for whose outcome nobody waits. */
 export function isOfTest({ message }: DeadLetter): boolean {
   return message !== undefined && isTest(message)
 }

@@ -12,8 +12,8 @@ const SETTLE_MS = 50
 const FOLDER_POLL_MS = 1_000
 
 /**
- * Calls `changed` after changes to files whose paths match `pattern` (default: any), once nothing
- * has changed for 50 ms. Resolves once it watches, with a function that stops watching.
+ * Calls `changed` 50 ms after the last of several changes to files whose paths match `pattern`
+ * (default: all files). Resolves with a function that stops watching.
  */
 export async function watchSkills(
   folders: readonly string[],

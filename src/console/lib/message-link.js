@@ -10,7 +10,7 @@ const LINE = 160
 /** Messages by id, as promises of what `Gist` shows. */
 const known = new Map()
 
-/** Loads what `Gist` shows of a message; nothing if it is no longer kept. */
+/** Loads what `Gist` shows of a message. Undefined if the message is no longer stored. */
 function gistOf(id) {
   if (known.size > MAX_KNOWN) known.clear()
   if (!known.has(id)) {
@@ -27,7 +27,10 @@ function gistOf(id) {
   return known.get(id).catch(() => undefined)
 }
 
-/** A link to a message by what is in it. Until that is known, and for a message that is no longer kept: by the end of its id. */
+/**
+ * A link to a message. Its text is the beginning of the message, or the end of its id while the message
+ * is loading or if it is no longer stored.
+ */
 export function MessageLink({ id }) {
   const [found, setFound] = useState()
   useEffect(() => {

@@ -69,8 +69,8 @@ function tally(outcomes) {
 }
 
 /**
- * Says what became of retried letters as soon as all have ended, or after a while. `names`: the queue and group of all, if they have
- * one. `letters`: the letters (`{ id, queue }`), if they are known.
+ * Shows the outcomes of retried letters once all have ended, or after a while. `names`: their queue and
+ * group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
  */
 export async function sayEnd({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }

@@ -247,7 +247,7 @@ function LastSaid({ of: conversation, wanted }) {
   return html`<span class="text">${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> <${Marked} text=${reply.text} wanted=${wanted} /></span>`
 }
 
-/** Who has it, and since when somebody waits; or how the newest message ended. */
+/** Who has taken over and since when the sender waits, or else the outcome of the newest message. */
 function Turn({ of: { outcome, waitingSince, reply, heldBy } }) {
   const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//>`
   if (waitingSince !== undefined)

@@ -105,7 +105,7 @@ function PauseForm({ done }) {
   const [name, setName] = useState('')
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
-  // The words of the assistant are routes too, which nobody pauses one by one.
+  // The words of the assistant are routes, too. Nobody pauses one of them.
   const words = new Set(
     skills.filter(({ kind, shipped }) => shipped && kind === 'prefix').map(({ name }) => name),
   )
