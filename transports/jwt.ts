@@ -1,7 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 
-/** Algorithms by kind of key: a public key must never be used as an HMAC secret. `none` is not allowed. */
+/**
+ * Algorithms by kind of key: a public key must never be used as an HMAC secret. `none` is not
+ * allowed.
+ */
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
 export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
@@ -31,7 +34,10 @@ export function createTokenKeys(
   }
 }
 
-/** Why a token is invalid, by an error of jose. Without expected values, because strangers see the text. */
+/**
+ * Why a token is invalid, by an error of jose. Without expected values, because strangers see the
+ * text.
+ */
 export function reasonForToken(
   error: { code: string; claim?: string; payload?: { exp?: number } },
   now: number,

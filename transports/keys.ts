@@ -35,8 +35,8 @@ export function publicKey(text: string): KeyObject {
 }
 
 /**
- * Reads a public key in any form that providers show: PEM, DER in base64, or the 32 bytes of Ed25519 in
- * hex or base64.
+ * Reads a public key in any form that providers show: PEM, DER in base64, or the 32 bytes of
+ * Ed25519 in hex or base64.
  */
 export function anyPublicKey(text: string): KeyObject {
   const bare = text.trim()

@@ -22,8 +22,8 @@ export const bodySize = size.refine(
 )
 
 /**
- * Option: one secret, or a list during rotation; parses to a list. `what`: describes the secret in the
- * error if it is missing.
+ * Option: one secret, or a list during rotation; parses to a list. `what`: describes the secret in
+ * the error if it is missing.
  */
 export function secretsOf(what?: string) {
   return (
@@ -41,7 +41,10 @@ export function secretsOf(what?: string) {
 
 export const secrets = secretsOf()
 
-/** Whether a list of the option `origins` has an origin. Browsers send it in lower case, without a slash at the end. */
+/**
+ * Whether a list of the option `origins` has an origin. Browsers send it in lower case, without a
+ * slash at the end.
+ */
 export function listsOrigin(listed: readonly string[], origin: string): boolean {
   return listed.some((one) => one === '*' || one === origin || withoutSlash(one).toLowerCase() === origin)
 }
@@ -50,9 +53,9 @@ const withoutSlash = (origin: string) => origin.replace(/\/$/, '')
 
 /**
  * Refuses requests of web pages to a gateway without authentication. On a loopback listener, such a
- * gateway is for programs on this machine, but not for web pages that are open here, which could use
- * DNS rebinding. Their requests are recognised by host and origin. Throws `forbidden`. `option`: the
- * option that enables authentication, for the error.
+ * gateway is for programs on this machine, but not for web pages that are open here, which could
+ * use DNS rebinding. Their requests are recognised by host and origin. Throws `forbidden`.
+ * `option`: the option that enables authentication, for the error.
  */
 export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
@@ -67,9 +70,9 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
 }
 
 /**
- * For `doctor`: warns about a gateway without authentication, also on a local address, which a proxy or
- * tunnel may expose. `name`: the option that enables it. `scheme`: how senders are verified; undefined
- * if they are not.
+ * For `doctor`: warns about a gateway without authentication, also on a local address, which a
+ * proxy or tunnel may expose. `name`: the option that enables it. `scheme`: how senders are
+ * verified; undefined if they are not.
  */
 export function checkProtection({ isLocal }: PublicHttp, name: string, scheme: string | undefined): Check {
   if (scheme !== undefined) return { name, ok: true, detail: scheme }

@@ -8,8 +8,9 @@ import { waitFor } from '../src/lib/wait-for.ts'
 const OUTBOX_GRACE_MS = 2_000
 
 /**
- * Stores a reply under the answered message and the hash of its body, for the waiting request or job. A
- * caller who only guessed the key of a delivery learns that it is a duplicate, but not the reply.
+ * Stores a reply under the answered message and the hash of its body, for the waiting request or
+ * job. A caller who only guessed the key of a delivery learns that it is a duplicate, but not the
+ * reply.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) refuseTarget(gateway)
@@ -23,10 +24,10 @@ export function refuseTarget(gateway: string): never {
 }
 
 /**
- * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest. Resolves
- * with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill of the
- * message ended without a reply. A message without a route may be answered by a worker (`gateway-send`)
- * in that time. Never rejects, because the message is durable in any case.
+ * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest.
+ * Resolves with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill
+ * of the message ended without a reply. A message without a route may be answered by a worker
+ * (`gateway-send`) in that time. Never rejects, because the message is durable in any case.
  */
 export async function awaitReply(
   deps: TransportDeps,

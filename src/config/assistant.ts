@@ -9,8 +9,8 @@ export function assistantOf(section: z.infer<typeof sections.assistant>) {
 }
 
 /**
- * The skills when the assistant is off: shipped skills that have words lose their metadata, and with it
- * their routes, so that no message reaches them. Skills of the project keep theirs.
+ * The skills when the assistant is off: shipped skills that have words lose their metadata, and
+ * with it their routes, so that no message reaches them. Skills of the project keep theirs.
  */
 export function withoutAssistant(skills: readonly RoutedSkill[]): RoutedSkill[] {
   return skills.map((skill) =>

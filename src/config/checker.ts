@@ -11,7 +11,10 @@ import type { Path, Problem } from './yaml-file.ts'
 /** Valid for most options: a text, an address, and long enough for a secret. */
 const ANY_VALUE = 'https://not-set.invalid/'
 
-/** Which variables may be missing: all (`true`), or all but those in STORE_SECTIONS (`except-store`). */
+/**
+ * Which variables may be missing: all (`true`), or all but those in STORE_SECTIONS
+ * (`except-store`).
+ */
 export type OptionalVariables = boolean | 'except-store'
 
 /** The sections that say which store it is. */
@@ -21,8 +24,8 @@ export type Checker = ReturnType<typeof createChecker>
 
 /**
  * Substitutes environment variables in every text, and checks parts of the configuration against
- * schemas. Required variables that are not set are reported, except those that `optional` allows to be
- * missing.
+ * schemas. Required variables that are not set are reported, except those that `optional` allows to
+ * be missing.
  */
 export function createChecker(yaml: MergedFiles, env: Environment, optional: OptionalVariables = false) {
   const areVariablesOptional = optional !== false
@@ -68,7 +71,9 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
     return data
   }
 
-  /** Combines `reportMissing` and `parse`. `overrides`: keys, by the variable that overrides them. */
+  /**
+   * Combines `reportMissing` and `parse`. `overrides`: keys, by the variable that overrides them.
+   */
   function section<T>(
     schema: z.ZodType<T>,
     value: unknown,
@@ -119,8 +124,9 @@ function mayBeMissing(optional: OptionalVariables, path: Path): boolean {
 }
 
 /**
- * Checks a value, and again if variables in it, which are texts, were converted to the numbers or booleans
- * that the schema expects. `convertInPlace` converts the place of an issue; false if it cannot.
+ * Checks a value, and again if variables in it, which are texts, were converted to the numbers or
+ * booleans that the schema expects. `convertInPlace` converts the place of an issue; false if it
+ * cannot.
  */
 function checkConverted<T>(
   schema: z.ZodType<T>,

@@ -48,9 +48,10 @@ export type LoadOptions = {
    */
   skills?: readonly RoutedSkill[]
   /**
-   * For commands that only need to know what is configured: unset variables are no errors, and gateways
-   * that wait for them count as enabled. Such a configuration cannot run. `except-store`: variables of
-   * `daemon` and `redis` must be set all the same, for commands that work on the store itself.
+   * For commands that only need to know what is configured: unset variables are no errors, and
+   * gateways that wait for them count as enabled. Such a configuration cannot run. `except-store`:
+   * variables of `daemon` and `redis` must be set all the same, for commands that work on the store
+   * itself.
    */
   withoutVariables?: OptionalVariables
   /**
@@ -61,8 +62,8 @@ export type LoadOptions = {
 }
 
 /**
- * Only the names of the sections. Their contents are parsed separately, so that an error in one does
- * not hide errors in others.
+ * Only the names of the sections. Their contents are parsed separately, so that an error in one
+ * does not hide errors in others.
  */
 const sectionNames = z.strictObject(
   Object.fromEntries(['gateways', ...Object.keys(sections)].map((name) => [name, z.unknown().optional()])),
@@ -191,8 +192,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     console: section('console', sections.console),
     mcp,
     /**
-     * How many gateways and routes the file itself has: without the implicit command-line gateway and
-     * routes of skills.
+     * How many gateways and routes the file itself has: without the implicit command-line gateway
+     * and routes of skills.
      */
     inFile: { gateways: sizeOf(content.gateways), routes: sizeOf(content.routes) },
     /** Absolute folders. */

@@ -7,7 +7,10 @@ export type Needs = Partial<Record<Part, string[]>>
 
 type Kinds = Readonly<Record<string, Pick<TransportKind, 'part'>>>
 
-/** The optional parts that a configuration needs. `skillsWithModel`: skills that name a model of their own. */
+/**
+ * The optional parts that a configuration needs. `skillsWithModel`: skills that name a model of
+ * their own.
+ */
 export function neededParts(config: Config, kinds: Kinds, skillsWithModel: readonly string[]): Needs {
   const needs: Needs = {}
   const add = (part: Part | undefined, by: string) => {

@@ -97,7 +97,8 @@ function addFileRoutes(raw: unknown, list: RouteList, context: RouteContext, che
   const fileRoutes = parsed.map(({ route }) => route)
   for (const { path, route } of inOrder(parsed, (one) => one.route)) {
     const conflict = list.conflictOf(route)
-    // A fallback is for what is left over. Nothing is left if a route below it in the file takes all.
+    // A fallback is for what is left over. Nothing is left if a route below it in the file takes
+    // all.
     const isLeftOver = conflict?.cover && fileRoutes.indexOf(conflict.cover) > fileRoutes.indexOf(route)
     if (conflict)
       checker.report([...path, 'name'], 'value', conflict.message, isLeftOver ? 'warning' : 'error')

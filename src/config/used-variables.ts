@@ -38,7 +38,10 @@ export function createUsedVariables() {
       return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
     },
 
-    /** The names of all variables, and whether they are set. A variable is optional if all its uses are. */
+    /**
+     * The names of all variables, and whether they are set. A variable is optional if all its uses
+     * are.
+     */
     names() {
       return [...Map.groupBy(all, ({ name }) => name)].map(([name, uses]) => ({
         name,

@@ -13,7 +13,10 @@ import { readFiles } from './read-files.ts'
  */
 const INTERVAL = 250
 
-/** How long (ms) a file must stay unchanged before it is read: longer than the interval, to see a further change. */
+/**
+ * How long (ms) a file must stay unchanged before it is read: longer than the interval, to see a
+ * further change.
+ */
 const QUIET = 300
 
 /**

@@ -59,8 +59,8 @@ const CLOSE_TIMEOUT_MS = 1_000
 const LOCK_MS = 10_000
 
 /**
- * The bullmq transport: jobs that programs add to a queue become messages, and complete once these are
- * durable.
+ * The bullmq transport: jobs that programs add to a queue become messages, and complete once these
+ * are durable.
  */
 export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   kind: 'bullmq',
@@ -97,9 +97,9 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
 }
 
 /**
- * Starts a worker that turns jobs into messages. After a retryable error, a job returns to the queue
- * without counting an attempt; other errors fail it permanently. Returns a function that stops the
- * worker and releases unfinished jobs.
+ * Starts a worker that turns jobs into messages. After a retryable error, a job returns to the
+ * queue without counting an attempt; other errors fail it permanently. Returns a function that
+ * stops the worker and releases unfinished jobs.
  */
 async function startWorker(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
   const { DelayedError, UnrecoverableError, Worker } = await loadPart('queues', () => import('bullmq'))
@@ -135,7 +135,7 @@ async function startWorker(server: QueueServer, options: BullmqOptions, deps: Tr
     throw new TriviumError('no_reply', { id, why })
   }
 
-  /** BullMQ has already parsed the data; if that may have rounded a number, the raw value is read again. */
+  /** The data of a job; if BullMQ's parser may have rounded a number, read again from Redis. */
   const dataOf = async ({ id, data }: Job): Promise<unknown> => {
     if (!mayLoseNumber(JSON.stringify(data) ?? '')) return data
     const raw = await server.options.connection.hget(`${prefix}:${queue}:${id}`, 'data')
@@ -143,7 +143,7 @@ async function startWorker(server: QueueServer, options: BullmqOptions, deps: Tr
   }
 
   const messageOf = ({ id = '', name: event, timestamp }: Job, content: unknown): NewMessage => {
-    // BullMQ's own ids are numbers, which restart in an emptied queue; custom ids cannot be numbers.
+    // Only BullMQ's own ids are numbers. They restart in an emptied queue.
     const key = bounded(/^\d+$/.test(id) ? `${id}@${timestamp}` : id)
     const { data: parsed, error } = jobData.safeParse(content)
     if (!parsed) {

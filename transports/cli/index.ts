@@ -3,8 +3,8 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 
 /**
- * The cli transport: messages from the command line and from programs. Replies go to the log of their
- * conversation, readable by any daemon.
+ * The cli transport: messages from the command line and from programs. Replies go to the log of
+ * their conversation, readable by any daemon.
  */
 export const cli: TransportKind<object> = {
   kind: 'cli',

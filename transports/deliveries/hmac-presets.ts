@@ -5,8 +5,8 @@ import { HUBSPOT_SPLIT } from './split-presets.ts'
 /** Providers that only need an HMAC, and the places of the values in a delivery. */
 export const HMAC_PRESETS = {
   /**
-   * https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; deliveries have no
-   * id.
+   * https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; deliveries have
+   * no id.
    */
   calendly: {
     signature: [

@@ -52,7 +52,10 @@ export const httpSignature = z
 
 export type HttpSignatureOptions = z.output<typeof httpSignature>
 
-/** Makes the verifier: one signature must cover the body, by its `Content-Digest`, and be made recently. */
+/**
+ * Makes the verifier: one signature must cover the body, by its `Content-Digest`, and be made
+ * recently.
+ */
 export function createHttpSignatureVerifier(options: HttpSignatureOptions, deps: VerifierDeps): Verifier {
   const { secret = [], 'public-key': texts = [], signs, tag, tolerance } = options
   const keys = [
@@ -107,7 +110,10 @@ function faultOfTime({ created, expires }: MessageSignature, tolerance: number, 
   return undefined
 }
 
-/** The algorithms of RFC 9421 (3.3) that a key can have. One that the signature names has to be among them. */
+/**
+ * The algorithms of RFC 9421 (3.3) that a key can have. One that the signature names has to be
+ * among them.
+ */
 function isSigned(text: Buffer, key: Buffer | KeyObject, { value, algorithm }: MessageSignature): boolean {
   const isNamed = (name: string) => algorithm === undefined || algorithm === name
   if (!(key instanceof KeyObject)) {

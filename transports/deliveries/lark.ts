@@ -50,7 +50,10 @@ function textAt(body: unknown, path: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The JSON in `{"encrypt":"…"}`: AES-256-CBC with the SHA-256 of the key, after the initialisation vector. */
+/**
+ * The JSON in `{"encrypt":"…"}`: AES-256-CBC with the SHA-256 of the key, after the initialisation
+ * vector.
+ */
 function decrypted(raw: Buffer, secrets: readonly string[]): Buffer | undefined {
   const sealed = pathGet(parseForeignJson(raw.toString()), 'encrypt')
   if (typeof sealed !== 'string') return undefined

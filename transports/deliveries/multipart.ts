@@ -8,7 +8,9 @@ import { decodeField, readContentType } from './content-type.ts'
 /** A file in a form, and the field that it came in. */
 export type BodyFile = { field: string; name: string; type: string; bytes: Uint8Array }
 
-/** The fields and files of a form. Repeated fields become lists; parts declared as JSON are parsed. */
+/**
+ * The fields and files of a form. Repeated fields become lists; parts declared as JSON are parsed.
+ */
 export type Multipart = { fields: JsonObject; files: BodyFile[] }
 
 const LIMITS = { maxParts: 1_000, maxHeaderSize: 8 * 1024 }

@@ -35,9 +35,9 @@ const CERTIFICATE =
   /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/[\w-]{1,100}$/
 
 /**
- * Creates the verifier for PayPal, as
- * https://developer.paypal.com/api/rest/webhooks/rest describes: the id and time of the transmission, the id
- * of the webhook and the CRC32 of the body are signed.
+ * Creates the verifier for PayPal, as https://developer.paypal.com/api/rest/webhooks/rest
+ * describes: the id and time of the transmission, the id of the webhook and the CRC32 of the body
+ * are signed.
  */
 export function createPaypalVerifier(options: z.output<typeof paypal>, deps: VerifierDeps): Verifier {
   const { now } = deps

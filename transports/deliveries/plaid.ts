@@ -8,7 +8,10 @@ import { reasonForToken } from '../jwt.ts'
 import { secretsOf } from '../options.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 
-/** `verify: { scheme: plaid }`: a token whose key has to be asked for with the credentials of the account. */
+/**
+ * `verify: { scheme: plaid }`: a token whose key has to be asked for with the credentials of the
+ * account.
+ */
 export const plaid = z.strictObject({
   scheme: z.literal('plaid'),
   'client-id': z

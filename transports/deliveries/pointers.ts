@@ -3,10 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 
 /**
- * Locations in a delivery, separated by spaces; the first that leads to a non-empty text or a number
- * counts. A location is `header.NAME`, `cookie.NAME` (its value is hashed), `#` (the hash of the body)
- * or a path in the body. In a path, `*` gives the value that all items have in common (items without
- * one do not count), and `+` joins the values of all items. Or a function of the delivery.
+ * Locations in a delivery, separated by spaces; the first that leads to a non-empty text or a
+ * number counts. A location is `header.NAME`, `cookie.NAME` (its value is hashed), `#` (the hash of
+ * the body) or a path in the body. In a path, `*` gives the value that all items have in common
+ * (items without one do not count), and `+` joins the values of all items. Or a function of the
+ * delivery.
  */
 export type Pointers = string | ((delivery: ReadableDelivery) => string | undefined)
 

@@ -20,8 +20,8 @@ export const PRESETS = {
     from: 'actor.account_id actor.uuid actor.name',
   },
   /**
-   * https://docs.discord.com/developers/interactions/overview and …/events/webhook-events (`type` 0 is
-   * their ping)
+   * https://docs.discord.com/developers/interactions/overview and …/events/webhook-events (`type` 0
+   * is their ping)
    */
   discord: {
     signature: [timed('x-signature-ed25519', 'x-signature-timestamp', 'hex')],
@@ -133,8 +133,8 @@ export const PRESETS = {
     from: 'merchant_id',
   },
   /**
-   * https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same
-   * headers
+   * https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the
+   * same headers
    */
   'standard-webhooks': {
     signature: [standardWebhooks('webhook'), standardWebhooks('svix')],

@@ -14,8 +14,8 @@ const MAX_BYTES = MIB
 type Kept = Delivery & { id: string; at: number }
 
 /**
- * The newest deliveries with a refused signature, unchanged, so that another secret can be tried. Only in
- * memory, because they contain credentials of senders.
+ * The newest deliveries with a refused signature, unchanged, so that another secret can be tried.
+ * Only in memory, because they contain credentials of senders.
  */
 export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const { gateway, now } = deps
@@ -23,7 +23,10 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const isRecent = ({ at }: Kept) => at > now() - MAX_AGE_MS
 
   return {
-    /** Returns the id for `try`; undefined if the delivery is too large, or the scheme has no secret. */
+    /**
+     * Returns the id for `try`; undefined if the delivery is too large, or the scheme has no
+     * secret.
+     */
     keep(delivery: Delivery): string | undefined {
       if (!hasSecret(verify) || delivery.raw.length > MAX_BYTES) return undefined
       const id = randomUUID()
@@ -38,9 +41,9 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
       return id
     },
     /**
-     * Checks the kept deliveries with another secret. Returns the result of the one with this id, by
-     * default the newest, and how many of all would be valid (`fits`). Accepts nothing, and does not
-     * keep the secret. Throws `refused_gone`, `usage`.
+     * Checks the kept deliveries with another secret. Returns the result of the one with this id,
+     * by default the newest, and how many of all would be valid (`fits`). Accepts nothing, and does
+     * not keep the secret. Throws `refused_gone`, `usage`.
      */
     async try({ id, secret }: { id?: string | undefined; secret: string }): Promise<RefusedTry> {
       if (!hasSecret(verify)) {
@@ -63,8 +66,8 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   }
 
   /**
-   * Checks with the clock at its arrival, because signatures contain a time. Returns the reason of a
-   * refusal.
+   * Checks with the clock at its arrival, because signatures contain a time. Returns the reason of
+   * a refusal.
    */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'

@@ -10,7 +10,9 @@ const arn = z
     'expected arn:aws:sns:REGION:ACCOUNT:TOPIC',
   )
 
-/** `verify: { scheme: sns }`: Amazon SNS, which signs with a public certificate instead of a secret. */
+/**
+ * `verify: { scheme: sns }`: Amazon SNS, which signs with a public certificate instead of a secret.
+ */
 export const sns = z.strictObject({
   scheme: z.literal('sns'),
   topic: z

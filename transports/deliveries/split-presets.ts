@@ -3,7 +3,9 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { type Pointers, valueAt } from './pointers.ts'
 import { type Part, part, partsAt, scalarsOf } from './split.ts'
 
-/** How a provider's delivery is split into one message per element. Pointers refer to one element. */
+/**
+ * How a provider's delivery is split into one message per element. Pointers refer to one element.
+ */
 export type Split = {
   /** Undefined if the delivery has no list. */
   parts(body: Json | undefined): Part[] | undefined
@@ -13,7 +15,9 @@ export type Split = {
   conversation?: Pointers
 }
 
-/** Ids alone may repeat, and `attemptNumber` changes, so the key consists of id, object and time. */
+/**
+ * Ids alone may repeat, and `attemptNumber` changes, so the key consists of id, object and time.
+ */
 export const HUBSPOT_SPLIT: Split = {
   parts: (body) => partsAt(body, ''),
   key(delivery) {
@@ -84,8 +88,8 @@ function partsOfEntry(entry: Json, outer: JsonObject): Part[] {
 }
 
 /**
- * One change for each message and status in a change. A message keeps only the contact of its sender,
- * if listed.
+ * One change for each message and status in a change. A message keeps only the contact of its
+ * sender, if listed.
  */
 function changesIn(change: Json): Json[] {
   const value = isJsonObject(change) ? change.value : undefined

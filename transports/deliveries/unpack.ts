@@ -7,7 +7,10 @@ const MEMORY_BYTES = 64 * 1024 * 1024
 const MAX_PARALLEL = 8
 const OVERLOADED = { what: 'The gateway', limit: 'compressed bodies and files', seconds: 1 }
 
-/** Whether a `Content-Encoding` says that a body is compressed. Some clients write its charset there. */
+/**
+ * Whether a `Content-Encoding` says that a body is compressed. Some clients write its charset
+ * there.
+ */
 export function isCompressed(encoding: string | undefined): boolean {
   return encoding !== undefined && !/^\s*(?:identity|none|utf-?8)?\s*$/i.test(encoding)
 }
@@ -33,9 +36,9 @@ export function createUnpack(gateway: string, limit: number) {
 
 /**
  * Limits the memory for processing bodies after they were read: a small compressed one may become
- * `limit` bytes. Half of `memory` is for the bodies as they were read, waiting or not; above it, they
- * are refused with `overloaded`. The other half is for their unpacked content: the bodies that do not
- * fit wait.
+ * `limit` bytes. Half of `memory` is for the bodies as they were read, waiting or not; above it,
+ * they are refused with `overloaded`. The other half is for their unpacked content: the bodies that
+ * do not fit wait.
  */
 export function createMemoryLimit(limit: number, memory = MEMORY_BYTES) {
   // While it decompresses, zlib holds the chunks as well as the result.

@@ -16,8 +16,8 @@ export type Verifier = {
   /** The header `WWW-Authenticate`, if the scheme has one. */
   challenge?: string
   /**
-   * The body for the message: decrypted, or without the secret that it contains, with which readers of
-   * the message could forge deliveries.
+   * The body for the message: decrypted, or without the secret that it contains, with which readers
+   * of the message could forge deliveries.
    */
   conceal?(raw: Buffer, headers: Delivery['headers']): Buffer
   /** Answers a verified delivery that is not a message. */

@@ -123,8 +123,9 @@ function noAddress(gateway: string): TriviumError {
 
 /**
  * Creates a function that reads fields of a body, decoded on first use: the first of several paths
- * that leads to a text, number or boolean. With `body: form.NAME`, the path `NAME` is the field itself, as
- * it was sent. Compressed bodies are not read, because their content could differ from what was signed.
+ * that leads to a text, number or boolean. With `body: form.NAME`, the path `NAME` is the field
+ * itself, as it was sent. Compressed bodies are not read, because their content could differ from
+ * what was signed.
  */
 function fieldReader(
   { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
@@ -150,8 +151,8 @@ function fieldReader(
 }
 
 /**
- * Requires one of the known secrets in a header: as the first group of `pattern`, by default the whole
- * value.
+ * Requires one of the known secrets in a header: as the first group of `pattern`, by default the
+ * whole value.
  */
 function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
   const indexOf = createSecretCheck(known)

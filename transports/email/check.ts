@@ -18,8 +18,8 @@ const MAX_FOLDERS = 20
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
 /**
- * For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which is not read
- * as a message, and deleted.
+ * For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which is not
+ * read as a message, and deleted.
  */
 export async function checkMailbox(
   options: EmailOptions,
@@ -49,7 +49,10 @@ export async function checkMailbox(
   ]
 }
 
-/** The folder of sent mail, if it is missing. The first reply creates it, unless the server stores the copies. */
+/**
+ * The folder of sent mail, if it is missing. The first reply creates it, unless the server stores
+ * the copies.
+ */
 function checkSentFolder({ sent }: EmailOptions, folders: ReadonlySet<string>): Check[] {
   if (!sent || folders.has(sent.folder)) return []
   const name = `folder ${sent.folder}`
@@ -80,7 +83,8 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission
   })
   const { trust } = options
   if (!arrival.ok || !trust || trust === MICROSOFT) return [arrival]
-  // Tests whether the server removes forged results in its name. It may keep those of its own users.
+  // Tests whether the server removes forged results in its name. It may keep those of its own
+  // users.
   const name = `trust ${trust}`
   if (!headers.includes(FORGED)) return [arrival, { name, ok: true, detail: 'forged results are removed' }]
   const detail =

@@ -29,9 +29,9 @@ const POLL_MS = 100
 const TOKEN_TTL_MS = 400 * DAY
 
 /**
- * Gets access tokens with a refresh token (RFC 6749, section 6). A rotated refresh token is stored, for
- * all daemons and gateways with this login, before the access token is used. Throws if the token
- * endpoint is unreachable or refuses, and `store_unavailable`. Errors contain no secrets.
+ * Gets access tokens with a refresh token (RFC 6749, section 6). A rotated refresh token is stored,
+ * for all daemons and gateways with this login, before the access token is used. Throws if the
+ * token endpoint is unreachable or refuses, and `store_unavailable`. Errors contain no secrets.
  */
 export function createTokenSource(
   options: OAuth2Options,
@@ -41,8 +41,8 @@ export function createTokenSource(
   const login = JSON.stringify([options['token-url'], options['client-id'], configured])
   // Another token in routes.yaml is a new login.
   const name = `email-oauth2/${hash('sha256', login, 'base64url')}`
-  // The key is derived from the configured token, so a copy of the store does not give access to the
-  // mailbox.
+  // The key is derived from the configured token, so a copy of the store does not give access to
+  // the mailbox.
   const vault = createVault(configured, 'trivium email refresh token')
   const owner = randomUUID()
   /** `expiresAt`: Unix ms. */

@@ -270,8 +270,8 @@ function faultsOf(values: Values): Fault[] {
 }
 
 /**
- * The folders to read, each once: two readers of a folder would take its position from each other. Only
- * INBOX ignores case (RFC 9051, section 5.1).
+ * The folders to read, each once: two readers of a folder would take its position from each other.
+ * Only INBOX ignores case (RFC 9051, section 5.1).
  */
 export function foldersOf({ folders }: Pick<Values, 'folders'>): string[] {
   return [...new Set(folders.map((folder) => (/^inbox$/i.test(folder) ? 'INBOX' : folder)))]

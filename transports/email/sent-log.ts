@@ -44,13 +44,13 @@ const recordSchema = z.object({
   /** The message it answered. */
   inReplyTo: z.string().exactOptional(),
   /**
-   * With several recipients, the outcome of each: `sent`, or the reason. Recipients without an entry
-   * are still waiting.
+   * With several recipients, the outcome of each: `sent`, or the reason. Recipients without an
+   * entry are still waiting.
    */
   recipients: z.record(z.string(), z.string()).exactOptional(),
   /**
-   * The fingerprint of its text, by which words of others are found in a quote of it. Records of older
-   * versions have this name.
+   * The fingerprint of its text, by which words of others are found in a quote of it. Records of
+   * older versions have this name.
    */
   said: z.string().exactOptional(),
   /** The response of the SMTP server. */
@@ -63,14 +63,14 @@ export type SentRecord = z.output<typeof recordSchema>
 export type SentLog = ReturnType<typeof createSentLog>
 
 /**
- * Bounces come within days (RFC 5321, section 4.5.4.1: servers give up after 4 to 5), replies within
- * weeks.
+ * Bounces come within days (RFC 5321, section 4.5.4.1: servers give up after 4 to 5), replies
+ * within weeks.
  */
 const RECORD_TTL_MS = 60 * DAY
 
 /**
- * The sent mails of a gateway, in the store. `replacesMessageId`: the provider replaces Message-IDs, so
- * mails are also found by the new ones.
+ * The sent mails of a gateway, in the store. `replacesMessageId`: the provider replaces
+ * Message-IDs, so mails are also found by the new ones.
  */
 export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId = false) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
@@ -82,8 +82,9 @@ export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId 
   const aliasOf = (messageId: string) =>
     `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
   /**
-   * The record of a mail of which a reply, copy or bounce arrived, which shows that it was sent. If earlier
-   * attempts reached some of its recipients, it shows nothing about the others, who may still be waiting.
+   * The record of a mail of which a reply, copy or bounce arrived, which shows that it was sent. If
+   * earlier attempts reached some of its recipients, it shows nothing about the others, who may
+   * still be waiting.
    */
   const confirm = async (mark: string): Promise<SentRecord | undefined> => {
     const { value, record } = await read(mark)

@@ -38,8 +38,8 @@ export type EmailOverrides = {
 const MAX_WARNINGS = 5
 
 /**
- * Creates the transport of one mailbox: mail arrives by IMAP or webhook, and answers are sent by SMTP or an
- * API. Does no I/O before `start`.
+ * Creates the transport of one mailbox: mail arrives by IMAP or webhook, and answers are sent by
+ * SMTP or an API. Does no I/O before `start`.
  */
 export function createEmailTransport(
   options: EmailOptions,
@@ -131,8 +131,8 @@ function createSubmission(
 }
 
 /**
- * The reading of the folder of sent mail, which shows the answers of people; empty unless `handover` is
- * set.
+ * The reading of the folder of sent mail, which shows the answers of people; empty unless
+ * `handover` is set.
  */
 function sentFolderReading(
   options: EmailOptions,

@@ -21,9 +21,9 @@ const RECORD_TTL_MS = 90 * DAY
 const MAX_TITLE = 80
 
 /**
- * Slack's features for agents (https://docs.slack.dev/ai) besides replies: greeting, prompts, thread
- * titles, a status while a model works, and Stop. Best effort: nothing waits for them. `ended` is
- * called with the id of the message whose run ended.
+ * Slack's features for agents (https://docs.slack.dev/ai) besides replies: greeting, prompts,
+ * thread titles, a status while a model works, and Stop. Best effort: nothing waits for them.
+ * `ended` is called with the id of the message whose run ended.
  */
 export function createAssistant(
   { assistant, progress }: SlackOptions,
@@ -37,8 +37,8 @@ export function createAssistant(
 
   return {
     /**
-     * Records a stop, or greets, after a message was accepted. `isListened`: a Bolt app gets it, which
-     * greets itself. Never rejects.
+     * Records a stop, or greets, after a message was accepted. `isListened`: a Bolt app gets it,
+     * which greets itself. Never rejects.
      */
     onAccepted: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
@@ -58,8 +58,8 @@ export function createAssistant(
       let last: Promise<unknown> = Promise.resolve()
 
       /**
-       * Makes a call after the previous ones. Does nothing outside threads, which have no status, and
-       * for ephemeral messages.
+       * Makes a call after the previous ones. Does nothing outside threads, which have no status,
+       * and for ephemeral messages.
        */
       const show = (call: (workspace: Workspace) => unknown) => {
         const { team, thread, responseUrl } = target ?? {}

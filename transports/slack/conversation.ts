@@ -28,8 +28,8 @@ const TIMESTAMP = /^\d+\.\d+$/
 const USER = /^[UW][A-Z0-9]+$/
 
 /**
- * `slack:TEAM:CHANNEL[:THREAD][:USER]`. With the user if only they see it (`alone`), which makes it a
- * separate conversation.
+ * `slack:TEAM:CHANNEL[:THREAD][:USER]`. With the user if only they see it (`alone`), which makes it
+ * a separate conversation.
  */
 export function conversationOf({ team, channel, thread, user, alone }: Target & { alone?: boolean }): string {
   const parts = ['slack', team, channel, thread, alone ? user : undefined]
@@ -37,9 +37,9 @@ export function conversationOf({ team, channel, thread, user, alone }: Target & 
 }
 
 /**
- * The target of a reply: `to` (`[TEAM/]CHANNEL[/THREAD]`, also with a user's id or a channel's name),
- * else that of the answered message, else the target encoded in its conversation. Undefined if there is
- * none.
+ * The target of a reply: `to` (`[TEAM/]CHANNEL[/THREAD]`, also with a user's id or a channel's
+ * name), else that of the answered message, else the target encoded in its conversation. Undefined
+ * if there is none.
  */
 export function targetOf(reply: Reply, defaultTeam: string | undefined): Target | undefined {
   if (reply.to !== undefined) return fromAddress(reply.to, defaultTeam)

@@ -12,9 +12,9 @@ const DIRECT = 'D0EXAMPLE'
 const POSTS = ['message', 'app_mention']
 
 /**
- * The data of an example message, as `inbound/prepare.ts` creates it. By default, a post in a channel
- * that mentions the bot. Fields in `data` change it, for example to a direct message. Events that are
- * not posts only get the workspace, because their fields depend on the event.
+ * The data of an example message, as `inbound/prepare.ts` creates it. By default, a post in a
+ * channel that mentions the bot. Fields in `data` change it, for example to a direct message.
+ * Events that are not posts only get the workspace, because their fields depend on the event.
  */
 export function exampleData({ text, from, data }: ExampleMessage, account = EXAMPLE): JsonObject {
   const event = firstOf(data.event)

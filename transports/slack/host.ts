@@ -12,8 +12,8 @@ export type SlackHost = {
   /** User code outside the skills folders. */
   modules: {
     /**
-     * Calls `changed` after changes of code in the file's folder. Resolves with a function that stops
-     * watching.
+     * Calls `changed` after changes of code in the file's folder. Resolves with a function that
+     * stops watching.
      */
     watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
   }

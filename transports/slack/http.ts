@@ -10,12 +10,15 @@ import type { HttpOptions } from './options.ts'
 
 /** Slack's requests are far smaller. */
 const MAX_BODY_BYTES = 2 * MIB
-/** Older requests may be replays: https://docs.slack.dev/authentication/verifying-requests-from-slack */
+/**
+ * Older requests may be replays:
+ * https://docs.slack.dev/authentication/verifying-requests-from-slack
+ */
 const MAX_AGE_MS = 5 * MINUTE
 
 /**
- * HTTP mode: events, interactions and commands on one path, each verified by its signature over the raw
- * body.
+ * HTTP mode: events, interactions and commands on one path, each verified by its signature over the
+ * raw body.
  */
 export function createHttpListener(
   options: HttpOptions,
@@ -41,7 +44,8 @@ export function createHttpListener(
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))
     }
-    // Slack checks the certificate of slash commands from time to time; the request names no workspace.
+    // Slack checks the certificate of slash commands from time to time; the request names no
+    // workspace.
     if (payload.ssl_check !== undefined) return void response.end()
     const answer = await take(payload, retry)
     if (answer) answerJson(response, 200, JSON.stringify(answer))

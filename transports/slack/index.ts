@@ -33,8 +33,8 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
 }
 
 function eventData(message: Message): JsonObject {
-  // The target and the payload may contain a response URL, which would allow anyone to write into the
-  // conversation.
+  // The target and the payload may contain a response URL, which would allow anyone to write into
+  // the conversation.
   const { replyTarget: _target, respond: _respond, payload: _payload, ...safe } = message.data
   // Slack's attachments are only in the message; in an event, `attachments` are files.
   const { blocks: _blocks, attachments: _attachments, channel, event, command, ...rest } = safe

@@ -12,8 +12,8 @@ export type Listener = {
 /** Callbacks of a listener. */
 export type Listening = {
   /**
-   * Takes a payload. Resolves once it is durable, with the content of its acknowledgement, if any. If
-   * it rejects, the payload is not acknowledged. `retry`: number of the retry; 0 for the first
+   * Takes a payload. Resolves once it is durable, with the content of its acknowledgement, if any.
+   * If it rejects, the payload is not acknowledged. `retry`: number of the retry; 0 for the first
    * delivery.
    */
   take(payload: JsonObject, retry?: number): Promise<object | undefined>

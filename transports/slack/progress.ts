@@ -87,8 +87,8 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
       void inBackground(() => show({ team, channel, ts, id }, asker))
     },
     /**
-     * Continues with the messages of stopped or killed daemons, which may have left reactions. Never
-     * rejects.
+     * Continues with the messages of stopped or killed daemons, which may have left reactions.
+     * Never rejects.
      */
     resume: () =>
       inBackground(async () => {

@@ -1,8 +1,8 @@
 import { CALL_TIMEOUT } from './api.ts'
 
 /**
- * The request that posts to a response URL. It follows no redirect, which could lead to another host,
- * and ends after the time limit of calls.
+ * The request that posts to a response URL. It follows no redirect, which could lead to another
+ * host, and ends after the time limit of calls.
  */
 export function responseRequest(body: unknown) {
   return {

@@ -7,8 +7,8 @@ import type { Listening } from './listener.ts'
 import type { SocketOptions } from './options.ts'
 
 /**
- * How long a socket may take to become ready. One that lived this long, or delivered an event, counts as
- * proven.
+ * How long a socket may take to become ready. One that lived this long, or delivered an event,
+ * counts as proven.
  */
 export const HANDSHAKE_TIMEOUT_MS = 10_000
 /** How long an old socket stays open for its acknowledgements. */
@@ -28,12 +28,14 @@ const MAX_MISSED_PINGS = 6
 /** The same for data of any kind, such as the answers to our pings. */
 const MAX_MISSED_PONGS = 3
 
-/** Why a connection ended, and the wait (ms) before the next one, if failures do not determine it. */
+/**
+ * Why a connection ended, and the wait (ms) before the next one, if failures do not determine it.
+ */
 export type ConnectionEnd = { why: string; wait?: number | undefined }
 
 /**
- * State over all connections. `lastEvent`, `since` (the last change of `ready`): Unix ms. `failures`:
- * number of consecutive unproven connections, including the current one.
+ * State over all connections. `lastEvent`, `since` (the last change of `ready`): Unix ms.
+ * `failures`: number of consecutive unproven connections, including the current one.
  */
 export type SocketState = {
   ready: boolean
@@ -44,8 +46,8 @@ export type SocketState = {
 }
 
 /**
- * Serves one connection until the socket is closed. A socket that does not close in time is terminated.
- * Never rejects.
+ * Serves one connection until the socket is closed. A socket that does not close in time is
+ * terminated. Never rejects.
  */
 export function serveSocket(
   url: string,
@@ -129,10 +131,10 @@ export function serveSocket(
 }
 
 /**
- * Watches an open socket, and calls `terminate` once if it is useless: no data for three pings; no pings
- * of Slack for six intervals after there were some (a proxy may answer ours for a dead peer); or no
- * event for `max-silence` according to `lastEvent`. Times in ms. Returns a function that stops
- * watching.
+ * Watches an open socket, and calls `terminate` once if it is useless: no data for three pings; no
+ * pings of Slack for six intervals after there were some (a proxy may answer ours for a dead peer);
+ * or no event for `max-silence` according to `lastEvent`. Times in ms. Returns a function that
+ * stops watching.
  */
 function watchLiveness(
   socket: WebSocket,

@@ -13,9 +13,9 @@ const MAX_FAILURES = 3
 
 /**
  * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), without
- * @slack/socket-mode: an envelope is acknowledged on the socket that delivered it, and only when it is
- * durable; the old socket is closed before the next one is requested; and a socket that is open but
- * delivers nothing is detected.
+ * @slack/socket-mode: an envelope is acknowledged on the socket that delivered it, and only when it
+ * is durable; the old socket is closed before the next one is requested; and a socket that is open
+ * but delivers nothing is detected.
  */
 export function createSocketMode(
   options: SocketOptions,

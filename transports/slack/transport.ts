@@ -100,7 +100,10 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
   }
 }
 
-/** For `doctor`: what works differently for the Bolt apps, or why they cannot be loaded if they do not run yet. */
+/**
+ * For `doctor`: what works differently for the Bolt apps, or why they cannot be loaded if they do
+ * not run yet.
+ */
 async function checkApps({ inspection, warnings }: Parts['bolt'], areRunning: boolean): Promise<Check[]> {
   const name = 'Bolt app'
   if (areRunning) return (await warnings()).map((detail) => ({ name, ok: true, warning: true, detail }))
@@ -134,7 +137,8 @@ function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): L
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = await workspaces.of(payload)
-    // Acknowledged, because Slack would repeat it, and would disable all events after many failures.
+    // Acknowledged, because Slack would repeat it, and would disable all events after many
+    // failures.
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }

@@ -12,8 +12,8 @@ import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
 export type Answers = ReturnType<typeof createAnswers>
 
 /**
- * The responses to accepted deliveries: the acknowledgement, or the reply of the skill with `respond:
- * result`.
+ * The responses to accepted deliveries: the acknowledgement, or the reply of the skill with
+ * `respond: result`.
  */
 export function createAnswers(options: WebhookOptions, deps: TransportDeps, preset: Preset | undefined) {
   const closing = new AbortController()

@@ -11,15 +11,15 @@ import { type ChallengeOptions, isSigned } from './challenge-options.ts'
 /** Printable ASCII, which is also safe in a header. */
 const VALUE = /^[\x20-\x7e]{1,1000}$/
 /**
- * A value to sign: letters, digits and the signs of base64 and UUIDs. A signature of anything else could
- * be used for a forged delivery, because many providers sign both with the same secret.
+ * A value to sign: letters, digits and the signs of base64 and UUIDs. A signature of anything else
+ * could be used for a forged delivery, because many providers sign both with the same secret.
  */
 const SIGNABLE = /^[\w.~+/-]{1,500}={0,2}$/
 
 /**
- * Answers the requests with which providers check an address before they send to it. They are not signed,
- * and have no effect. `answerByHead`: challenges in the query or a header. `answerByBody`: challenges in a
- * body. Both return true if they answered the request.
+ * Answers the requests with which providers check an address before they send to it. They are not
+ * signed, and have no effect. `answerByHead`: challenges in the query or a header. `answerByBody`:
+ * challenges in a body. Both return true if they answered the request.
  */
 export function createChallenge(options: ChallengeOptions, secret: string | undefined) {
   const { at, when = {}, header } = options

@@ -7,7 +7,9 @@ import { bodySize, publicPath } from '../options.ts'
 import { challengeOptions, isSigned } from './challenge-options.ts'
 import { acceptedAnswer } from './http-answer.ts'
 
-/** A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element. */
+/**
+ * A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element.
+ */
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/

@@ -4,12 +4,16 @@ import { isInData, joinedKey, SENDER } from './part-view.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
 /**
- * A delivery as pointers see it: `inData` from the `data` of its message, `delivery` from its body. `isElement`: the
- * body is the single element of a gateway with `split`, so that options also apply to it.
+ * A delivery as pointers see it: `inData` from the `data` of its message, `delivery` from its body.
+ * `isElement`: the body is the single element of a gateway with `split`, so that options also apply
+ * to it.
  */
 export type Views = { inData: ReadableDelivery; delivery: ReadableDelivery; isElement: boolean }
 
-/** Prepares an option of a gateway that is a path in `data`. Undefined without the option, which then costs nothing. */
+/**
+ * Prepares an option of a gateway that is a path in `data`. Undefined without the option, which
+ * then costs nothing.
+ */
 export function configured(
   pointer: string | undefined,
   read: (path: string, from: ReadableDelivery) => string | undefined = valueAt,
@@ -29,7 +33,10 @@ export function configuredKey(pointers: string | readonly string[] | undefined) 
   return (views: Views): string | undefined => joinedKey(pointers, (pointer) => configured(pointer)?.(views))
 }
 
-/** Makes a function that finds the sender: by the option `from`, else where the provider, or most providers, name it. */
+/**
+ * Makes a function that finds the sender: by the option `from`, else where the provider, or most
+ * providers, name it.
+ */
 export function createFromReader(
   option: string | undefined,
   preset: Preset | undefined,

@@ -32,7 +32,10 @@ export function createHeadCheck(
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
 
-  /** Answers the requests by which providers check an address. Throws for other requests that are no deliveries. */
+  /**
+   * Answers the requests by which providers check an address. Throws for other requests that are no
+   * deliveries.
+   */
   function isAnsweredByHead(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = '' } = request
     const isListed = allowPage(request, response, options)

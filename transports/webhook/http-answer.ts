@@ -78,7 +78,9 @@ function bodyFault(status: number, body: string): string | undefined {
   return `a response with status ${status} has no body`
 }
 
-/** The response of a gateway to all accepted deliveries: with a status that says that all is well. */
+/**
+ * The response of a gateway to all accepted deliveries: with a status that says that all is well.
+ */
 export const acceptedAnswer = z.union([
   z.string().transform((body) => ({ status: 200, headers: {}, body })),
   httpSchema

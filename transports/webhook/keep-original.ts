@@ -14,10 +14,10 @@ const SIGNATURE = /signature|hmac|digest/
 const REDACTED = 'redacted'
 
 /**
- * Adds the original request as `data.original`, for forwarding: method, URL, headers with signatures,
- * and the exact body as `text`, or as `base64` if it is not UTF-8. Headers with shared secrets
- * (`Authorization`, `X-Gitlab-Token`, the header of `verify: { scheme: header }`) or with a token for any
- * body are omitted, and query parameters with such names are redacted.
+ * Adds the original request as `data.original`, for forwarding: method, URL, headers with
+ * signatures, and the exact body as `text`, or as `base64` if it is not UTF-8. Headers with shared
+ * secrets (`Authorization`, `X-Gitlab-Token`, the header of `verify: { scheme: header }`) or with a
+ * token for any body are omitted, and query parameters with such names are redacted.
  */
 export function withOriginal(
   message: NewMessage,
@@ -49,7 +49,9 @@ function isSecret(name: string): boolean {
   return SECRET.test(name) && !SIGNATURE.test(name)
 }
 
-/** Redacts secret query parameters. The rest of the URL is unchanged, because signatures cover it. */
+/**
+ * Redacts secret query parameters. The rest of the URL is unchanged, because signatures cover it.
+ */
 function withoutSecrets(url: string, secretParameter: string | undefined): string {
   const isHidden = (name: string) => name === secretParameter || isSecret(name)
   return url.replace(/([?&])([^=&#]*)=[^&#]*/g, (pair, separator, name) =>

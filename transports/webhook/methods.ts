@@ -9,9 +9,10 @@ export function isProbe(method: string): boolean {
 }
 
 /**
- * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it: CloudEvents
- * expects its origin back (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each
- * delivery is still verified.
+ * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it:
+ * CloudEvents expects its origin back
+ * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each delivery is
+ * still verified.
  */
 export function answerProbe(
   { method, headers }: IncomingMessage,

@@ -22,7 +22,8 @@ const PART_OVERHEAD = 200
 
 /**
  * Makes a function that returns the messages of an authentic delivery. Their `data` has `event`,
- * `headers` (without secrets), `format`, `body` and `query`; for an element also `split` and `envelope`.
+ * `headers` (without secrets), `format`, `body` and `query`; for an element also `split` and
+ * `envelope`.
  */
 export function createNormalizer(gateway: string, options: WebhookOptions) {
   const preset = presetOf(options.verify)
@@ -128,7 +129,10 @@ function createDeliveryReader(
   }
 }
 
-/** Makes a function that finds the event name of a submitted message, which has only a text and headers. */
+/**
+ * Makes a function that finds the event name of a submitted message, which has only a text and
+ * headers.
+ */
 export function createEventReader(options: WebhookOptions) {
   const preset = presetOf(options.verify)
   return ({ text, headers: given }: { text: string; headers: JsonObject }): string | undefined => {
@@ -186,8 +190,9 @@ function usefulQuery(request: IncomingMessage, secretParameter: string | undefin
 }
 
 /**
- * Headers with the event name: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry, CloudEvents in
- * binary mode, and common names. Stripe, Standard Webhooks and CloudEvents use the field `type`.
+ * Headers with the event name: GitHub, GitLab, Gitea, Bitbucket, Shopify, Linear, Sentry,
+ * CloudEvents in binary mode, and common names. Stripe, Standard Webhooks and CloudEvents use the
+ * field `type`.
  */
 const EVENT_HEADERS =
   'header.x-github-event header.x-gitlab-event header.x-gitea-event header.x-event-key header.x-shopify-topic ' +
@@ -198,15 +203,18 @@ function eventOf(delivery: ReadableDelivery): string | undefined {
   return valueAt(EVENT_HEADERS, delivery) ?? valueAt(field, delivery)
 }
 
-/** Headers with ids that are stable over retries. `X-Request-Id` is not: proxies create one per attempt. */
+/**
+ * Headers with ids that are stable over retries. `X-Request-Id` is not: proxies create one per
+ * attempt.
+ */
 const KEY_HEADERS = (
   'webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ' +
   'idempotency-key'
 ).split(' ')
 
 /**
- * The key of a delivery. Ids in the body take precedence over headers: the body is signed, while headers
- * can be added to a captured delivery.
+ * The key of a delivery. Ids in the body take precedence over headers: the body is signed, while
+ * headers can be added to a captured delivery.
  */
 function keyOf(delivery: ReadableDelivery, keyHeaders: string): string | undefined {
   const read = (name: string) => valueAt(name, delivery)

@@ -90,8 +90,8 @@ export function createPartReader(
 }
 
 /**
- * Whether a pointer is a path in `data`. Others are paths in an element, whose fields may have names that `data` has
- * too, such as `method`.
+ * Whether a pointer is a path in `data`. Others are paths in an element, whose fields may have
+ * names that `data` has too, such as `method`.
  */
 export function isInData(pointer: string | undefined): boolean {
   return pointer?.startsWith('data.') ?? false
@@ -120,7 +120,8 @@ export function joinedKey(
 }
 
 /**
- * The key of an element. Headers alone are no key: values that all elements share would make them duplicates.
+ * The key of an element. Headers alone are no key: values that all elements share would make them
+ * duplicates.
  */
 function keyIn(element: ReadableDelivery, pointers: string | readonly string[]): string | undefined {
   if ([pointers].flat().every((pointer) => pointer.startsWith('header.'))) return undefined

@@ -77,8 +77,8 @@ function byTemplates(templates: readonly (string | undefined)[], as: BodyOption 
 }
 
 /**
- * Whether a proof covers the body and not the header `Content-Type`, so that a captured delivery can
- * be repeated with another type.
+ * Whether a proof covers the body and not the header `Content-Type`, so that a captured delivery
+ * can be repeated with another type.
  */
 export function leavesTypeOpen({ body, headers }: Proof): boolean {
   return body && headers !== 'all' && !headers.includes('content-type')

@@ -22,7 +22,10 @@ export type Outcome = ReadResult | { greeting: Answer }
 /** A decompressed body, raw and decoded. `keySource`: see `decodeSignedBody`. */
 type DecompressedBody = { bytes: Buffer; decoded: DecodedBody; keySource?: DecodedBody }
 
-/** Makes a function that turns an authentic delivery into messages, or into the response to a handshake. */
+/**
+ * Makes a function that turns an authentic delivery into messages, or into the response to a
+ * handshake.
+ */
 export function createReader(
   options: WebhookOptions,
   { gateway, artifacts }: Pick<TransportDeps, 'gateway' | 'artifacts'>,
@@ -85,8 +88,8 @@ export function createReader(
       withinMemory(body.length, () => unpack(encoding, body)),
     ),
     /**
-     * Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless it has
-     * to decompress a body, save files or answer a handshake.
+     * Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless
+     * it has to decompress a body, save files or answer a handshake.
      */
     read(request: IncomingMessage, raw: Buffer): Outcome | Promise<Outcome> {
       const { 'content-encoding': encoding } = request.headers
@@ -113,7 +116,9 @@ function createDecoder({ verify, body: as }: WebhookOptions, preset: Preset | un
   }
 }
 
-/** Only who sends the same content again gets its reply. With GET, the content is in the address. */
+/**
+ * Only who sends the same content again gets its reply. With GET, the content is in the address.
+ */
 function contentHash({ method, url = '' }: IncomingMessage, bytes: Buffer): string {
   if (method === 'POST') return hash('sha256', bytes)
   return hash('sha256', Buffer.concat([Buffer.from(`${method} ${url}\n`), bytes]))

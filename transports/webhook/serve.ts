@@ -24,10 +24,11 @@ export type GatewayParts = {
 }
 
 /**
- * Makes the handler of requests. Each request passes the steps below in this order: method, body, signature, rate limit,
- * reading, accept, response. Only authentic requests count towards the rate limit. Nothing is acknowledged before `accept`
- * resolves. A thrown error becomes the response. Steps are functions instead of one `async` function, whose promises would
- * cost each request several ticks.
+ * Makes the handler of requests. Each request passes the steps below in this order: method, body,
+ * signature, rate limit, reading, accept, response. Only authentic requests count towards the rate
+ * limit. Nothing is acknowledged before `accept` resolves. A thrown error becomes the response.
+ * Steps are functions instead of one `async` function, whose promises would cost each request
+ * several ticks.
  */
 export function createServe(
   options: WebhookOptions,

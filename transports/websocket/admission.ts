@@ -10,7 +10,9 @@ import type { WebsocketOptions } from './config.ts'
 import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
 
-/** A client: the name of its token, if any, and its address. `expiresAt`: end of its JWT (Unix ms). */
+/**
+ * A client: the name of its token, if any, and its address. `expiresAt`: end of its JWT (Unix ms).
+ */
 export type Peer = { subject?: string; address: string; expiresAt?: number }
 
 /** Maximum length of a foreign origin in an error. */
@@ -24,7 +26,8 @@ const MAC_LENGTH = 16
 
 /**
  * Makes the authentication of upgrade requests. Rejects with `forbidden` for a foreign web page,
- * `signature_invalid` without a valid token, and `keys_unavailable` if an issuer's keys cannot be fetched.
+ * `signature_invalid` without a valid token, and `keys_unavailable` if an issuer's keys cannot be
+ * fetched.
  */
 export function createAuthenticator(options: WebsocketOptions, deps: TransportDeps) {
   const { gateway } = deps
@@ -83,10 +86,10 @@ function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
 }
 
 /**
- * The requested conversation: one of our ids or, with a token, a name chosen by the client; without a
- * request a new one. Our ids are 128 random bits with a MAC (by the gateway's key) for the subject, so
- * that nobody else can guess, forge or use them. They are valid on every daemon of the store. Throws
- * `forbidden` and `store_unavailable`.
+ * The requested conversation: one of our ids or, with a token, a name chosen by the client; without
+ * a request a new one. Our ids are 128 random bits with a MAC (by the gateway's key) for the
+ * subject, so that nobody else can guess, forge or use them. They are valid on every daemon of the
+ * store. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
   { subject, expiresAt }: Pick<Peer, 'subject' | 'expiresAt'>,

@@ -6,12 +6,15 @@ import { createLoop } from '../../src/lib/loop.ts'
 /** Replies per read of the log. */
 const PAGE_SIZE = 64
 
-/** Where to begin: with the first reply after number `after`. `end` is the number of the newest one. */
+/**
+ * Where to begin: with the first reply after number `after`. `end` is the number of the newest one.
+ */
 type StartPosition = { conversation: string; after: number; end: number }
 
 /**
  * Sends the replies of a conversation in order, each once, until the returned function is called.
- * Reads the log; signals of new replies are only hints, so late, repeated or lost ones are harmless.
+ * Reads the log; signals of new replies are only hints, so late, repeated or lost ones are
+ * harmless.
  */
 export function followReplies(
   { conversation, after, end }: StartPosition,
@@ -22,8 +25,8 @@ export function followReplies(
   let position = after
 
   /**
-   * Tells the client about expired replies up to `seq`. Retention removes the oldest first, so if an
-   * earlier reply still exists, none has expired and the numbers merely have a gap.
+   * Tells the client about expired replies up to `seq`. Retention removes the oldest first, so if
+   * an earlier reply still exists, none has expired and the numbers merely have a gap.
    */
   const reportGap = async (seq: number) => {
     if (seq <= position) return

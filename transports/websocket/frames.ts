@@ -71,7 +71,10 @@ export const frames = {
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 
-/** The answer to a ping: `{"type":"ping"}`, or the word that libraries send. Undefined for other frames. */
+/**
+ * The answer to a ping: `{"type":"ping"}`, or the word that libraries send. Undefined for other
+ * frames.
+ */
 export function pongFor(raw: string, isBinary: boolean): JsonObject | undefined {
   // Most frames are messages, which are parsed once.
   if (isBinary || raw.length > MAX_PING || !raw.includes('ping')) return undefined

@@ -124,7 +124,8 @@ async function admit(
   const peer = await authenticate(request, query)
   const conversation = await conversationFor(peer, query.get('conversation'), deps)
   const end = await deps.replies.end(conversation)
-  // After the log was deleted, a client may ask for higher numbers than exist; it must not wait for them.
+  // After the log was deleted, a client may ask for higher numbers than exist; it must not wait for
+  // them.
   return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
 }
 
@@ -143,7 +144,10 @@ function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
 
 const EXPIRED_REASON = 'the token has expired; reconnect with a new one and resume'
 
-/** Closes a connection when its token expires, even if that is later than the longest possible timer. */
+/**
+ * Closes a connection when its token expires, even if that is later than the longest possible
+ * timer.
+ */
 function closeAtExpiry(connection: Connection, { expiresAt }: Peer, now: () => number): void {
   if (expiresAt === undefined) return
   let timer: NodeJS.Timeout

@@ -64,8 +64,8 @@ const MAX_TOKEN_LENGTH = 16_384
 
 /**
  * Makes the token check, which returns the holder, or the reason for a refusal. Rejects with
- * `keys_unavailable` if the issuer's keys cannot be fetched. `cooldown`: pause (ms) between fetches for
- * an unknown key.
+ * `keys_unavailable` if the issuer's keys cannot be fetched. `cooldown`: pause (ms) between fetches
+ * for an unknown key.
  */
 export function createJwtCheck(
   options: JwtOptions,

@@ -18,8 +18,8 @@ export function createSocketWriter(
     /** Resolves once the socket has room again. */
     async send(frame: JsonObject): Promise<void> {
       if (socket.readyState !== socket.OPEN) return
-      // Errors are ignored: a frame lost with a broken socket is in the log, or the client repeats its
-      // request.
+      // Errors are ignored: a frame lost with a broken socket is in the log, or the client repeats
+      // its request.
       const written = new Promise<void>((resolve) => socket.send(JSON.stringify(frame), () => resolve()))
       if (!isFull()) return
       const stalled = setTimeout(() => {

@@ -13,8 +13,8 @@ import { type ClientFrame, pongFor, readFrame } from './frames.ts'
 type Sender = { peer: Peer; conversation: string }
 
 /**
- * Makes the function that processes a client's frames. It resolves with the ack, pong or error frame,
- * and never rejects.
+ * Makes the function that processes a client's frames. It resolves with the ack, pong or error
+ * frame, and never rejects.
  */
 export function createFrameTaker(
   { peer, conversation }: Sender,
@@ -49,8 +49,8 @@ export function createFrameTaker(
       const { code, message, retryable } = error
       // `accept` reports its own refusals.
       if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
-      // At debug, because an unreachable store refuses thousands of frames a second, and logs that once
-      // itself.
+      // At debug, because an unreachable store refuses thousands of frames a second, and logs that
+      // once itself.
       log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
       return { type: 'error', code, message, retryable, ...defined({ id }) }
     }

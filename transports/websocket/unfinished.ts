@@ -10,8 +10,8 @@ const FRAGMENT_OVERHEAD = 128
 /** Maximum number of fragments of a message. */
 const MAX_FRAGMENTS = 1_024
 /**
- * Minimum of `ws`'s limit of buffered chunks, and the size (bytes) of the smallest chunks that a large
- * frame may come in.
+ * Minimum of `ws`'s limit of buffered chunks, and the size (bytes) of the smallest chunks that a
+ * large frame may come in.
  */
 const MIN_BUFFERED_CHUNKS = 4_096
 const SMALL_CHUNK = 256
@@ -29,7 +29,8 @@ const CONTROL_HEADER = 6
 
 /**
  * Limits the memory for unfinished messages of a gateway's connections to `limit` bytes. Returns a
- * function that watches a connection; it calls `exceeded` for a connection that sends beyond the limit.
+ * function that watches a connection; it calls `exceeded` for a connection that sends beyond the
+ * limit.
  */
 export function createUnfinishedLimit(limit = MAX_BYTES) {
   /** The estimated memory (bytes) of all connections. */
@@ -57,7 +58,8 @@ export function createUnfinishedLimit(limit = MAX_BYTES) {
       // A single connection is limited by `max-frame`.
       if (totalCost > limit && totalCost > cost) exceeded()
     })
-    // A message may have had one header or a thousand; control frames have exactly one, a short one.
+    // A message may have had one header or a thousand; control frames have exactly one, a short
+    // one.
     socket.on('message', (data) => complete(lengthOf(data), LONGEST_HEADER, MAX_FRAGMENTS * LONGEST_HEADER))
     for (const event of ['ping', 'pong'] as const) {
       socket.on(event, (data: Buffer) => complete(data.length, CONTROL_HEADER, 0))

@@ -28,8 +28,8 @@ export type ReadyMail = {
 }
 
 /**
- * Converts a composed mail. If the API replaces the Message-ID, ours is added as a reference, so that
- * answers can be assigned.
+ * Converts a composed mail. If the API replaces the Message-ID, ours is added as a reference, so
+ * that answers can be assigned.
  */
 export function readyMail(mail: SendMailOptions, replacesMessageId: boolean): ReadyMail {
   const { messageId = '', subject = '', text, html, inReplyTo } = mail

@@ -13,8 +13,8 @@ export type AwsRequest = { method: string; url: URL; headers: Record<string, str
 
 /**
  * The headers that sign a request
- * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). `at`:
- * Unix ms. The URL must have no query, and a path that needs no escaping.
+ * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
+ * `at`: Unix ms. The URL must have no query, and a path that needs no escaping.
  */
 export function signAws({ method, url, headers, body }: AwsRequest, key: AwsKey, at: number) {
   const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')

@@ -54,8 +54,8 @@ export function createAdmission(parts: {
         deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
       if (undecidedFor !== undefined && undecidedFor < decisionTimeout) return { outcome: 'undecided' }
       const isUnproven = authentication === 'require' && identity.result !== 'pass'
-      // `prefer` refuses forged senders only with `allowed-senders`. Without it a forged name grants
-      // nothing, so the mail is accepted, but never answered.
+      // `prefer` refuses forged senders only with `allowed-senders`. Without it a forged name
+      // grants nothing, so the mail is accepted, but never answered.
       const isForged = authentication === 'prefer' && senders && identity.result === 'fail'
       return isUnproven || isForged ? refuse(incoming, 'authentication', identity) : { identity }
     },

@@ -1,6 +1,9 @@
 import { words } from './quote-words.ts'
 
-/** Phrases that announce answers within the quote below, in lower case: their place, colour or author. */
+/**
+ * Phrases that announce answers within the quote below, in lower case: their place, colour or
+ * author.
+ */
 const ANNOUNCEMENTS = words(`
 below|in-line|inline|in line|beneath|underneath|further down|down there|interspersed|embedded in|are embedded|comments embedded|answers embedded|embedded below|within your|inside your|
 in the text|in the body|in your text|in your mail|in your email|in your e-mail|in your message|between the lines|

@@ -55,8 +55,8 @@ const QUESTION = /[?？؟]["'”’)\]]*$/
 const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
 const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
 /**
- * Maximum characters of a line that can be an answer; of the last line; and of the lines of an answered
- * list.
+ * Maximum characters of a line that can be an answer; of the last line; and of the lines of an
+ * answered list.
  */
 const MAX_ANSWER = 80
 const MAX_LAST_ANSWER = 40
@@ -81,7 +81,9 @@ function saysNothing(top: readonly string[], names: ReadonlySet<string>): boolea
   return isAddressed && isGreeting(filled[0] ?? '') && filled.every(isPolite)
 }
 
-/** Whether a name of the sender labels the line: "[Anna] yes", "Anna: yes", "AE> yes", "yes (AE)". */
+/**
+ * Whether a name of the sender labels the line: "[Anna] yes", "Anna: yes", "AE> yes", "yes (AE)".
+ */
 function hasNameLabel(line: string, names: ReadonlySet<string>): boolean {
   if (names.size === 0 || line.length > MAX_LINE) return false
   const [, before = ''] =
@@ -112,8 +114,8 @@ function isSigned(latest: readonly string[], names: ReadonlySet<string>): boolea
 }
 
 /**
- * Whether there is an answer on the line after its question or at the very end, or two answers further
- * below their questions or on the same line.
+ * Whether there is an answer on the line after its question or at the very end, or two answers
+ * further below their questions or on the same line.
  */
 function hasAnsweredQuestions(latest: readonly string[], author: string): boolean {
   const last = latest.findLastIndex((line) => line.trim() !== '')

@@ -100,7 +100,9 @@ function startOf(text: string): string | undefined {
   return ATTRIBUTION_STARTS.find((start) => text.startsWith(start))
 }
 
-/** "on 3 may", "on wed, sep 25", "am 21.04.": a sentence of a person rarely has a number that early. */
+/**
+ * "on 3 may", "on wed, sep 25", "am 21.04.": a sentence of a person rarely has a number that early.
+ */
 function startsWithDate(text: string): boolean {
   const start = startOf(text)
   return start !== undefined && /^\D{0,20}\d/.test(text.slice(start === '20' ? 0 : start.length))

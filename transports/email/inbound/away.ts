@@ -65,7 +65,10 @@ lomalla|mimo kancelar|nepritomen|nepritomna|mimo kancelarie|na dovolene|不在�
 yıllık izin|вне офиса|нет на работе|нет на месте|в отпуске|поза офісом|у відпустці|hazon kivul|szabadsagon|
 in afara biroului|εκτος γραφειου|van ureda|van kontora|מחוץ למשרד|خارج المكتب|di luar kantor`)
 
-/** Notes: `AUTO: Anna Ekman is out of the office (returning 12/01/2026)`, in the language of the person. */
+/**
+ * Notes: `AUTO: Anna Ekman is out of the office (returning 12/01/2026)`, in the language of the
+ * person.
+ */
 const NOTES =
   /^auto:\s.{1,150}(?:\bout of (?:the )?office\b|\((?:returning|ruckkehr|rueckkehr|zuruck|de retour|retour|regres|ritorno|terug)\b)/
 

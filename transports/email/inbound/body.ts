@@ -17,11 +17,19 @@ type Piece = Record<Format, string[]>
 type Place = {
   /** Whether it is an immediate part of a `multipart/alternative`. */
   isAlternative: boolean
-  /** The piece of the outermost `multipart/alternative` around it, whose parts have the same content. */
+  /**
+   * The piece of the outermost `multipart/alternative` around it, whose parts have the same
+   * content.
+   */
   shared?: Piece
-  /** The formats that `shared` has from the alternatives before the one that contains the entity. */
+  /**
+   * The formats that `shared` has from the alternatives before the one that contains the entity.
+   */
   known: readonly Format[]
-  /** The `known` of the `multipart/alternative` around it: it repeats their content in these formats. */
+  /**
+   * The `known` of the `multipart/alternative` around it: it repeats their content in these
+   * formats.
+   */
   repeated: readonly Format[]
 }
 
@@ -98,8 +106,8 @@ const FILE_TYPE =
 const UNSPECIFIC = /^application\/(?:octet-stream|text|x-text)$/
 
 /**
- * Whether a part is the text of a mail that has no other: an unknown subtype of text, or UTF-8 of an
- * unspecific type that is the whole mail.
+ * Whether a part is the text of a mail that has no other: an unknown subtype of text, or UTF-8 of
+ * an unspecific type that is the whole mail.
  */
 function isOtherText(entity: Entity, root: Entity): boolean {
   const { type, disposition } = entity

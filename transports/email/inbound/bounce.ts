@@ -5,9 +5,9 @@ import { marksIn, type SentLog } from '../sent-log.ts'
 import { type Mail, startAsText } from './parse.ts'
 
 /**
- * Recognises bounces. `bounce` is one of a mail that we sent; `report` adds it to the log, the metrics
- * and the history of the answered message. `foreign` is one of another mail from this mailbox. Other
- * mails give undefined.
+ * Recognises bounces. `bounce` is one of a mail that we sent; `report` adds it to the log, the
+ * metrics and the history of the answered message. `foreign` is one of another mail from this
+ * mailbox. Other mails give undefined.
  */
 export function createBounces(deps: TransportDeps, sent: SentLog) {
   const { log } = deps
@@ -40,9 +40,9 @@ const LATE = /\b(delayed|warning)\b/i
 
 /**
  * Recognises delivery status notifications (multipart/report), and plain-text notices of servers
- * that do not support these (qmail, older Exim). `isReport`: it has the format of RFC 3464. `marks`: the
- * marks of our sends that it contains; notices in another format count only if they have one.
- * `action`: the keyword of RFC 3464 (`failed`, `delayed`, `delivered`, …).
+ * that do not support these (qmail, older Exim). `isReport`: it has the format of RFC 3464.
+ * `marks`: the marks of our sends that it contains; notices in another format count only if they
+ * have one. `action`: the keyword of RFC 3464 (`failed`, `delayed`, `delivered`, …).
  */
 export function readBounce(mail: Mail) {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))

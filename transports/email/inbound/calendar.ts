@@ -89,7 +89,10 @@ function parseCalendar(text: string): ICAL.Component | undefined {
   })
 }
 
-/** Drops the further lines of a text that should have been folded: some programs do not fold descriptions. */
+/**
+ * Drops the further lines of a text that should have been folded: some programs do not fold
+ * descriptions.
+ */
 function withoutInvalidLines(text: string): string {
   const lines = text.split('\n')
   return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')
@@ -140,8 +143,8 @@ function parameterOf(property: ICAL.Property, name: string): string | undefined 
 }
 
 /**
- * The address in `mailto:Bob@example.org`, in lower case. If the value is not an address, Exchange has
- * it in EMAIL.
+ * The address in `mailto:Bob@example.org`, in lower case. If the value is not an address, Exchange
+ * has it in EMAIL.
  */
 function addressOf(property: ICAL.Property): string {
   const value = String(attempt(() => property.getFirstValue()) ?? '').replace(/^mailto:/i, '')

@@ -1,4 +1,7 @@
-/** The colours behind and of a text: `[red, green, blue]`, or undefined if unknown, such as of an image. */
+/**
+ * The colours behind and of a text: `[red, green, blue]`, or undefined if unknown, such as of an
+ * image.
+ */
 export type Colours = { ink: Rgb | undefined; paper: Rgb | undefined }
 
 type Rgb = readonly [red: number, green: number, blue: number]

@@ -37,7 +37,8 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
   /**
    * Resolves with the conversation of a mail. `thread`: the conversation of our mail that this one
    * refers to, whoever wrote it; otherwise its own. `answers`: when we sent that mail (Unix ms).
-   * `remember` stores the conversation for later mails; `forget` drops it if the mail is not accepted.
+   * `remember` stores the conversation for later mails; `forget` drops it if the mail is not
+   * accepted.
    */
   return async (mail: Mail, { unsigned = [] }: Identity) => {
     const { messageId: id, inReplyTo, references, from, subject } = mail

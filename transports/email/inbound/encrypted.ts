@@ -8,8 +8,8 @@ const ENCRYPTED = 'encrypted'
 const RPMSG = 'application/x-microsoft-rpmsg-message'
 const SMIME = /^application\/(?:x-)?pkcs7-mime$/
 /**
- * Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652, RFC
- * 5083).
+ * Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652,
+ * RFC 5083).
  */
 const ENVELOPED = ['2a864886f70d010703', '2a864886f70d0109100117']
 const SIGNED = '2a864886f70d010702'
@@ -21,8 +21,8 @@ const MAX_SCAN = 64 * 1024
 const MAX_CONTROL_BYTES = 1_000
 
 /**
- * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, Microsoft
- * Purview, or inline PGP), or signed in an opaque format that could not be read. Undefined for other mails.
+ * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, Microsoft Purview, or
+ * inline PGP), or signed in an opaque format that could not be read. Undefined for other mails.
  */
 export function encryptionIn(root: Entity, text: string, parts: readonly Part[]): string | undefined {
   if (root.type === 'multipart/encrypted') return ENCRYPTED

@@ -1,6 +1,9 @@
 import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
 
-/** Maximum lines of a header block: five headers with empty lines in between, or some of them wrapped. */
+/**
+ * Maximum lines of a header block: five headers with empty lines in between, or some of them
+ * wrapped.
+ */
 export const MAX_BLOCK = 14
 /** Maximum characters of a header name. */
 const MAX_NAME = 25

@@ -24,8 +24,8 @@ const OUTLOOK_BLUE = '#1f497d'
 const GREYS =
   /^(?:black|white|gr[ae]y|(?:dark|dim|light|slate|darkslate|lightslate)gr[ae]y|silver|gainsboro|whitesmoke|windowtext|inherit|initial|unset|auto|none|transparent|currentcolor|var\(.*)/
 /**
- * Minimum difference between the strongest and the weakest of red, green and blue (0 to 255); less is
- * grey.
+ * Minimum difference between the strongest and the weakest of red, green and blue (0 to 255); less
+ * is grey.
  */
 const MIN_CHROMA = 90
 
@@ -73,8 +73,8 @@ export function hasColouredAnswers(html: string): boolean {
 }
 
 /**
- * The tags and the texts between them, without comments. `attributes` has the text of the tag, with its
- * name.
+ * The tags and the texts between them, without comments. `attributes` has the text of the tag, with
+ * its name.
  */
 function* tokens(html: string): Generator<Token> {
   const end = Math.min(html.length, MAX_HTML)

@@ -13,8 +13,8 @@ import { kindOfMail } from './subject.ts'
 const MARK_TTL_MS = 60 * DAY
 
 /**
- * Creates the reader of the folder for sent mail. An answer there that this gateway did not send was
- * written by a person, who has thereby taken over the conversation. Other mail in the folder is
+ * Creates the reader of the folder for sent mail. An answer there that this gateway did not send
+ * was written by a person, who has thereby taken over the conversation. Other mail in the folder is
  * ignored, and the folder is not changed.
  */
 export function createHumanReplies(parts: {
@@ -48,8 +48,8 @@ export function createHumanReplies(parts: {
   }
 
   return async (batch: readonly Incoming[]): Promise<Ingested[]> => {
-    // In order, because an answer may refer to an earlier one. If one fails, the folder is read again from
-    // there.
+    // In order, because an answer may refer to an earlier one. If one fails, the folder is read
+    // again from there.
     for (const mail of batch) await takeOverIfAnswered(mail)
     return batch.map(() => ({ outcome: 'own' }))
   }

@@ -32,10 +32,11 @@ type IngestParts = {
 }
 
 /**
- * Creates the function that accepts a batch of mails. They are read in parallel and accepted together,
- * in the order of the mailbox. It resolves when all effects are durable. Mails that can never be
- * accepted are reported and left in place. If a mail cannot be accepted now, it rejects, and the batch
- * may be offered again. `waited` resolves with how long a mail has been undecided (ms); 0 for a new one.
+ * Creates the function that accepts a batch of mails. They are read in parallel and accepted
+ * together, in the order of the mailbox. It resolves when all effects are durable. Mails that can
+ * never be accepted are reported and left in place. If a mail cannot be accepted now, it rejects,
+ * and the batch may be offered again. `waited` resolves with how long a mail has been undecided
+ * (ms); 0 for a new one.
  */
 export function createIngest(parts: IngestParts) {
   const { deps, sent } = parts
@@ -131,8 +132,8 @@ async function place(
 type Placed = { mail: Incoming; accept(): Promise<Ingested> }
 
 /**
- * Accepts all mails in one turn of the event loop, and so in one write of the store. Those that fail
- * are tried again, one after another.
+ * Accepts all mails in one turn of the event loop, and so in one write of the store. Those that
+ * fail are tried again, one after another.
  */
 async function acceptAll(placed: readonly Placed[], deps: TransportDeps): Promise<Ingested[]> {
   const attempts = await Promise.allSettled(placed.map(({ accept }) => accept()))

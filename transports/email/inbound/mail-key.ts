@@ -7,14 +7,16 @@ import type { Incoming } from './incoming.ts'
 
 /** Longer than stores keep keys, so that the first mail of every known key can be compared. */
 const FIRST_TTL_MS = 8 * DAY
-/** The Date (Unix ms), the hash of the content, and the sender of the first mail with a Message-ID. */
+/**
+ * The Date (Unix ms), the hash of the content, and the sender of the first mail with a Message-ID.
+ */
 const firstSchema = z.tuple([z.number(), z.string(), z.string()])
 
 /**
- * The deduplication key of a mail: the Message-ID, or the content if there is none. Some devices, and
- * forgers, use the same id for each mail. A mail with the same id, but another text and another Date or
- * sender, gets its own key. One difference is not enough: mailing lists change Subject, From and text,
- * and a resent mail may have a new date.
+ * The deduplication key of a mail: the Message-ID, or the content if there is none. Some devices,
+ * and forgers, use the same id for each mail. A mail with the same id, but another text and another
+ * Date or sender, gets its own key. One difference is not enough: mailing lists change Subject,
+ * From and text, and a resent mail may have a new date.
  */
 export async function keyOf(
   { mail, raw, source, id }: Incoming,

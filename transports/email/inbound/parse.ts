@@ -97,10 +97,13 @@ export function mailFrom(root: Entity): Mail {
   }
 }
 
-/** The message ids in a header value, with angle brackets, in order. Keeps the first and the newest. */
+/**
+ * The message ids in a header value, with angle brackets, in order. Keeps the first and the newest.
+ */
 function messageIds(value: string | undefined): string[] {
   if (!value) return []
-  // Some programs fold or encode an id. Without spaces and decoded, it is the one of its thread again.
+  // Some programs fold or encode an id. Without spaces and decoded, it is the one of its thread
+  // again.
   const written = decodeIdWords(value.slice(0, MAX_REFERENCES)).match(/<[^<>]{1,900}>/g) ?? []
   const ids = written.map((id) => id.replaceAll(/\s+/g, '')).filter((id) => id !== '<>')
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids

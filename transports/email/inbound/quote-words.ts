@@ -1,6 +1,8 @@
 /** The words by which mail clients introduce what they quote, in lower case. */
 
-/** First words of attribution lines ("On … wrote:"), for languages in which they start with a word. */
+/**
+ * First words of attribution lines ("On … wrote:"), for languages in which they start with a word.
+ */
 export const ATTRIBUTION_STARTS = words(`
 on |in a message dated |am |le |il |in data |el |em |op |den |dnia |w dniu |pe |dne |dňa |în |la data |στις |vào |på |na |pada |
 dana |ngày |在|20`)
@@ -37,7 +39,10 @@ export type BlockRole = (typeof ROLES)[number]
 /** If a name has two meanings, the later role in this list applies. */
 const ROLES = ['subject', 'to', 'date', 'sent', 'from'] as const
 
-/** The names of those lines, by role. Outlook writes `sent`; a person who lists a trip writes `date`. */
+/**
+ * The names of those lines, by role. Outlook writes `sent`; a person who lists a trip writes
+ * `date`.
+ */
 const NAMES: Record<BlockRole, string> = {
   subject: `
 subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|

@@ -4,12 +4,15 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { withoutTags } from '../mime/one-line.ts'
 import { visibleHtml } from './visible-html.ts'
 
-/** Maximum characters of HTML to convert: parsers take much more than linear time for hostile markup. */
+/**
+ * Maximum characters of HTML to convert: parsers take much more than linear time for hostile
+ * markup.
+ */
 const MAX_HTML = 128 * 1024
 const CUT_NOTICE = '(The rest has no formatting, because the HTML is too large.)'
 /**
- * Marks of the place where the conversion stopped, and of the ends of cells: private-use characters,
- * which no text contains.
+ * Marks of the place where the conversion stopped, and of the ends of cells: private-use
+ * characters, which no text contains.
  */
 const STOPPED = '\ue0f0'
 const CELL_END = '\ue0f1'
@@ -72,8 +75,8 @@ function withTabs(text: string): string {
 }
 
 /**
- * Normalises line ends to `\n`. Removes a byte order mark, invisible characters, and NUL, which some
- * stores cannot keep in text.
+ * Normalises line ends to `\n`. Removes a byte order mark, invisible characters, and NUL, which
+ * some stores cannot keep in text.
  */
 export function cleanText(text: string): string {
   return withoutTags(text)

@@ -31,8 +31,8 @@ export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>)
 }
 
 /**
- * As `newPart`, and says whether there was a quote. `fingerprint` is that of the answered mail, if we
- * sent it.
+ * As `newPart`, and says whether there was a quote. `fingerprint` is that of the answered mail, if
+ * we sent it.
  */
 export function readNewPart(
   text: string,
@@ -111,7 +111,9 @@ function withForwarded(own: string, forwarded: readonly string[]): string {
   return `${own}\n${forwarded.join('\n')}`.trim()
 }
 
-/** Converts quotes of old Gmail marked with `|` to `>`, and puts attributions on lines of their own. */
+/**
+ * Converts quotes of old Gmail marked with `|` to `>`, and puts attributions on lines of their own.
+ */
 function normalised(lines: readonly string[]): string[] {
   const result: string[] = []
   for (const [at, line] of lines.entries()) {
@@ -207,8 +209,8 @@ const MAX_MARK = 80
 const MAX_REPLY_ABOVE = 160
 
 /**
- * Whether this is the line above the headers of a forwarded mail, between dashes or with a colon, in
- * any language.
+ * Whether this is the line above the headers of a forwarded mail, between dashes or with a colon,
+ * in any language.
  */
 function isForwardMark(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ''

@@ -1,6 +1,9 @@
 import { decodeHTML } from 'entities/decode'
 
-/** Maximum characters of a stub, without links; of one that has words of the HTML; and with its links. */
+/**
+ * Maximum characters of a stub, without links; of one that has words of the HTML; and with its
+ * links.
+ */
 const MAX_STUB = 1_000
 const MAX_COPY = 300
 const MAX_WITH_LINKS = 20 * MAX_STUB

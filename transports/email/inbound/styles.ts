@@ -1,4 +1,6 @@
-/** How a style affects the visibility of text. A missing property is inherited, or has its default. */
+/**
+ * How a style affects the visibility of text. A missing property is inherited, or has its default.
+ */
 export type Look = {
   /** The element and its content are not shown, regardless of the styles inside. */
   isGone?: boolean
@@ -30,7 +32,10 @@ const COMMENT = /\/\*.*?(?:\*\/|$)/gs
 const RELEVANT =
   /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|background|background-color|background-image|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
 
-/** Reads the style sheets of a page: only rules for a single element, class or id, and for all screens. */
+/**
+ * Reads the style sheets of a page: only rules for a single element, class or id, and for all
+ * screens.
+ */
 export function readSheet(html: string): Sheet {
   const sheet = new Map<string, { selector: string; rule: Rule }[]>()
   if (!/<style/i.test(html)) return sheet
@@ -85,7 +90,10 @@ function bareSelector(selector: string): string {
 
 type Block = { selectors: string; body: string }
 
-/** The blocks of a style sheet. Those in media queries for all screens replace the surrounding block. */
+/**
+ * The blocks of a style sheet. Those in media queries for all screens replace the surrounding
+ * block.
+ */
 function blocksIn(css: string): Block[] {
   const blocks: Block[] = []
   /** Whether the open blocks apply. */
@@ -152,7 +160,10 @@ export function declarationsFor(
   return new Map([...rules.flatMap(({ normal }) => normal), ...rules.flatMap(({ important }) => important)])
 }
 
-/** The look of an element with these declarations. `isCell`: a table part, whose height is a minimum. */
+/**
+ * The look of an element with these declarations. `isCell`: a table part, whose height is a
+ * minimum.
+ */
 export function lookOf(style: Declarations, isCell: boolean): Look {
   if (style.size === 0) return {}
   const value = (name: string) => style.get(name) ?? ''

@@ -16,7 +16,9 @@ export type MailFacts = {
   identity: Identity
   /** Why it is automatic mail; undefined if it is not. */
   auto: string | undefined
-  /** Whether the sender is proven to be in `allowed-senders`, and the threading headers are signed. */
+  /**
+   * Whether the sender is proven to be in `allowed-senders`, and the threading headers are signed.
+   */
   allowed: boolean | undefined
   /** The addresses of this mailbox. */
   own: ReadonlySet<string>
@@ -25,8 +27,8 @@ export type MailFacts = {
 }
 
 /**
- * Maximum bytes of the text of a message. A longer one, which no person writes, is cut; a file has all
- * of it.
+ * Maximum bytes of the text of a message. A longer one, which no person writes, is cut; a file has
+ * all of it.
  */
 const MAX_TEXT = 1024 * 1024
 /** The same for fields that routes do not use. */
@@ -50,8 +52,8 @@ export async function toMessage(mail: Mail, facts: MailFacts, artifacts: Artifac
   const address = sender?.address ?? ''
   const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
   /**
-   * Resolves with the text; if it is too long, with its beginning and the path of a file with all of
-   * it.
+   * Resolves with the text; if it is too long, with its beginning and the path of a file with all
+   * of it.
    */
   const inlineOrFile = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)

@@ -154,7 +154,10 @@ function createStack(bottom: Frame) {
     }
     return last
   }
-  /** The index of the innermost of these elements that is not outside a barrier; -1 if there is none. */
+  /**
+   * The index of the innermost of these elements that is not outside a barrier; -1 if there is
+   * none.
+   */
   const find = (names: ReadonlySet<string>, barriers: ReadonlySet<string>): number => {
     let isOpen = false
     for (const name of names) isOpen ||= (counts.get(name) ?? 0) > 0

@@ -1,9 +1,10 @@
 import { isTimeZone } from '../../../src/lib/time-zone.ts'
 
 /**
- * The time zone that a calendar means by a name (`TZID`) that it does not define: an IANA zone, a zone of
- * Windows, an IANA zone behind the prefix of a program (`/freeassociation.sourceforge.net/Europe/Berlin`),
- * or a fixed offset (`GMT+0100`). Undefined for other names.
+ * The time zone that a calendar means by a name (`TZID`) that it does not define: an IANA zone, a
+ * zone of Windows, an IANA zone behind the prefix of a program
+ * (`/freeassociation.sourceforge.net/Europe/Berlin`), or a fixed offset (`GMT+0100`). Undefined for
+ * other names.
  */
 export function zoneNamed(name: string): string | undefined {
   // Outlook numbers imported zones: `Eastern Standard Time 1`.
@@ -21,8 +22,8 @@ export function zoneNamed(name: string): string | undefined {
 }
 
 /**
- * IANA zones of the zones of Windows, by the names of Windows without ` Standard Time` (Unicode CLDR,
- * territory 001).
+ * IANA zones of the zones of Windows, by the names of Windows without ` Standard Time` (Unicode
+ * CLDR, territory 001).
  */
 const NAMES = `
 Africa/Cairo Egypt|Africa/Casablanca Morocco|Africa/Johannesburg South Africa|Africa/Lagos W. Central Africa|

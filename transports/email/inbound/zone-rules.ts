@@ -8,12 +8,16 @@ const YEARLY =
 const RARE_DAYS = /;BYMONTHDAY=(?:29|3\d)/
 /** Maximum number of rules; real calendars have two for each time zone. */
 const MAX_RULES = 10
-/** Rules without an end start in this year, as no mail is about an event before it. Outlook writes 1601. */
+/**
+ * Rules without an end start in this year, as no mail is about an event before it. Outlook writes
+ * 1601.
+ */
 const FIRST_YEAR = 1970
 
 /**
- * Limits the work for the clock changes of a calendar, which the library computes up to the present: for
- * `FREQ=SECONDLY` it would take hours. Removes rules that no time zone has, and all if there are too many.
+ * Limits the work for the clock changes of a calendar, which the library computes up to the
+ * present: for `FREQ=SECONDLY` it would take hours. Removes rules that no time zone has, and all if
+ * there are too many.
  */
 export function limitZoneRules(calendar: ICAL.Component): void {
   const changes = calendar

@@ -51,8 +51,8 @@ export async function applyAfterOptions(
 }
 
 /**
- * Deletes mails of the open folder. Without UIDPLUS (RFC 4315) it only marks them: EXPUNGE would remove
- * all marked mails.
+ * Deletes mails of the open folder. Without UIDPLUS (RFC 4315) it only marks them: EXPUNGE would
+ * remove all marked mails.
  */
 export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
   if (supports(client, 'UIDPLUS')) return requireSuccess(client.messageDelete(uids, { uid: true }), 'delete')

@@ -5,7 +5,10 @@ import type { Aside, Cursor } from './cursor.ts'
 import { type Fetched, fetchAll } from './fetch.ts'
 import type { OpenFolder } from './reading.ts'
 
-/** Processes the new mails of a folder, and those set aside that are due. Resolves with the new cursor. */
+/**
+ * Processes the new mails of a folder, and those set aside that are due. Resolves with the new
+ * cursor.
+ */
 export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor> {
   const { connection, folder, options, deps, memory, readOnly, stopped, signal, save } = opened
   const { after, quarantine, 'max-size': maxSize } = options
@@ -21,8 +24,8 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
   let cursor = start
   for await (const batch of fetchAll(uids, fetching)) {
     // Throws, because returning early would make the cursor skip the rest. This batch is still
-    // processed if fetching the next one ended the connection: otherwise the same would happen at each
-    // attempt.
+    // processed if fetching the next one ended the connection: otherwise the same would happen at
+    // each attempt.
     if (!readOnly || stopped.aborted) signal.throwIfAborted()
     const results = await opened.ingest(batch, waited)
     await applyAfterOptions(connection, batch, results, { after, quarantine, log })
@@ -38,8 +41,8 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
 }
 
 /**
- * The mails set aside that are due for a retry, which count as tried now. `retried`: the UIDs of all of
- * them.
+ * The mails set aside that are due for a retry, which count as tried now. `retried`: the UIDs of
+ * all of them.
  */
 function takeDue(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; retried: number[] } {
   const { memory, deps } = opened
@@ -55,8 +58,8 @@ function takeDue(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; retr
 }
 
 /**
- * When (Unix ms) a mail set aside is tried again: after a pause as long as it has waited so far, within
- * limits; immediately after a start.
+ * When (Unix ms) a mail set aside is tried again: after a pause as long as it has waited so far,
+ * within limits; immediately after a start.
  */
 export function dueAt({ uid, since, unfetchable }: Aside, { memory, decisionTimeout }: OpenFolder): number {
   const last = memory.triedAt.get(uid)
@@ -73,7 +76,8 @@ async function newUids(
 ): Promise<number[]> {
   const before = new Set(aside.map(({ uid }) => uid))
   const first = Math.max(after + 1, until)
-  // SEARCH only supports days, in the server's time zone; the exact time is checked when a mail is listed.
+  // SEARCH only supports days, in the server's time zone; the exact time is checked when a mail is
+  // listed.
   const since = floor > DAY ? { since: new Date(floor - DAY) } : {}
   const old = after + 1 < until ? await search({ uid: `${after + 1}:${until - 1}`, ...since }) : []
   // `n:*` always includes the last mail, even if its UID is lower (RFC 3501, section 6.4.8).

@@ -15,7 +15,10 @@ const cursorSchema = z.object({
   uidValidity: z.string(),
   /** All mails up to this UID are processed, except those set aside. */
   uid: z.number(),
-  /** Of the existing mails below this UID, only those that arrived at `floor` or later are processed. */
+  /**
+   * Of the existing mails below this UID, only those that arrived at `floor` or later are
+   * processed.
+   */
   until: z.number().default(0),
   /** Unix ms: the newest processed mail, and `floor`. */
   newest: z.number(),
@@ -27,14 +30,14 @@ const cursorSchema = z.object({
 export type Aside = z.output<typeof asideSchema>
 
 /**
- * Read position of a folder, for one UIDVALIDITY (RFC 3501, section 2.3.1.1), outside which UIDs have
- * no meaning.
+ * Read position of a folder, for one UIDVALIDITY (RFC 3501, section 2.3.1.1), outside which UIDs
+ * have no meaning.
  */
 export type Cursor = z.output<typeof cursorSchema>
 
 /**
- * Stores a folder's cursor under the lease's fencing token. Throws if a later holder of the lease has
- * written it: this one must stop.
+ * Stores a folder's cursor under the lease's fencing token. Throws if a later holder of the lease
+ * has written it: this one must stop.
  */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
@@ -44,7 +47,9 @@ export function createCursorStore(kv: KeyValues, gateway: string, folder: string
   /** The last stored cursor, and what this version understands of it. */
   let last: { raw: Json; cursor: Cursor } | undefined
 
-  /** The value to store, with the fields that a newer version has stored for the same UIDVALIDITY. */
+  /**
+   * The value to store, with the fields that a newer version has stored for the same UIDVALIDITY.
+   */
   const storedForm = (cursor: Cursor): Json => {
     const before = last?.cursor.uidValidity === cursor.uidValidity ? last : undefined
     const rawAside = objectsIn(isJsonObject(before?.raw) ? before.raw.aside : undefined)

@@ -5,8 +5,8 @@ import { parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
- * By UID, how often the fetch of a mail failed on its own; 0 if it only failed together with others.
- * Kept over connections, because many servers drop the connection at an unreadable mail.
+ * By UID, how often the fetch of a mail failed on its own; 0 if it only failed together with
+ * others. Kept over connections, because many servers drop the connection at an unreadable mail.
  */
 export type Failures = Map<number, number>
 
@@ -36,7 +36,9 @@ const BATCH_BYTES = LIST_SIZE * FIRST_BYTES
 /** `raw`: the whole mail, if it came with the list. */
 type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | undefined }
 
-/** Fetches mails in order of UID, in batches, without missing and unwanted ones. Leaves them unseen. */
+/**
+ * Fetches mails in order of UID, in batches, without missing and unwanted ones. Leaves them unseen.
+ */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Fetched[]> {
   const { folder, failures, maxSize, readAhead } = parts
   // Mails that failed before, and mails over the limit (headers only), are fetched one at a time.

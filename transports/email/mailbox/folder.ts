@@ -5,8 +5,8 @@ import { openCursor } from './open-cursor.ts'
 import type { FolderParts, OpenFolder } from './reading.ts'
 
 /**
- * Reads a folder until `signal` aborts. The cursor advances past mails that are processed or set aside.
- * Rejects if the connection fails; the next call continues at the cursor.
+ * Reads a folder until `signal` aborts. The cursor advances past mails that are processed or set
+ * aside. Rejects if the connection fails; the next call continues at the cursor.
  */
 export async function readFolder(parts: FolderParts, stopped: AbortSignal): Promise<void> {
   const { connection, folder, options, deps, token } = parts

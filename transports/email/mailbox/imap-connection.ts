@@ -12,7 +12,9 @@ export type ImapConnection = Awaited<ReturnType<typeof open>>
 /** Opens another connection to the mailbox's server. Rejects if the login fails. */
 export type ConnectImap = () => Promise<ImapConnection>
 
-/** Maximum silence of an unused connection, for example while a batch waits for DNS or the store. */
+/**
+ * Maximum silence of an unused connection, for example while a batch waits for DNS or the store.
+ */
 const IDLE_TIMEOUT_MS = 600_000
 const CONNECT_TIMEOUT_MS = 30_000
 const IMAPS_PORT = 993
@@ -62,8 +64,8 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     throw withServerText(error)
   }
   /**
-   * Runs commands. Rejects and closes the connection after `timeout` ms without data: imapflow waits
-   * forever if the connection dies at the start of IDLE.
+   * Runs commands. Rejects and closes the connection after `timeout` ms without data: imapflow
+   * waits forever if the connection dies at the start of IDLE.
    */
   const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
     const watchdog = watch(client, timeout, lost)
@@ -86,7 +88,9 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     /** Aborts with the reason when the connection is lost. */
     closed,
     run,
-    /** The matching UIDs, in order. imapflow returns false instead of throwing if a search fails. */
+    /**
+     * The matching UIDs, in order. imapflow returns false instead of throwing if a search fails.
+     */
     async search(query: SearchObject): Promise<number[]> {
       const found = await run(() => client.search(query, { uid: true }))
       if (!found) throw new Error('the IMAP server refused to search the folder')
@@ -121,7 +125,10 @@ const MIN_TLS = 'TLSv1.2'
 /** By the certificates in addition to those of the system: making one takes a tenth of a second. */
 const contexts = new Map<string, SecureContext>()
 
-/** Trusts the certificate authorities of the system and those of a PEM file; Node's `ca` replaces the former. */
+/**
+ * Trusts the certificate authorities of the system and those of a PEM file; Node's `ca` replaces
+ * the former.
+ */
 function contextWith(file: string): SecureContext {
   const added = readFileSync(file, 'utf8')
   const context =

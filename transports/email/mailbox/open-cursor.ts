@@ -5,8 +5,8 @@ import { MAX_FAILURES } from './fetch.ts'
 import type { OpenFolder } from './reading.ts'
 
 /**
- * In a renumbered folder, mails of this time before the newest one are read again: some were delivered
- * late.
+ * In a renumbered folder, mails of this time before the newest one are read again: some were
+ * delivered late.
  */
 const OVERLAP_MS = 2 * DAY
 
@@ -21,7 +21,8 @@ export async function openCursor(opened: OpenFolder, stored: Cursor | undefined)
     )
   const first = firstDate(options.since, startedAt)
   const newest = stored?.newest ?? first
-  // Without an overlap if the keys of the repeated mails may have expired. Late mails have arrived by then.
+  // Without an overlap if the keys of the repeated mails may have expired. Late mails have arrived
+  // by then.
   const areKeysKnown = deps.now() - newest <= KEY_TTL - OVERLAP_MS
   const resumeAt = areKeysKnown ? newest - OVERLAP_MS : newest + 1
   const floor = stored ? Math.max(stored.floor, resumeAt) : first

@@ -9,8 +9,8 @@ import type { ConnectImap } from './imap-connection.ts'
 import type { FolderReading, ReadingParts } from './reading.ts'
 
 /**
- * `lease`: how long (ms) a dead daemon blocks the mailbox. `retry`, `maxRetry`: first and longest pause
- * (ms) after a lost connection.
+ * `lease`: how long (ms) a dead daemon blocks the mailbox. `retry`, `maxRetry`: first and longest
+ * pause (ms) after a lost connection.
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
@@ -107,9 +107,9 @@ export function createReader(parts: ReaderParts) {
 }
 
 /**
- * Waits for the mailbox's lease, then renews it until `release`. `token()` fences writes; `lost` aborts
- * when another daemon may hold the lease. Undefined if `signal` aborted first. While the store is
- * unreachable, no daemon gets the lease.
+ * Waits for the mailbox's lease, then renews it until `release`. `token()` fences writes; `lost`
+ * aborts when another daemon may hold the lease. Undefined if `signal` aborted first. While the
+ * store is unreachable, no daemon gets the lease.
  */
 async function acquireLease(
   { deps, timing: { lease: ttl } }: ReaderParts,
@@ -125,8 +125,8 @@ async function acquireLease(
   /** Whether the store has answered that another daemon holds the lease. */
   let isTaken = false
   /**
-   * Acquires or renews the lease. Resolves with whether it is held, false also while another call is
-   * pending.
+   * Acquires or renews the lease. Resolves with whether it is held, false also while another call
+   * is pending.
    */
   const acquire = async (): Promise<boolean> => {
     if (isPending) return false
@@ -156,7 +156,8 @@ async function acquireLease(
   }
   const timer = setInterval(async () => {
     // Given up before it expires, so that two daemons never hold it at once. A process that was too
-    // busy to renew it in time continues if no other daemon has it: there, the load would be the same.
+    // busy to renew it in time continues if no other daemon has it: there, the load would be the
+    // same.
     if (!(await acquire()) && performance.now() > expiresAt - ttl / 3)
       lost.abort(new Error(isTaken ? TAKEN : NOT_RENEWED))
   }, ttl / 4)

@@ -13,8 +13,8 @@ export type ReadingParts = {
 }
 
 /**
- * A folder to read, and the handling of its mails. `waited` returns how long a mail has been undecided
- * (ms).
+ * A folder to read, and the handling of its mails. `waited` returns how long a mail has been
+ * undecided (ms).
  */
 export type FolderReading = {
   folder: string
@@ -27,7 +27,10 @@ export type FolderParts = ReadingParts &
     connection: ImapConnection
     /** The lease's fencing token for the cursor. */
     token: number
-    /** State across connections: failed fetches, and by UID the last retry of mails set aside (Unix ms). */
+    /**
+     * State across connections: failed fetches, and by UID the last retry of mails set aside (Unix
+     * ms).
+     */
     memory: { failures: Failures; triedAt: Map<number, number> }
     /** Start time, from which mail is new (Unix ms). */
     startedAt: number

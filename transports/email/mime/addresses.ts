@@ -15,7 +15,9 @@ export function mailboxesIn(value: string): Mailbox[] {
     }))
 }
 
-/** An address without what some programs add to it: `mailto:`, spaces around the @, and a final dot. */
+/**
+ * An address without what some programs add to it: `mailto:`, spaces around the @, and a final dot.
+ */
 function repaired(address: string): string {
   return address
     .replace(/^mailto:/i, '')

@@ -5,7 +5,9 @@ import { decodeAsBrowsers } from '../../charsets.ts'
 /** Labels without information about the charset. */
 const UNKNOWN =
   /^(?:|(?:us-?)?ascii|ansi_x3\.4.*|iso-?646.*|iso-ir-6|cp367|unknown.*|x-unknown|x-user-defined|default|none|null|undefined|8bit|7bit|binary|auto|charset|user-defined)$/
-/** Single-byte charsets: text in them that is valid UTF-8 is mislabelled UTF-8, not a coincidence. */
+/**
+ * Single-byte charsets: text in them that is valid UTF-8 is mislabelled UTF-8, not a coincidence.
+ */
 const SINGLE_BYTE =
   /^(?:windows-?(?:125\d|874)|cp-?(?:125\d|4\d\d|8\d\d)|ibm-?\d+|dos-?\d+|iso[-_]?(?:ir-)?8859.*|latin-?\d+|l\d+|koi8.*|(?:x-)?mac.*|tis-?620|ansi)$/
 /** Charsets that encode other letters with ASCII bytes. */
@@ -29,9 +31,9 @@ const FALLBACK = 'windows-1252'
 const MAX_CHANCE_LETTERS = 3
 
 /**
- * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8 is
- * recognised under any label that would make it unreadable. `fallback` is used for 8-bit bytes without
- * a usable label that are not UTF-8.
+ * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8
+ * is recognised under any label that would make it unreadable. `fallback` is used for 8-bit bytes
+ * without a usable label that are not UTF-8.
  */
 export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): string {
   const mark = markOf(bytes)
@@ -106,7 +108,9 @@ function utf8(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
-/** A 7-bit charset: between the marks, it has the bytes of an 8-bit charset without their high bits. */
+/**
+ * A 7-bit charset: between the marks, it has the bytes of an 8-bit charset without their high bits.
+ */
 type Shifts = { open: string; close: string; charset: string; ignored: string }
 const HZ: Shifts = { open: '~{', close: '~}', charset: 'gbk', ignored: '~\n' }
 const SHIFTS = new Map<string, Shifts>([

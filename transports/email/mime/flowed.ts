@@ -1,7 +1,7 @@
 /**
- * Joins the paragraphs of `format=flowed` text (RFC 3676) to one line each, with quotes marked by `>`.
- * A paragraph ends where the quote depth changes (section 4.5), and before a signature (section 4.3).
- * `delSp`: trailing spaces belong to the format (section 4.1).
+ * Joins the paragraphs of `format=flowed` text (RFC 3676) to one line each, with quotes marked by
+ * `>`. A paragraph ends where the quote depth changes (section 4.5), and before a signature
+ * (section 4.3). `delSp`: trailing spaces belong to the format (section 4.1).
  */
 export function fromFlowed(text: string, delSp: boolean): string {
   const paragraphs: string[] = []

@@ -23,9 +23,9 @@ const FIELD = /^[!-9;-~]+[ \t]*:/
 const BLANK = /^[ \t]/
 
 /**
- * Reads the headers of a message or part, and finds its body. Some programs omit the empty line between
- * them; then the body starts after the last header line. `body`: the offset of the body. `size`: the
- * bytes of the headers without line ends.
+ * Reads the headers of a message or part, and finds its body. Some programs omit the empty line
+ * between them; then the body starts after the last header line. `body`: the offset of the body.
+ * `size`: the bytes of the headers without line ends.
  */
 export function readHead(raw: Buffer): { headers: Header[]; body: number; size: number } {
   const end = endOfHead(raw)
@@ -42,8 +42,8 @@ export function readHead(raw: Buffer): { headers: Header[]; body: number; size: 
 }
 
 /**
- * Finds the first empty line, ignoring carriage returns: the offsets of the end of the headers and the
- * start of the body.
+ * Finds the first empty line, ignoring carriage returns: the offsets of the end of the headers and
+ * the start of the body.
  */
 function endOfHead(raw: Buffer): { head: number; body: number } {
   for (let at = 0; at < raw.length; ) {
@@ -91,8 +91,8 @@ function decodeName(name: string): string {
 }
 
 /**
- * The charset of the text, in which old programs write headers. Modern ones use UTF-8 (RFC 6532), which
- * `decodeText` recognises.
+ * The charset of the text, in which old programs write headers. Modern ones use UTF-8 (RFC 6532),
+ * which `decodeText` recognises.
  */
 function charsetOf(folded: readonly string[][]): string {
   const type = folded.find(([line]) => /^content-type[ \t]*:/i.test(line ?? ''))?.join('') ?? ''

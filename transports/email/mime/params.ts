@@ -5,15 +5,16 @@ import { decodeWords } from './words.ts'
 export type Structured = { value: string; params: ReadonlyMap<string, string> }
 
 /**
- * The space before a known parameter, which may follow without a semicolon. Other words could belong to
- * a file name with spaces.
+ * The space before a known parameter, which may follow without a semicolon. Other words could
+ * belong to a file name with spaces.
  */
 const BEFORE_KNOWN =
   /\s(?=(?:charset|boundary|name|filename|format|delsp|method|type|protocol|micalg|report-type|smime-type|size|component)(?:\*\d*\*?)?\s*=)/i
 
 /**
- * Parses a structured header (RFC 2045, RFC 2231), tolerating missing semicolons, encoded words around
- * everything, and unquoted names. The first of repeated parameters counts. Takes linear time.
+ * Parses a structured header (RFC 2045, RFC 2231), tolerating missing semicolons, encoded words
+ * around everything, and unquoted names. The first of repeated parameters counts. Takes linear
+ * time.
  */
 export function parseStructured(header: string): Structured {
   const text = withoutComments(header.trimStart().startsWith('=?') ? decodeWords(header) : header)
@@ -99,8 +100,8 @@ function withoutComments(text: string): string {
 const MAX_COMMENT = 200
 
 /**
- * Whether parentheses in a value are a comment: at its end, as in `base64 (a comment)`, unlike `file
- * (1).pdf`.
+ * Whether parentheses in a value are a comment: at its end, as in `base64 (a comment)`, unlike
+ * `file (1).pdf`.
  */
 function isComment(text: string, at: number): boolean {
   return /[\s=]/.test(text[at - 1] ?? ' ') && !/^\([^()]*\)[^\s;]/.test(text.slice(at, at + MAX_COMMENT))

@@ -14,8 +14,8 @@ type Element = { tag: number; start: number; end: number; next: number }
 type Reader = { bytes: Buffer; measured: Map<number, Element> }
 
 /**
- * The mail inside an opaque S/MIME signature (CMS signed-data, in DER or BER); undefined if there is none.
- * Nothing is verified.
+ * The mail inside an opaque S/MIME signature (CMS signed-data, in DER or BER); undefined if there
+ * is none. Nothing is verified.
  */
 export function signedContent(bytes: Buffer): Buffer | undefined {
   const reader: Reader = { bytes, measured: new Map() }

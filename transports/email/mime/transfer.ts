@@ -37,8 +37,8 @@ function uuLine(line: string, length: number): Buffer {
 }
 
 /**
- * Decodes base64. Tolerates padding on each line. Some programs write text under the label of base64, and
- * mailing lists append text to it: from its first line on, a text is kept as it is.
+ * Decodes base64. Tolerates padding on each line. Some programs write text under the label of
+ * base64, and mailing lists append text to it: from its first line on, a text is kept as it is.
  */
 function decodeBase64(body: Buffer, isText: boolean): Buffer {
   const end = isText ? startOfText(body) : body.length
@@ -56,7 +56,10 @@ const LF = 0x0a
 /** Longer lines are no text (RFC 5322, section 2.1.1). */
 const MAX_LINE = 1_000
 
-/** The offset of the first line with two words and a sign that base64 does not have; else the length. */
+/**
+ * The offset of the first line with two words and a sign that base64 does not have; else the
+ * length.
+ */
 function startOfText(body: Buffer): number {
   let start = 0
   for (let space = body.indexOf(SPACE); space !== -1; space = body.indexOf(SPACE, start)) {

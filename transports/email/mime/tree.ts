@@ -25,14 +25,17 @@ const SPACE = 0x20
 const TAB = 0x09
 const DASH = 0x2d
 
-/** Parses a mail into parts. Throws if it is nested too deep, or has too many parts or too long headers. */
+/**
+ * Parses a mail into parts. Throws if it is nested too deep, or has too many parts or too long
+ * headers.
+ */
 export function readEntity(raw: Buffer): Entity {
   return read(withHead(raw), 'text/plain', 0, { parts: 0, head: 0 })
 }
 
 /**
- * A mail that begins with its headers, without empty lines before them. Without a line feed anywhere,
- * carriage returns end its lines.
+ * A mail that begins with its headers, without empty lines before them. Without a line feed
+ * anywhere, carriage returns end its lines.
  */
 function withHead(raw: Buffer): Buffer {
   const text = raw.includes(LF) ? raw : Buffer.from(raw.toString('latin1').replaceAll('\r', '\n'), 'latin1')

@@ -1,6 +1,9 @@
 import { decodeText } from './charset.ts'
 
-/** An encoded word (RFC 2047). Matches in linear time, because each part ends at the next question mark. */
+/**
+ * An encoded word (RFC 2047). Matches in linear time, because each part ends at the next question
+ * mark.
+ */
 const WORD = /=\?([^?\s]+)\?([qb])\?([^?]*)\?=/gi
 const BLANK = /^[ \t\r\n]*$/
 
@@ -12,16 +15,16 @@ export function decodeWords(value: string): string {
 }
 
 /**
- * Makes one UTF-8 word of each run of encoded words. Encoded commas and brackets stay encoded, so that
- * an address list keeps its structure.
+ * Makes one UTF-8 word of each run of encoded words. Encoded commas and brackets stay encoded, so
+ * that an address list keeps its structure.
  */
 export function toUtf8Words(value: string): string {
   return mapWords(value, (run) => `=?utf-8?B?${Buffer.from(decodeRun(run)).toString('base64')}?=`)
 }
 
 /**
- * Decodes encoded words in message ids. Keeps underscores: some programs do not escape them in encoded
- * words, and ids contain no spaces.
+ * Decodes encoded words in message ids. Keeps underscores: some programs do not escape them in
+ * encoded words, and ids contain no spaces.
  */
 export function decodeIdWords(value: string): string {
   return mapWords(value, (run) =>
@@ -29,7 +32,10 @@ export function decodeIdWords(value: string): string {
   )
 }
 
-/** Replaces runs of encoded words. Spaces between them belong to the encoding (RFC 2047, section 6.2). */
+/**
+ * Replaces runs of encoded words. Spaces between them belong to the encoding (RFC 2047, section
+ * 6.2).
+ */
 function mapWords(value: string, replace: (run: readonly Word[]) => string): string {
   if (!value.includes('=?')) return value
   const pieces: string[] = []
@@ -64,7 +70,10 @@ function decodeRun(run: readonly Word[]): string {
   return groups.map(decodeGroup).join('')
 }
 
-/** Decodes words in the same charset. Joins their bytes first, because a character may span two words. */
+/**
+ * Decodes words in the same charset. Joins their bytes first, because a character may span two
+ * words.
+ */
 function decodeGroup(group: readonly Word[]): string {
   const charset = group[0]?.charset
   const parts: Buffer[] = []
@@ -81,7 +90,8 @@ function decodeGroup(group: readonly Word[]): string {
   }
   if (base64 !== '') parts.push(Buffer.from(base64, 'base64'))
   const text = decodeText(Buffer.concat(parts), charset)
-  // If the joined bytes are not valid, each word may be complete, with its own shift state for example.
+  // If the joined bytes are not valid, each word may be complete, with its own shift state for
+  // example.
   return text.includes('\ufffd') ? parts.map((part) => decodeText(part, charset)).join('') : text
 }
 

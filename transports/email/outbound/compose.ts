@@ -15,16 +15,19 @@ export type Outgoing = ReturnType<typeof compose>
 
 const MAX_SUBJECT = 500
 /**
- * Maximum characters of a subject that is the first line of the text: the usual length of a line (RFC
- * 5322, section 2.1.1).
+ * Maximum characters of a subject that is the first line of the text: the usual length of a line
+ * (RFC 5322, section 2.1.1).
  */
 const MAX_FIRST_LINE = 78
-/** Message ids for References (RFC 5322, section 3.6.4). Some have no `@` but still work for threading. */
+/**
+ * Message ids for References (RFC 5322, section 3.6.4). Some have no `@` but still work for
+ * threading.
+ */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /**
- * Composes a reply so that clients thread it (RFC 5322, section 3.6.4) and machines do not answer it
- * (RFC 3834, section 3.1.7). Throws `send_rejected` without recipients.
+ * Composes a reply so that clients thread it (RFC 5322, section 3.6.4) and machines do not answer
+ * it (RFC 3834, section 3.1.7). Throws `send_rejected` without recipients.
  */
 export function compose(reply: Reply, options: EmailOptions) {
   const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
@@ -66,7 +69,8 @@ export function compose(reply: Reply, options: EmailOptions) {
       },
       // Bcc recipients appear only in the envelope.
       envelope: { from: options.address, to: recipients },
-      // Servers with DSN support (RFC 3461) return this id in bounces, even if they drop our headers.
+      // Servers with DSN support (RFC 3461) return this id in bounces, even if they drop our
+      // headers.
       dsn: {
         id: `trivium.${mark}`,
         return: 'headers',

@@ -10,8 +10,8 @@ const INTERVAL_MS = 15 * MINUTE
 const RETRY = { first: 15_000, longest: 5 * MINUTE }
 
 /**
- * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password shows
- * before the first reply. A sent mail counts as a check.
+ * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password
+ * shows before the first reply. A sent mail counts as a check.
  */
 export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; now(): number }) {
   const { verify, log, now } = parts

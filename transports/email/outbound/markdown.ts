@@ -70,9 +70,9 @@ const MAX_MARKS = 2_000
 const MARKS = /\*+|_+|~+/g
 
 /**
- * Renders Markdown for mail: as HTML, and as readable plain text. Text may be hostile, as skills quote
- * mails, so only harmless tags are kept: no scripts, forms or remote images (tracking). Text that is
- * too long, too deeply nested or has too many marks is not rendered as Markdown.
+ * Renders Markdown for mail: as HTML, and as readable plain text. Text may be hostile, as skills
+ * quote mails, so only harmless tags are kept: no scripts, forms or remote images (tracking). Text
+ * that is too long, too deeply nested or has too many marks is not rendered as Markdown.
  */
 export function renderMarkdown(markdown: string): { html: string; text: string } {
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS

@@ -10,14 +10,17 @@ export type Recipient = { name: string; address: string }
 /** Recipients of a mail; each address is in only one list. */
 export type Recipients = { to: Recipient[]; cc: Recipient[]; bcc: Recipient[] }
 
-/** Maximum characters of a name. Servers refuse lines over 998 characters (RFC 5322, section 2.1.1). */
+/**
+ * Maximum characters of a name. Servers refuse lines over 998 characters (RFC 5322, section 2.1.1).
+ */
 const MAX_NAME = 200
 /** Servers must accept this many (RFC 5321, section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
 
 /**
- * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses
- * and duplicates. Throws `send_rejected` if none is left, or if one is not a mail address.
+ * The recipients of a reply: those of the answered mail, or explicit ones, without our own
+ * addresses and duplicates. Throws `send_rejected` if none is left, or if one is not a mail
+ * address.
  */
 export function recipientsOf(
   reply: Reply,

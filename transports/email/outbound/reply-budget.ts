@@ -58,7 +58,10 @@ export function createReplyBudget(
       log.warn({ option: `reply-budget.${option}`, limit, wait }, `automatic replies ${what} are stopped`)
   }
 
-  /** Counts an answer and returns 0. At the limit, does not count it and returns the ms until it has room. */
+  /**
+   * Counts an answer and returns 0. At the limit, does not count it and returns the ms until it has
+   * room.
+   */
   const count = async ({ name, rate, counting }: Counter, answer: Answer): Promise<number> => {
     let wait = 0
     await updateKv(kv, `email/${gateway}/budget/${digest(name)}`, (stored) => {
@@ -109,7 +112,10 @@ export function createReplyBudget(
   }
 }
 
-/** Ms until the oldest entries have left the window that leave no room for an answer. 0: it has room now. */
+/**
+ * Ms until the oldest entries have left the window that leave no room for an answer. 0: it has room
+ * now.
+ */
 function waitFor(
   answer: Answer,
   entries: readonly Entry[],

@@ -19,15 +19,18 @@ export type Entry = { at: number; value: number }
 
 export type Counting = {
   /**
-   * Computes the use and the limit of a counter with one more answer, and the value to store for that
-   * answer.
+   * Computes the use and the limit of a counter with one more answer, and the value to store for
+   * that answer.
    */
   weigh(entries: readonly Entry[], answer: Answer, rate: Rate): { used: number; limit: number; value: number }
   /** The entries with a new one. */
   add(entries: readonly Entry[], next: Entry, rate: Rate): Entry[]
 }
 
-/** Reads the stored entries of a counter. Earlier versions stored the key of the answer in the middle. */
+/**
+ * Reads the stored entries of a counter. Earlier versions stored the key of the answer in the
+ * middle.
+ */
 export const entriesSchema = z
   .array(z.tuple([z.number(), z.string(), z.union([z.number(), z.boolean().transform(Number)])]))
   .transform((stored) => stored.map(([at, _key, value]): Entry => ({ at, value })))

@@ -59,7 +59,7 @@ export function createSendAttempts(parts: AttemptParts, sentFolder: SentFolder |
     })
   }
 
-  /** Records that some recipients have to wait. Throws `send_failed`, so that the outbox tries again. */
+  /** Records that some recipients have to wait. Throws `send_failed`: the outbox tries again. */
   const postpone = async (
     { key, mark, record }: Attempt,
     recipients: Outcomes,
@@ -73,8 +73,8 @@ export function createSendAttempts(parts: AttemptParts, sentFolder: SentFolder |
   }
 
   /**
-   * Records a sent mail, and stores its copy. Never rejects: a failure now must not look like a failed
-   * attempt.
+   * Records a sent mail, and stores its copy. Never rejects: a failure now must not look like a
+   * failed attempt.
    */
   const recordSent = async (
     { mark, record, compose }: Attempt,
@@ -95,8 +95,8 @@ export function createSendAttempts(parts: AttemptParts, sentFolder: SentFolder |
     /** Describes why mail cannot be sent, if so. */
     trouble: () => trouble,
     /**
-     * Tries to send a mail, to the recipients that do not have it yet. `before`: the record of earlier
-     * attempts. Throws `send_rejected`, `send_failed`, `send_ambiguous` or SendPostponed.
+     * Tries to send a mail, to the recipients that do not have it yet. `before`: the record of
+     * earlier attempts. Throws `send_rejected`, `send_failed`, `send_ambiguous` or SendPostponed.
      */
     async attempt(reply: Reply, outgoing: Outgoing, before: SentRecord | undefined): Promise<Receipt> {
       const { mark, messageId } = outgoing

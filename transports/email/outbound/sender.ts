@@ -109,7 +109,8 @@ function createProbe({ options, submission, sent, deps }: SenderParts, sentFolde
     // A copy of a mail that was sent in part may be from an earlier attempt.
     if (record.recipients === undefined) {
       if (await sentFolder?.has(messageId)) return { sent: true, receipt: { id: messageId } }
-      // If the server stores the copies, there would be one. Our own copy is stored only after the send.
+      // If the server stores the copies, there would be one. Our own copy is stored only after the
+      // send.
       if (options.sent?.copy === 'server') return { sent: false }
     }
     const how = `search for ${messageId} in the log of your mail server, or ask ${record.to}`

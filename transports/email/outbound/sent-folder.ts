@@ -4,7 +4,9 @@ import type { EmailOptions } from '../options.ts'
 
 export type SentFolder = ReturnType<typeof createSentFolder>
 
-/** The folder of sent mail. Each call opens a connection, because the reader's is busy with IDLE. */
+/**
+ * The folder of sent mail. Each call opens a connection, because the reader's is busy with IDLE.
+ */
 export function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, connect: ConnectImap) {
   return {
     /** Whether it has a mail with this Message-ID. */

@@ -7,7 +7,10 @@ import { type Awaited, createSmtpSockets, type SmtpTiming } from './smtp-socket.
 
 const SMTPS_PORT = 465
 
-/** A connection to the SMTP server for one mail at a time. It opens with the first mail, and closes when it was idle for some minutes. */
+/**
+ * A connection to the SMTP server for one mail at a time. It opens with the first mail, and closes
+ * when it was idle for some minutes.
+ */
 export function createSmtpConnection(
   server: ServerOptions,
   tokens: TokenSource | undefined,
@@ -20,8 +23,8 @@ export function createSmtpConnection(
   const transporter = createTransporter(server, timing, sockets.open)
   if (tokens) provideTokens(transporter, tokens)
   transporter.use('stream', (mail, done) => {
-    // The SMTP connection reads the mail after the server's 354. At its end, it sends the final dot;
-    // from then on the server may have the mail, whatever it responds.
+    // The SMTP connection reads the mail after the server's 354. At its end, it sends the final
+    // dot; from then on the server may have the mail, whatever it responds.
     const withCallback = async function* (source: AsyncIterable<Buffer>) {
       yield* source
       await beforeEnd?.()

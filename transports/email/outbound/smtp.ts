@@ -11,7 +11,10 @@ import type { Submission, SubmissionResult } from './submission.ts'
 
 const MAX_CONNECTIONS = 3
 
-/** Up to `MAX_CONNECTIONS` connections to the SMTP server, opened by the first mails, and one for checks of the login. */
+/**
+ * Up to `MAX_CONNECTIONS` connections to the SMTP server, opened by the first mails, and one for
+ * checks of the login.
+ */
 export function createSmtp(
   gateway: string,
   server: ServerOptions,
@@ -24,7 +27,9 @@ export function createSmtp(
   const loginConnection = connect()
   const all = () => [loginConnection, ...mailConnections.all()]
 
-  /** Retries once with a new token after a failed login, because some servers do not ask for one. */
+  /**
+   * Retries once with a new token after a failed login, because some servers do not ask for one.
+   */
   const withNewToken = async <T>(work: () => Promise<T>, mayRepeat = true): Promise<T> => {
     try {
       return await work()
@@ -52,7 +57,8 @@ export function createSmtp(
         const { response = '', rejectedErrors = [] } = await mailConnections.during((connection) =>
           withNewToken(
             () => connection.send(mail, atEnd),
-            // Attachments are streams that the first attempt may have consumed; the outbox opens them again.
+            // Attachments are streams that the first attempt may have consumed; the outbox opens
+            // them again.
             !mail.attachments?.length,
           ),
         )
@@ -81,8 +87,8 @@ function refusalOf(error: unknown): SubmissionResult['refused'] {
 }
 
 /**
- * The error of a send. `isComplete`: the server had the whole mail, so without a response it may have
- * accepted it.
+ * The error of a send. `isComplete`: the server had the whole mail, so without a response it may
+ * have accepted it.
  */
 function failure(gateway: string, key: string, error: unknown, isComplete: boolean): TriviumError {
   const { responseCode } = details.parse(error)
@@ -94,7 +100,9 @@ function failure(gateway: string, key: string, error: unknown, isComplete: boole
   return new TriviumError(isAboutMail(error) ? 'send_rejected' : 'send_failed', { gateway, reason }, cause)
 }
 
-/** Authentication or TLS is required, or the login failed (RFC 4954), in response to any command. */
+/**
+ * Authentication or TLS is required, or the login failed (RFC 4954), in response to any command.
+ */
 const LOGIN_CODES = new Set([530, 534, 535, 538])
 /**
  * Refusals of the client or sender, which some servers return for RCPT TO, and Exchange after DATA.
@@ -104,8 +112,8 @@ const ABOUT_SENDER =
 const TOO_BIG = /\b5\.3\.4\b|size/i
 
 /**
- * Whether the server permanently refused this mail (recipient, content or size), and not the session or
- * account, which the operator has to fix while all mails wait.
+ * Whether the server permanently refused this mail (recipient, content or size), and not the
+ * session or account, which the operator has to fix while all mails wait.
  */
 function isAboutMail(error: unknown): boolean {
   const { responseCode, code, command = '' } = details.parse(error)

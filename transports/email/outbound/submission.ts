@@ -6,18 +6,20 @@ export type Submission = {
   name: string
   isApi: boolean
   /**
-   * Sends a mail. `key`: the idempotency key, for APIs that have one. Resolves with the response, and
-   * with the recipients that were refused although the mail was accepted for others. Calls `beforeEnd`
-   * just before the mail is complete, and does not complete it if that rejects. Throws `send_rejected`
-   * (because of this mail), `send_failed` (network, session or account: it was not accepted),
-   * `send_ambiguous` (complete, but without a response), or `SendPostponed`.
+   * Sends a mail. `key`: the idempotency key, for APIs that have one. Resolves with the response,
+   * and with the recipients that were refused although the mail was accepted for others. Calls
+   * `beforeEnd` just before the mail is complete, and does not complete it if that rejects. Throws
+   * `send_rejected` (because of this mail), `send_failed` (network, session or account: it was not
+   * accepted), `send_ambiguous` (complete, but without a response), or `SendPostponed`.
    */
   send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<SubmissionResult>
   /** Connects and logs in. Rejects if that fails. */
   verify(): Promise<unknown>
   /** How long (ms) an awaited response has been missing; 0 if none is awaited. */
   silence(): number
-  /** How long (ms) repeated calls with the same key send only one mail; 0 if each call sends one. */
+  /**
+   * How long (ms) repeated calls with the same key send only one mail; 0 if each call sends one.
+   */
   repeatableMs: number
   close(): void
 }

@@ -1,6 +1,6 @@
 /**
- * Bytes of the header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3), and of the
- * block that each answer adds.
+ * Bytes of the header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3), and of
+ * the block that each answer adds.
  */
 const HEAD = 22
 const CHILD = 5
@@ -27,8 +27,8 @@ export function childIndex(parent: string, at: number, id: number): string {
   const firstTime = BigInt(bytes.readUIntBE(0, 6)) << 16n
   const difference = BigInt(at) * UNITS_PER_MS + EPOCH - firstTime
   const elapsed = difference > 0n ? difference : 0n
-  // Differences up to about 1.7 years are stored in units of 2^18, longer ones in units of 2^23 with
-  // the first bit set.
+  // Differences up to about 1.7 years are stored in units of 2^18, longer ones in units of 2^23
+  // with the first bit set.
   const isLong = elapsed >> 49n !== 0n
   const units = Number((elapsed >> (isLong ? 23n : 18n)) & 0x7fff_ffffn)
   const child = Buffer.alloc(CHILD)

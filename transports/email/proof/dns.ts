@@ -13,8 +13,8 @@ const TRIES = 2
 const LIMIT_MS = 10_000
 
 /**
- * Temporary DNS failures. Errors that a sender can provoke, such as EBADNAME or EFORMERR for a strange
- * selector under another domain, must not look like an outage of that domain.
+ * Temporary DNS failures. Errors that a sender can provoke, such as EBADNAME or EFORMERR for a
+ * strange selector under another domain, must not look like an outage of that domain.
  */
 const TEMPORARY =
   /^(?:ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTINITIALIZED|ELOADIPHLPAPI)$/
@@ -34,8 +34,8 @@ export function isTemporary(error: unknown): boolean {
 }
 
 /**
- * A resolver for one mail. Permanent failures become ENOTFOUND. `limit` ms after the first lookup, all
- * lookups fail with ETIMEOUT, including running ones.
+ * A resolver for one mail. Permanent failures become ENOTFOUND. `limit` ms after the first lookup,
+ * all lookups fail with ETIMEOUT, including running ones.
  */
 export function oneTimeResolver(resolver: DNSResolver, limit = LIMIT_MS): DNSResolver {
   let timeout: AbortSignal | undefined

@@ -13,7 +13,10 @@ export type LastHop = {
   isAmbiguous?: true
 }
 
-/** Maximum number of hops within the receiving organisation: content filters, delivery agents, relays. */
+/**
+ * Maximum number of hops within the receiving organisation: content filters, delivery agents,
+ * relays.
+ */
 const MAX_OWN = 10
 /** Maximum characters of a Received header that are read. */
 const MAX_VALUE = 10_000
@@ -23,11 +26,11 @@ const PRIVATE = /^(?:loopback|private|carrierGradeNat|linkLocal|uniqueLocal)$/
 const GOOGLE = /^2002:0?a[\da-f]{2}:/i
 
 /**
- * Finds the client that handed the mail to the receiving organisation, for SPF (RFC 7208). Servers add
- * Received headers at the top. The topmost ones from the organisation's own machines are skipped:
- * delivery by LMTP, clients on the loopback, and private addresses whose name is the server that wrote
- * the header below. Only the first other one can name the client, because the sender may have written
- * all headers below it.
+ * Finds the client that handed the mail to the receiving organisation, for SPF (RFC 7208). Servers
+ * add Received headers at the top. The topmost ones from the organisation's own machines are
+ * skipped: delivery by LMTP, clients on the loopback, and private addresses whose name is the
+ * server that wrote the header below. Only the first other one can name the client, because the
+ * sender may have written all headers below it.
  */
 export function lastHop(mail: Mail): LastHop {
   const hops = mail.headers.filter(({ key }) => key === 'received').slice(0, MAX_OWN + 1)
@@ -63,8 +66,8 @@ type Hop = NonNullable<ReturnType<typeof readHop>>
 const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
 
 /**
- * Reads a Received header (RFC 5321, section 4.4); `name`: the client's name by DNS. Undefined if the
- * header is ambiguous.
+ * Reads a Received header (RFC 5321, section 4.4); `name`: the client's name by DNS. Undefined if
+ * the header is ambiguous.
  */
 function readHop(value: string) {
   const [bare] = withoutComments(value.slice(0, MAX_VALUE))?.split(';') ?? []
@@ -112,7 +115,8 @@ function isOwn(hop: Hop, below: Hop | undefined): boolean {
   const { addresses } = hop
   if (addresses.length === 0) return false
   if (addresses.every((ip) => rangeOf(ip) === 'loopback')) return true
-  // The address is not enough: a server behind NAT sees all clients at private addresses, without names.
+  // The address is not enough: a server behind NAT sees all clients at private addresses, without
+  // names.
   return addresses.every(isPrivate) && hop.name !== '' && hop.name === below?.by
 }
 

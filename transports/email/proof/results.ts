@@ -15,9 +15,10 @@ export type AuthenticationResults = { host: string; results: MethodResult[] }
 const MAX_CHARS = 10_000
 
 /**
- * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders control parts of
- * it, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. Returns undefined for anything that
- * breaks the grammar: an unclosed quote or comment, unexpected words, a property with two values.
+ * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders control
+ * parts of it, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. Returns undefined for
+ * anything that breaks the grammar: an unclosed quote or comment, unexpected words, a property with
+ * two values.
  */
 export function parseAuthenticationResults(value: string): AuthenticationResults | undefined {
   const [head, ...statements] = statementsIn(value) ?? []
@@ -50,7 +51,10 @@ export function isWithin(domain: string, parent: string): boolean {
   return name === parent || name.endsWith(`.${parent}`)
 }
 
-/** Removes comments in parentheses (RFC 5322, section 3.2.2). Undefined if one of them is not closed. */
+/**
+ * Removes comments in parentheses (RFC 5322, section 3.2.2). Undefined if one of them is not
+ * closed.
+ */
 export function withoutComments(text: string): string | undefined {
   return piecesOf(text)
     ?.map((piece) => (piece.startsWith('(') ? ' ' : piece))
@@ -69,7 +73,9 @@ function statementsIn(text: string): Statement[] | undefined {
   return pieces && statements.map(readStatement)
 }
 
-/** A name ends at the first `=`, possibly with spaces around it. Further `=` belong to its value. */
+/**
+ * A name ends at the first `=`, possibly with spaces around it. Further `=` belong to its value.
+ */
 const PAIR_OR_WORD = /([\w./-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^\s"])*)|((?:"(?:[^"\\]|\\.)*"|[^\s"])+)/gs
 
 function readStatement(pieces: readonly string[]): Statement {
@@ -92,8 +98,8 @@ function unquoted(text: string): string {
 const PIECE = /\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|"(?:[^"\\]|\\.)*"|[^()"]/gs
 
 /**
- * Splits a text into comments, quoted strings and single characters. Undefined if a comment or string
- * is not closed.
+ * Splits a text into comments, quoted strings and single characters. Undefined if a comment or
+ * string is not closed.
  */
 function piecesOf(text: string): string[] | undefined {
   const pieces = text.match(PIECE) ?? []

@@ -78,7 +78,10 @@ function dmarcIn(group: Group): MethodResult[] {
   return group.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
 }
 
-/** The topmost headers of `host`. Undefined if one of them, or another one in their place, is invalid. */
+/**
+ * The topmost headers of `host`. Undefined if one of them, or another one in their place, is
+ * invalid.
+ */
 function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
   const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
@@ -125,10 +128,10 @@ const EDGE_SERVER = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|ou
 const INTERNAL_ADDRESS = /^(?:2603:10[\da-f]6|2a01:111):/i
 
 /**
- * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601,
- * section 2.2). They are between two headers that only Microsoft writes: above the Received header of
- * the edge server that accepted the mail, and below that of the hop from this edge into the internal
- * network. Undefined if they cannot be parsed.
+ * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC
+ * 8601, section 2.2). They are between two headers that only Microsoft writes: above the Received
+ * header of the edge server that accepted the mail, and below that of the hop from this edge into
+ * the internal network. Undefined if they cannot be parsed.
  */
 function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined {
   const at = mail.headers.findIndex(({ key }) => key === 'authentication-results')
@@ -139,7 +142,8 @@ function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined 
   const entry = above.at(-1)
   if (!found || !edge || !entry) return []
   const edgeHost = writerOf(edge)
-  // If Microsoft wrote no results, the topmost ones are the sender's, and the edge server is above them.
+  // If Microsoft wrote no results, the topmost ones are the sender's, and the edge server is above
+  // them.
   const isAboveInternal = above
     .map(writerOf)
     .every((host) => OWN_SERVER.test(host) && !EDGE_SERVER.test(host))
@@ -154,9 +158,9 @@ function writerOf({ value }: { value: string }): string {
 }
 
 /**
- * Whether an internal Received header names the edge server as its client. Only the first label of the
- * name is compared: a machine has another domain inside (`AM3PEPF.eurprd05.prod.outlook.com`) than
- * outside.
+ * Whether an internal Received header names the edge server as its client. Only the first label of
+ * the name is compared: a machine has another domain inside (`AM3PEPF.eurprd05.prod.outlook.com`)
+ * than outside.
  */
 function comesFrom({ value }: { value: string }, edge: string): boolean {
   const [, machine = '', address = ''] = /^\s*from\s+([\w-]+)\.[\w.-]+\s+\(([\da-f:]+)\)/i.exec(value) ?? []

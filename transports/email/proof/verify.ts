@@ -19,13 +19,14 @@ import { domainOf, isWithin } from './results.ts'
 import { trustedResult } from './trusted.ts'
 
 /**
- * Creates the function that determines who wrote a mail (`raw`: as received). It never throws. It uses
- * the results of the host in `trust`, or else DKIM, SPF and DMARC. A mail that passes is proven
- * completely, in the form in which it is read here.
+ * Creates the function that determines who wrote a mail (`raw`: as received). It never throws. It
+ * uses the results of the host in `trust`, or else DKIM, SPF and DMARC. A mail that passes is
+ * proven completely, in the form in which it is read here.
  *
- * The functions of mailauth are called one by one, because its `authenticate` accepts signatures for
- * DMARC that do not cover the end of the body, trusts a later Received header if the topmost one has no
- * address, and takes the envelope sender from the last Return-Path, which the sender may have written.
+ * The functions of mailauth are called one by one, because its `authenticate` accepts signatures
+ * for DMARC that do not cover the end of the body, trusts a later Received header if the topmost
+ * one has no address, and takes the envelope sender from the last Return-Path, which the sender may
+ * have written.
  */
 export function createIdentityCheck(
   { authentication, trust }: Pick<EmailOptions, 'authentication' | 'trust'>,
@@ -49,16 +50,17 @@ export function createIdentityCheck(
 type Evidence = Awaited<ReturnType<typeof gather>>
 
 /**
- * Collects the evidence about a mail. `doubt`: why nothing is proven. `signatures`: those that cover
- * everything that is used. `gap`: what a signature of the author's domain does not cover. `spf`:
- * undefined if it could not be evaluated. `policy`: the result of DMARC.
+ * Collects the evidence about a mail. `doubt`: why nothing is proven. `signatures`: those that
+ * cover everything that is used. `gap`: what a signature of the author's domain does not cover.
+ * `spf`: undefined if it could not be evaluated. `policy`: the result of DMARC.
  */
 async function gather(claim: Claim, resolver: DNSResolver) {
-  // Loaded on first use: it takes a quarter of a second and 30 MB, which `trust` and `off` do not need.
+  // Loaded on first use: it takes a quarter of a second and 30 MB, which `trust` and `off` do not
+  // need.
   const mailauth = await import('mailauth')
   const { address, mail, raw } = claim
-  // Each mechanism has its own time limit: slow keys must not hide that the domain asks to refuse such
-  // mail.
+  // Each mechanism has its own time limit: slow keys must not hide that the domain asks to refuse
+  // such mail.
   const newResolver = () => oneTimeResolver(resolver)
   // A doubtful mail is not verified, because many signatures may take long.
   const verified = claim.doubt
@@ -112,7 +114,10 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   return { identity: { result: 'none', by: 'dmarc', detail: `${detail}; spf could not be evaluated` } }
 }
 
-/** Why the mail is doubtful: the library read another author than we did. Undefined if it read the same. */
+/**
+ * Why the mail is doubtful: the library read another author than we did. Undefined if it read the
+ * same.
+ */
 function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string): string | undefined {
   const [author = ''] = headerFrom
   const isSame = fromFields === 1 && headerFrom.length === 1 && lowerCase(author) === address
@@ -148,8 +153,8 @@ function proofIn({ claim, signatures, spf, policy }: Evidence): string | undefin
 }
 
 /**
- * Headers that no signature covers. Undefined if there are none, or if SPF also proves the sender: then
- * the whole mail is theirs.
+ * Headers that no signature covers. Undefined if there are none, or if SPF also proves the sender:
+ * then the whole mail is theirs.
  */
 function unsignedIn({ claim, signatures, spf, policy }: Evidence): string[] | undefined {
   const hasSpf = spf && hasPassed(spf)
@@ -159,8 +164,8 @@ function unsignedIn({ claim, signatures, spf, policy }: Evidence): string[] | un
 }
 
 /**
- * Whether a lookup failed that could have proven the sender. Others do not count, because anyone can
- * provoke their failure.
+ * Whether a lookup failed that could have proven the sender. Others do not count, because anyone
+ * can provoke their failure.
  */
 function isUndecided({ claim, signatures, spf, policy }: Evidence): boolean {
   if (policy?.status.result === 'temperror') return true

@@ -35,8 +35,9 @@ type DeliveryOutcome = Omit<Ingested, 'outcome'> & {
 }
 
 /**
- * Creates the function that reads the mail of a verified delivery and accepts it. It resolves once the
- * result is durable. `limit`: maximum bytes of the unpacked body, and of a mail that is fetched.
+ * Creates the function that reads the mail of a verified delivery and accepts it. It resolves once
+ * the result is durable. `limit`: maximum bytes of the unpacked body, and of a mail that is
+ * fetched.
  */
 export function createDeliveryIngest(
   parts: EndpointParts & { limit: number; verifier: Verifier; closing: AbortSignal },
@@ -49,8 +50,8 @@ export function createDeliveryIngest(
   const undecidedFor = createUndecidedTimes(deps)
 
   /**
-   * Accepts or refuses a mail. While its sender cannot be verified, throws `mail_unavailable`, so that
-   * the provider posts the mail again.
+   * Accepts or refuses a mail. While its sender cannot be verified, throws `mail_unavailable`, so
+   * that the provider posts the mail again.
    */
   const ingestOrPostpone = async (incoming: Incoming): Promise<Ingested> => {
     const [result] = await ingest([incoming], undecidedFor)

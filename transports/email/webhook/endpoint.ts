@@ -11,8 +11,8 @@ import { createDeliveryIngest, type EndpointParts } from './delivery-ingest.ts'
 export type { EndpointParts } from './delivery-ingest.ts'
 
 /**
- * Maximum size of a delivery relative to its mail: some contain it twice, parsed and as received, and
- * base64 makes it larger.
+ * Maximum size of a delivery relative to its mail: some contain it twice, parsed and as received,
+ * and base64 makes it larger.
  */
 const SIZE_FACTOR = 3
 /** Bytes for the other fields of a delivery. */
@@ -21,8 +21,8 @@ const EXTRA_BYTES = 1024 * 1024
 const REPORTED = new Set(['store_unavailable', 'overloaded'])
 
 /**
- * Accepts mail that a provider posts, and acknowledges it once it is durable. It is processed like mail
- * of a mailbox.
+ * Accepts mail that a provider posts, and acknowledges it once it is durable. It is processed like
+ * mail of a mailbox.
  */
 export function createMailEndpoint(parts: EndpointParts) {
   const { deps, webhook } = parts

@@ -6,8 +6,8 @@ const TIMEOUT_MS = 20_000
 export type FetchMail = (address: string, headers: Record<string, string>) => Promise<Buffer>
 
 /**
- * Creates the function that fetches a mail stored by its provider, up to `limit` bytes. It rejects with
- * `mail_unavailable`, so that the provider posts the delivery again.
+ * Creates the function that fetches a mail stored by its provider, up to `limit` bytes. It rejects
+ * with `mail_unavailable`, so that the provider posts the delivery again.
  */
 export function createFetchMail(gateway: string, limit: number, signal: AbortSignal): FetchMail {
   return async (address, headers) => {

@@ -9,9 +9,9 @@ import { incomplete, type MailProvider } from './provider.ts'
 const MAILGUN = /^https:\/\/([\w-]+\.)*mailgun\.(net|org)$/
 
 /**
- * https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store: `forward` posts the raw
- * mail to addresses that end in `mime`, and its parsed fields to others; `store` posts the location of the
- * mail.
+ * https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store: `forward` posts
+ * the raw mail to addresses that end in `mime`, and its parsed fields to others; `store` posts the
+ * location of the mail.
  */
 export const mailgun: MailProvider = {
   async read(delivery, { options: { key, url }, fetchMail }) {

@@ -24,8 +24,8 @@ type Settings = Pick<EmailOptions, 'authentication' | 'max-size'> & {
 }
 
 /**
- * Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes its
- * only attachment, so nothing is lost.
+ * Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes
+ * its only attachment, so nothing is lost.
  */
 export async function toIncoming(delivered: Delivered, settings: Settings): Promise<Incoming> {
   const { source, now, authentication, 'max-size': maxSize } = settings

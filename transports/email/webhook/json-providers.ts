@@ -14,8 +14,8 @@ import {
 } from './provider.ts'
 
 /**
- * https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` is present if the server is
- * configured to include it.
+ * https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` is present if the server
+ * is configured to include it.
  */
 export const postmark: MailProvider = {
   async read(delivery) {
@@ -91,8 +91,8 @@ export const ses: MailProvider = {
 }
 
 /**
- * https://resend.com/docs/webhooks/emails/received: the webhook announces a mail, and the API returns
- * its URL.
+ * https://resend.com/docs/webhooks/emails/received: the webhook announces a mail, and the API
+ * returns its URL.
  */
 export const resend: MailProvider = {
   async read(delivery, { options: { key = '', url = 'https://api.resend.com' }, fetchMail }) {

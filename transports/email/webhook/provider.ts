@@ -6,8 +6,8 @@ import type { FetchMail } from './fetch-mail.ts'
 import type { Pieces } from './pieces.ts'
 
 /**
- * A verified delivery. `decode` reads its body by its Content-Type; it throws `bad_request` if that is
- * not possible.
+ * A verified delivery. `decode` reads its body by its Content-Type; it throws `bad_request` if that
+ * is not possible.
  */
 export type MailDelivery = { headers: IncomingHttpHeaders; raw: Buffer; decode(): DecodedBody }
 
@@ -26,7 +26,8 @@ type ParsedMail = { pieces: Pieces }
 
 /**
  * Reads the deliveries of a provider. Resolves with undefined for a delivery about something else.
- * Rejects with `bad_request` if the mail is missing, so that the provider keeps it and shows the error.
+ * Rejects with `bad_request` if the mail is missing, so that the provider keeps it and shows the
+ * error.
  */
 export type MailProvider = {
   read(

@@ -25,8 +25,8 @@ const ackSchema = z.object({
 })
 
 /**
- * The responses of listeners to clicks, commands and submissions (`ack`). They are kept in the store,
- * because listeners may run on another daemon, and repeatedly.
+ * The responses of listeners to clicks, commands and submissions (`ack`). They are kept in the
+ * store, because listeners may run on another daemon, and repeatedly.
  */
 export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const waiting = new Map<string, () => void>()
@@ -40,8 +40,8 @@ export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'
   }
 
   /**
-   * Stores the first `ack`. If Slack already got an empty response, posts the content to the response
-   * URL instead.
+   * Stores the first `ack`. If Slack already got an empty response, posts the content to the
+   * response URL instead.
    */
   const acknowledge = async (message: Message, content: unknown): Promise<void> => {
     const { id, data } = message

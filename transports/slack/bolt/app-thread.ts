@@ -38,9 +38,9 @@ type Authorize = (source: AuthorizeSourceData<boolean>) => Promise<AuthorizeResu
 type Running = ListenerPayload & { ended: PromiseWithResolvers<void> }
 
 /**
- * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files, and
- * process-wide changes affect only its thread. Rejects if the app cannot be loaded. `exited` is called
- * if the thread ends unexpectedly.
+ * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files,
+ * and process-wide changes affect only its thread. Rejects if the app cannot be loaded. `exited` is
+ * called if the thread ends unexpectedly.
  */
 export async function startAppThread(options: {
   data: ThreadData

@@ -69,7 +69,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     log.info({ app: file }, 'the Bolt app is reloaded')
   }
 
-  /** Restarts an app that ended itself, even if no event waits, for its timers and background work. */
+  /**
+   * Restarts an app that ended itself, even if no event waits, for its timers and background work.
+   */
   const restart = async (file: string, why: string) => {
     apps.delete(file)
     if (closing.signal.aborted) return
@@ -97,7 +99,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   }
 }
 
-/** Creates the function that returns the pause (ms) before an app that ended itself is restarted. */
+/**
+ * Creates the function that returns the pause (ms) before an app that ended itself is restarted.
+ */
 function createRestartDelays(now: () => number) {
   const crashes = new Map<string, { count: number; at: number }>()
   return (file: string): number => {

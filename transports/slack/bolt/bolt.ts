@@ -21,8 +21,8 @@ const listenerFetch = waitingForLimits(fetchSlack)
 type Listening = Parameters<NonNullable<Transport['runListeners']>>[1]
 
 /**
- * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their
- * receiver. Payloads are accepted before listeners get them, listeners run in the lane of the
+ * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as
+ * their receiver. Payloads are accepted before listeners get them, listeners run in the lane of the
  * conversation, and their errors are failed attempts.
  */
 export function createBolt(
@@ -72,8 +72,8 @@ export function createBolt(
     },
     answer: acks.answer,
     /**
-     * Resolves with the options of a select, from the first app that returns some; with undefined if
-     * none does. Nothing is stored. Never rejects.
+     * Resolves with the options of a select, from the first app that returns some; with undefined
+     * if none does. Nothing is stored. Never rejects.
      */
     async suggest({ payload }: Delivery): Promise<object | undefined> {
       const timeout = AbortSignal.timeout(ACK_TIMEOUT_MS)

@@ -14,8 +14,8 @@ export type ThreadData = {
 /** Messages from the daemon to the thread, batched per turn. */
 export type ToThread =
   /**
-   * Run the listeners for a payload. `urls`: response URLs that they may use. `needsAck`: report the
-   * first call of `ack`.
+   * Run the listeners for a payload. `urls`: response URLs that they may use. `needsAck`: report
+   * the first call of `ack`.
    */
   | { kind: 'process'; id: number; payload: JsonObject; urls: string[]; needsAck: boolean }
   /** The run is no longer awaited: its Slack calls fail from now on. */

@@ -11,7 +11,9 @@ const SECRET_NAME = /(TOKEN|SECRET|PASSWORD|PASS|API_?KEY|PRIVATE_KEY|CREDENTIAL
 /** Shorter values are not redacted, because they could be ordinary words. */
 const MIN_LENGTH = 8
 
-/** Redacts Slack tokens and other credentials in an app's output, for logs, errors and dead letters. */
+/**
+ * Redacts Slack tokens and other credentials in an app's output, for logs, errors and dead letters.
+ */
 export function withoutTokens(text: string): string {
   return text
     .replaceAll(TOKEN, '$1-[secret]')

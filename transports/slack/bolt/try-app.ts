@@ -4,8 +4,8 @@ import type { ListenerTrial } from '../../../src/core/transport.ts'
 import { startAppThread } from './app-thread.ts'
 
 /**
- * Loads a Bolt app without tokens, and ends it again. `fault`: why it cannot be loaded; undefined if it
- * can. Never rejects.
+ * Loads a Bolt app without tokens, and ends it again. `fault`: why it cannot be loaded; undefined
+ * if it can. Never rejects.
  */
 export async function tryApp(file: string, apiUrl: string): Promise<ListenerTrial> {
   try {
@@ -21,7 +21,9 @@ export async function tryApp(file: string, apiUrl: string): Promise<ListenerTria
 export const cannotBeLoaded = (file: string, error: unknown) =>
   `the Bolt app ${file} cannot be loaded: ${reasonOf(error)}`
 
-/** Finds the apps of a gateway that cannot be loaded, while there is no working token to run them. */
+/**
+ * Finds the apps of a gateway that cannot be loaded, while there is no working token to run them.
+ */
 export function createInspection(files: () => readonly string[], apiUrl: string, log: Log) {
   let faults: string[] = []
   return {

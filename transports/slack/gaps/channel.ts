@@ -9,9 +9,13 @@ import type { Delivery } from '../inbound/delivery.ts'
 export const channelSchema = z.object({
   team: z.string(),
   channel: z.string(),
-  /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
+  /**
+   * Whether Slack delivers all messages of the channel here, or only those that mention the bot.
+   */
   all: z.boolean(),
-  /** The `channel_type` of its messages: `channel`, `group`, `im` or `mpim`. Older records lack it. */
+  /**
+   * The `channel_type` of its messages: `channel`, `group`, `im` or `mpim`. Older records lack it.
+   */
   type: z.string().optional(),
   /** Whether other workspaces share it (Slack Connect). Older records lack it. */
   shared: z.boolean().optional(),
@@ -38,8 +42,8 @@ export type Gap = {
 }
 
 /**
- * The channel of a post, with that post as its only one; undefined for other payloads, which cannot be
- * read back.
+ * The channel of a post, with that post as its only one; undefined for other payloads, which cannot
+ * be read back.
  */
 export function channelOf({ payload, workspace: { team } }: Delivery): Channel | undefined {
   const event = objectAt(payload, 'event')

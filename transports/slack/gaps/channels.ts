@@ -9,8 +9,8 @@ import { putLast } from '../../../src/lib/put-last.ts'
 import { type Channel, channelSchema, keyOf } from './channel.ts'
 
 /**
- * How long channels are remembered. Together with the day for which a gap is retried, it is shorter than
- * the time for which messages are deduplicated (`KEY_TTL`).
+ * How long channels are remembered. Together with the day for which a gap is retried, it is shorter
+ * than the time for which messages are deduplicated (`KEY_TTL`).
  */
 export const CHANNEL_TTL_MS = 5 * DAY
 const MAX_CHANNELS = 5_000
@@ -21,8 +21,8 @@ const SAVE_DELAY_MS = 2_000
 
 /**
  * The channels with messages, in memory and in the store. `completeUntil` returns the time (Slack
- * timestamp) up to which all messages were received, if known. Messages older than `maxAge` (ms) are not
- * read back.
+ * timestamp) up to which all messages were received, if known. Messages older than `maxAge` (ms)
+ * are not read back.
  */
 export function createChannels(
   { kv, log, gateway }: Pick<TransportDeps, 'kv' | 'log' | 'gateway'>,

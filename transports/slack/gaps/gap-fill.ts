@@ -12,11 +12,11 @@ import { BACKOFF, createGaps } from './gaps.ts'
 import { TICK } from './read-back.ts'
 
 /**
- * Reads messages that were missed while the daemon was offline. Slack retries unacknowledged events only
- * for a while, and not for apps that were offline. The store therefore records the time up to which all
- * messages were received. After each connection, all known channels are read from that time on;
- * after a refused message, its channel is read. Failed reads are retried. Messages that had already
- * been received are deduplicated by key.
+ * Reads messages that were missed while the daemon was offline. Slack retries unacknowledged events
+ * only for a while, and not for apps that were offline. The store therefore records the time up to
+ * which all messages were received. After each connection, all known channels are read from that
+ * time on; after a refused message, its channel is read. Failed reads are retried. Messages that
+ * had already been received are deduplicated by key.
  */
 export function createGapFill(
   options: SlackOptions,
@@ -66,7 +66,7 @@ export function createGapFill(
   }
 
   return {
-    /** Returns the result of `take`, and remembers the channel. If `take` rejects, reads it back. */
+    /** Calls `take`, and remembers the channel. If `take` rejects, reads the channel back. */
     async watch(delivery: Delivery, take: () => Promise<Acknowledgement>): Promise<Acknowledgement> {
       const channel = channelOf(delivery)
       if (!channel) return take()
@@ -83,7 +83,7 @@ export function createGapFill(
         throw error
       }
     },
-    /** Called after each connection: later messages arrive by it, and earlier ones are read back. */
+    /** Called after each connection: it delivers later messages; earlier ones are read back. */
     connected(): void {
       if (isLoaded) completeBefore = completeUntil()
       isLoaded = false

@@ -27,8 +27,8 @@ const GIVE_UP_AFTER_MS = DAY
 const MIN_LIMIT_MS = 1_000
 
 /**
- * Channels in which messages may be missing. Each is read, with retries for a day. A channel that Slack
- * refuses to show is not retried.
+ * Channels in which messages may be missing. Each is read, with retries for a day. A channel that
+ * Slack refuses to show is not retried.
  */
 export function createGaps(
   { now, log }: Pick<TransportDeps, 'now' | 'log'>,
@@ -52,8 +52,8 @@ export function createGaps(
   const readBack = createReadBack({ ...deps, pace, log })
 
   /**
-   * Reads a gap and accepts its messages, outside the turns of `pace`: a message may wait for the name of
-   * its sender or for a file, while other channels are read.
+   * Reads a gap and accepts its messages, outside the turns of `pace`: a message may wait for the
+   * name of its sender or for a file, while other channels are read.
    */
   async function fill(gap: Gap): Promise<void> {
     // During this wait the gap is in `waiting`, so that `open` can move its start back to an older
@@ -106,8 +106,8 @@ export function createGaps(
 }
 
 /**
- * Creates the function that resolves when the next call is allowed, in the order of callers over all
- * channels. It rejects after a stop.
+ * Creates the function that resolves when the next call is allowed, in the order of callers over
+ * all channels. It rejects after a stop.
  */
 function createPace(now: () => number, stopping: AbortSignal): () => Promise<void> {
   const nextCall = createTokenBucket(CALLS, now)

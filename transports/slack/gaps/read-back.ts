@@ -9,7 +9,9 @@ import type { Gap } from './channel.ts'
 
 // Times are in seconds, like Slack's timestamps.
 
-/** Overlap of reads: Slack may deliver late and out of order, and its clock may differ from ours. */
+/**
+ * Overlap of reads: Slack may deliver late and out of order, and its clock may differ from ours.
+ */
 const OVERLAP = 60
 /** The smallest difference between two Slack timestamps. */
 export const TICK = 1e-6
@@ -107,7 +109,8 @@ function eventsOf({ channel }: Gap, from: number, found: Messages, workspace: Wo
   // History does not include the channel type, but `message` events do.
   const channel_type = channel.type ?? (id.startsWith('D') ? 'im' : 'channel')
   return messages.flatMap((message) => {
-    // Older records lack `mentions`. Where Slack does not deliver all messages, it delivers mentions.
+    // Older records lack `mentions`. Where Slack does not deliver all messages, it delivers
+    // mentions.
     const isMentioned = mention.test(String(message.text)) && (mentions || !all)
     const kinds: JsonObject[] = [
       ...(all ? [{ type: 'message', channel_type }] : []),

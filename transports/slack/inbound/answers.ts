@@ -9,27 +9,26 @@ import { viewSchema } from '../outbound/slack-fields.ts'
 import { type Acknowledgement, type Delivery, isExternal } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 
-/** Slack waits 3 s for a response (https://docs.slack.dev/interactivity/handling-user-interaction). */
+/**
+ * Slack waits 3 s for a response (https://docs.slack.dev/interactivity/handling-user-interaction).
+ */
 const TIMEOUT_MS = 2_500
 /** https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
 const MAX_OPTIONS = 100
 const MAX_TEXT = 75
 const NO_OPTIONS = { options: [] }
 
-/**
- * Answers of Bolt apps, to option requests of selects and to accepted payloads. Undefined if no app
- * answers.
- */
+/** Answers of Bolt apps to option requests and accepted payloads. Undefined if none answers. */
 type BoltAnswers = {
   suggest(delivery: Delivery): Promise<object | undefined>
   answer(messageId: string, delivery: Delivery): Promise<object | undefined>
 }
 
 /**
- * Creates the function that takes a payload, and determines the response to Slack while a person waits:
- * the options of a select while they type, and the result of a submitted modal. They come from the
- * skills in `answers`, or else from Bolt apps. A modal's skill may reject it before it is accepted.
- * Option requests are not stored.
+ * Creates the function that takes a payload and resolves with the response to Slack. A person waits
+ * for it: for the options of a select while they type, or for the result of a submitted modal. The
+ * response comes from a skill in `answers`, or else from Bolt apps. The skill of a modal may reject
+ * the submission before it is accepted. Option requests are not stored.
  */
 export function createAnswers(
   { answers }: SlackOptions,
@@ -42,7 +41,7 @@ export function createAnswers(
   const skills = Object.entries(answers).map(([name, skill]) => ({ pattern: compilePattern(name), skill }))
   const skillFor = (name: string) => skills.find(({ pattern }) => pattern.test(name))?.skill
 
-  /** Invokes a skill as the waiting person, with the values filled in so far. Rejects on failures. */
+  /** Invokes a skill as the waiting person, with the values of the form. Rejects on failures. */
   const ask = async <T>(skill: string, delivery: Delivery, question: JsonObject, answer: z.ZodType<T>) => {
     const { payload } = delivery
     const user = textAt(payload, 'user.id') ?? ''
@@ -72,10 +71,7 @@ export function createAnswers(
     }
   }
 
-  /**
-   * The options of a select; none after a failure, because Slack would show an error without a
-   * response.
-   */
+  /** The options of a select. None after a failure: without a response, Slack shows an error. */
   const suggest = async (delivery: Delivery): Promise<object> => {
     const action = textAt(delivery.payload, 'action_id') ?? ''
     const typed = textAt(delivery.payload, 'value') ?? ''
@@ -88,10 +84,7 @@ export function createAnswers(
     return options ?? NO_OPTIONS
   }
 
-  /**
-   * The result of a modal's skill; empty without one. Rejects on failure; Slack then asks the person to
-   * try again.
-   */
+  /** What a modal's skill returns; `{}` without one. If it rejects, Slack asks to try again. */
   const submissionResult = async (delivery: Delivery): Promise<z.infer<typeof submissionSchema>> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
     const skill = delivery.payload.type === 'view_submission' ? skillFor(action) : undefined
@@ -112,7 +105,7 @@ export function createAnswers(
   }
 }
 
-/** Whether a payload is an option request of a select, in blocks or in legacy attachments and dialogs. */
+/** Whether a payload asks for the options of a select: in blocks, legacy attachments or dialogs. */
 function asksForOptions({ type, name, event }: JsonObject): boolean {
   return type === 'block_suggestion' || (name !== undefined && event === undefined)
 }

@@ -19,15 +19,16 @@ export type Content = { text: string; layout: JsonObject }
 const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview available]'])
 
 /**
- * Reads a message. Everything that a person types is in the text; forwarded messages are attachments,
- * and are added as quotes. If the text is empty except for the mention of `bot` at its start, blocks
- * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read instead, where many bots
- * put all content.
+ * Reads a message. Everything that a person types is in the text; forwarded messages are
+ * attachments, and are added as quotes. If the text is empty except for the mention of `bot` at its
+ * start, blocks (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read
+ * instead, where many bots put all content.
  */
 export function contentOf(message: JsonObject, bot = ''): Content {
   const blocks = objectsAt(message, 'blocks')
   const attachments = objectsAt(message, 'attachments')
-  // `@bot: do this` becomes `do this`; the mention is in `data.mention`. A colon may begin an emoji.
+  // `@bot: do this` becomes `do this`; the mention is in `data.mention`. A colon may begin an
+  // emoji.
   const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>(?:[\\s,]|:(?![^\\s:]+:))*`)
   const text = (textAt(message, 'text') ?? '').replace(address, '')
   const hasText = text.trim() !== '' && !PLACEHOLDERS.has(text.trim())
@@ -69,7 +70,10 @@ function textsIn(value: Json | undefined): string[] {
   }
 }
 
-/** The parts of sections, cards, carousels, containers, plans, tasks and videos, in the order in which they are shown. */
+/**
+ * The parts of sections, cards, carousels, containers, plans, tasks and videos, in the order in
+ * which they are shown.
+ */
 const PARTS =
   'text title rich_text_title subtitle body description fields elements child_blocks tasks details output'.split(
     ' ',
@@ -80,7 +84,10 @@ function saidIn(part: Json | undefined): string[] {
   return typeof part === 'string' ? [part] : textsIn(part)
 }
 
-/** The text of a rich-text element (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
+/**
+ * The text of a rich-text element
+ * (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block).
+ */
 function inlineText(element: JsonObject): string {
   const { type, user_id, channel_id, usergroup_id, range, name, url, timestamp, value } = element
   const text = escapeText(textAt(element, 'text') ?? '')
@@ -161,7 +168,9 @@ function styles(text: string): string {
     .replaceAll(/(^|[\s(_*])~(?=\S)([^~\n]+?)(?<=\S)~(?=$|[\s).,;:!?_*])/gm, '$1~~$2~~')
 }
 
-/** Converts references in angle brackets: https://docs.slack.dev/messaging/formatting-message-text */
+/**
+ * Converts references in angle brackets: https://docs.slack.dev/messaging/formatting-message-text
+ */
 function references(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/<([^<>\n|]+)(?:\|([^<>\n]*))?>/g, (_, target: string, label?: string) => {
     const kind = target.charAt(0)
@@ -174,8 +183,8 @@ function references(text: string, names: ReadonlyMap<string, string>): string {
 }
 
 /**
- * Converts a special mention: `here`, `subteam^S1`, `date^1700000000^{date}`. The result is readable text that notifies nobody if it
- * is sent again.
+ * Converts a special mention: `here`, `subteam^S1`, `date^1700000000^{date}`. The result is
+ * readable text that notifies nobody if it is sent again.
  */
 function special(command: string, label: string | undefined): string {
   const [kind = '', detail] = command.split('^')

@@ -17,7 +17,10 @@ type Download = Attachment | { error: string; isPermanent: boolean }
 /** A permanent failure. */
 class Refusal extends Error {}
 
-/** Timeout of a download, and how long it is kept: longer than Slack's retries of a delivery. */
+/**
+ * Timeout of a download. Also how long a finished one is kept: longer than Slack repeats a
+ * delivery.
+ */
 const KEEP_MS = 10 * MINUTE
 /** Each download may use up to 2 MB of memory. */
 const MAX_CONCURRENT = 16
@@ -28,7 +31,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   const limit = options['max-file-size']
   const stopping = new AbortController()
   const limited = atMost(MAX_CONCURRENT)
-  /** Finished and running downloads. */
+  /** Running and finished downloads. */
   const downloads = new Map<string, Promise<Download>>()
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
@@ -37,7 +40,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     if (existing) return existing
     const started = limited(() => download(file, workspace))
     downloads.set(key, started)
-    // A temporary failure is forgotten at once, so that the next delivery of the message tries again.
+    // A temporary failure is not kept: the next delivery of the message downloads again.
     void started.then((result) => {
       const isTemporary = 'error' in result && !result.isPermanent
       setTimeout(() => downloads.delete(key), isTemporary ? 0 : KEEP_MS).unref()
@@ -81,8 +84,8 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
 
   return {
     /**
-     * Downloads files within `timeout` ms; never rejects. Unfinished downloads continue, for the next
-     * delivery. `files` is for `data`. `isComplete`: a later attempt would get no more.
+     * Downloads files for up to `timeout` ms. Never rejects. Unfinished downloads continue, for the
+     * next delivery. `files`: for `data`. `isComplete`: another attempt would not get more files.
      */
     async fetch(files: readonly JsonObject[], workspace: Workspace, timeout: number) {
       const late = AbortSignal.timeout(timeout)
@@ -114,7 +117,7 @@ function description(file: JsonObject, result: Download | undefined): JsonObject
   })
 }
 
-/** Fetches the details of a file if they are missing: in shared channels, events contain only its id. */
+/** Fetches the details of a file if they are missing: in shared channels, events have only ids. */
 async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
   if (file.file_access !== 'check_file_info') return file
   const answer = await workspace.api.files.info({ file: textAt(file, 'id') ?? '' })

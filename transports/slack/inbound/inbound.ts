@@ -28,11 +28,11 @@ const MAX_HOLD_MS = 2_000
 export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
- * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in the
- * same turn: events that arrive in one chunk of the socket share one commit. Others wait for names and
- * files, but not longer than Slack waits for us. An event that still lacks something is then refused if
- * Slack will deliver it again, and otherwise accepted without it. `onAccepted` is called for each newly
- * accepted message.
+ * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in
+ * the same turn: events that arrive in one chunk of the socket share one commit. Others wait for
+ * names and files, but not longer than Slack waits for us. An event that still lacks something is
+ * then refused if Slack will deliver it again, and otherwise accepted without it. `onAccepted` is
+ * called for each newly accepted message.
  */
 export function createInbound(
   options: SlackOptions,
@@ -49,8 +49,8 @@ export function createInbound(
   let hasEnded = false
 
   /**
-   * Takes a payload. Resolves when it may be acknowledged: its message is durable, or it is ignored.
-   * Rejects if it must not be acknowledged, so that Slack delivers it again.
+   * Takes a payload. Resolves when it may be acknowledged: its message is durable, or it is
+   * ignored. Rejects if it must not be acknowledged, so that Slack delivers it again.
    */
   async function take(delivery: Delivery): Promise<AcceptedPayload | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
@@ -103,8 +103,8 @@ export function createInbound(
     take,
     /**
      * Refuses new payloads. Resolves when all payloads in progress have an outcome, or after two
-     * seconds. What is still in preparation is then refused. Slack delivers its events again, but not
-     * clicks and commands.
+     * seconds. What is still in preparation is then refused. Slack delivers its events again, but
+     * not clicks and commands.
      */
     async stop(): Promise<void> {
       await inTime(inFlight.stop(), AbortSignal.timeout(STOP_TIMEOUT_MS))
@@ -131,14 +131,14 @@ export function createTurns() {
   const tails = new Map<string, Promise<void>>()
 
   /**
-   * `turn` resolves when earlier messages are prepared, or after `hold` ms; it is undefined if there is
-   * nothing to wait for.
+   * `turn` resolves when earlier messages are prepared, or after `hold` ms; it is undefined if
+   * there is nothing to wait for.
    */
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
     const before = tails.get(conversation)
     const turn = hold > 0 ? before && inTime(before, AbortSignal.timeout(hold)) : undefined
-    // After a click, which does not wait, later messages still wait for the earlier ones. Without the
-    // results, or each message would keep all earlier ones in memory.
+    // After a click, which does not wait, later messages still wait for the earlier ones. Without
+    // the results, or each message would keep all earlier ones in memory.
     const tail = Promise.allSettled([preparing, turn ?? before]).then(() => {})
     tails.set(conversation, tail)
     const remove = () => {
@@ -149,8 +149,8 @@ export function createTurns() {
 }
 
 /**
- * Calls listeners for another event about an accepted post: the post is one message, but listeners get
- * each event.
+ * Calls listeners for another event about an accepted post: the post is one message, but listeners
+ * get each event.
  */
 async function callForOtherEvent(
   id: string,

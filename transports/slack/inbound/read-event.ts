@@ -17,13 +17,16 @@ const POST_SUBTYPES = new Set<unknown>([
   'bot_message',
 ])
 
-/** Context for reading an event. `key` is that of the event; its message may provide a better one. */
+/**
+ * Context for reading an event. `key` is that of the event; its message may provide a better one.
+ */
 type Context = Delivery & { options: SlackOptions; isOwnBot: Workspaces['isOwnBot']; key: string }
 
 /**
- * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Messages of the bot itself, of
- * other bots (unless allowed) and of Slackbot are unwanted. Events that are not new messages, such as
- * changes of existing ones, are notices, which only match routes that ask for them.
+ * Reads an Events API callback (https://docs.slack.dev/apis/events-api). Messages of the bot
+ * itself, of other bots (unless allowed) and of Slackbot are unwanted. Events that are not new
+ * messages, such as changes of existing ones, are notices, which only match routes that ask for
+ * them.
  */
 export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot }: Workspaces): Read {
   const { payload, workspace } = delivery
@@ -41,7 +44,8 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   if (subtype === 'message_deleted' || isTombstone) return readDeletion(event, context)
   if (subtype === 'message_changed') return readEdit(event, context)
   if (POST_SUBTYPES.has(subtype)) return readMessage(event, context)
-  // Like posts, these notices are in the channel, and may be read back from history: same place, same key.
+  // Like posts, these notices are in the channel, and may be read back from history: same place,
+  // same key.
   const placeKey = `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}`
   const notice = readNotice({ ...event, type: String(subtype) }, { ...context, key: placeKey })
   return { unwanted: whyUnwanted(event, context), ...notice }
@@ -54,10 +58,10 @@ function readMessage(event: JsonObject, context: Context): Read {
 }
 
 /**
- * A post arrives as `message`, `app_mention`, or both, so its key is independent of the event. With a
- * mention of the bot it has another key: an edit may add the mention, which Slack sends as
- * `message_changed`, `app_mention` (also for every later edit), or both. Direct messages are for the
- * bot anyway.
+ * A post arrives as `message`, `app_mention`, or both, so its key is independent of the event. With
+ * a mention of the bot it has another key: an edit may add the mention, which Slack sends as
+ * `message_changed`, `app_mention` (also for every later edit), or both. Direct messages are for
+ * the bot anyway.
  */
 function keyOf({ team, channel, ts, mention }: Draft): string {
   return `${team}:${channel}:${ts}${mention && !isDirect(channel) ? ':mention' : ''}`
@@ -87,7 +91,10 @@ function readDeletion(event: JsonObject, context: Context): Read {
   return { ...rest, event: 'message_deleted', files: [], mention: false, extra }
 }
 
-/** Reads any other event. Of those that the bot caused, only joining and leaving a channel are wanted. */
+/**
+ * Reads any other event. Of those that the bot caused, only joining and leaving a channel are
+ * wanted.
+ */
 function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Context): Draft {
   const type = String(event.type)
   const actor = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
@@ -158,9 +165,9 @@ function whyUnwanted(message: JsonObject, context: Context): string | undefined 
 }
 
 /**
- * Whether the app posted a message. In a channel shared by workspaces, it has one bot per workspace:
- * those with a token here are known, and others are recognised by the app's id. Posts of the app's
- * webhooks have no user, and do not count as own.
+ * Whether the app posted a message. In a channel shared by workspaces, it has one bot per
+ * workspace: those with a token here are known, and others are recognised by the app's id. Posts of
+ * the app's webhooks have no user, and do not count as own.
  */
 function isOwn(message: JsonObject, { isOwnBot, payload }: Context): boolean {
   const { user, bot_id: bot, app_id } = message
@@ -169,8 +176,8 @@ function isOwn(message: JsonObject, { isOwnBot, payload }: Context): boolean {
 }
 
 /**
- * Whether a message mentions the bot. Messages of bots may do so only in blocks; people's texts contain
- * all mentions.
+ * Whether a message mentions the bot. Messages of bots may do so only in blocks; people's texts
+ * contain all mentions.
  */
 function mentions(message: JsonObject, botUser: string): boolean {
   const content = JSON.stringify([message.text, message.bot_id === undefined ? '' : message.blocks])
@@ -178,7 +185,10 @@ function mentions(message: JsonObject, botUser: string): boolean {
   return [`<@${botUser}>`, `<@${botUser}|`, `"user_id":"${botUser}"`].some((each) => content.includes(each))
 }
 
-/** `reply`: each post in a channel starts a thread. `channel`: the whole channel is one conversation. */
+/**
+ * `reply`: each post in a channel starts a thread. `channel`: the whole channel is one
+ * conversation.
+ */
 export function threadsIn(channel: string, options: SlackOptions): 'reply' | 'channel' {
   return (isDirect(channel) ? options['direct-threads'] : undefined) ?? options.threads
 }

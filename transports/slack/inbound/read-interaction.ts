@@ -30,7 +30,10 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
   }
 }
 
-/** Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or an unknown one. */
+/**
+ * Reads an interaction: a button or select, a submitted or closed modal, a shortcut, or an unknown
+ * one.
+ */
 export function readInteraction(delivery: Delivery, options: SlackOptions): Read {
   const { payload, workspace } = delivery
   const { type } = payload
@@ -107,8 +110,8 @@ function detailsOf(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'
 }
 
 /**
- * The place of an interaction. A modal belongs to the place where it was opened, or else to the user's
- * direct messages.
+ * The place of an interaction. A modal belongs to the place where it was opened, or else to the
+ * user's direct messages.
  */
 function placeOf({ payload, workspace, opened }: Delivery, user: string, options: SlackOptions): Target {
   const { team } = workspace

@@ -11,18 +11,19 @@ import { createInstallRecords, type Installed, installedSchema, type StoredInsta
 
 /** A token with less than this remaining lifetime is renewed, as in InstallProvider. */
 const RENEWAL_SECONDS = 7_200
-/** Lease of a renewal. It is kept after a failure, as a pause. */
+/** Lease of a renewal. After a failure it stays, as a pause before the next try. */
 const LEASE_MS = 30_000
-/** How long and how often to check whether another daemon has renewed an expired token. */
+/** How long to wait until another daemon has renewed an expired token. */
 const RENEWAL_WAIT_MS = 1_500
+/** Pause between two checks in that time. */
 const POLL_MS = 50
 
 /** Events that end an installation; Slack usually sends both. */
 export const END_EVENTS = /^(app_uninstalled|tokens_revoked)$/
 
 /**
- * OAuth installations of an app, by workspace or organisation id, for all daemons. `changed` is called
- * for installations and removals made here.
+ * OAuth installations of an app, by workspace or organisation id, for all daemons. `changed` is
+ * called for installations and removals made here.
  */
 export function createInstalls(
   oauth: OAuthOptions,
@@ -54,9 +55,9 @@ export function createInstalls(
     expiresAt - now() / 1000
 
   return {
-    /** Serves the installation pages. Returns a function that ends this. May throw `config_invalid`. */
+    /** Serves the installation pages. Returns a function to stop. May throw `config_invalid`. */
     serve: () => serve(install),
-    /** An installation with valid tokens, which one daemon renews in time. Undefined if there is none. */
+    /** An installation with valid tokens. Renews them in time, on one daemon only. */
     async find(id: string): Promise<Installed | undefined> {
       const timeout = AbortSignal.timeout(RENEWAL_WAIT_MS)
       while (true) {
@@ -65,7 +66,7 @@ export function createInstalls(
         const { installation } = stored
         const bot = secondsLeft(installation.bot)
         const user = secondsLeft(installation.user)
-        // A user token that has expired was revoked; it is not renewed, and does not affect the bot token.
+        // A user token that has expired was revoked. It is not renewed; the bot token still works.
         if (bot > RENEWAL_SECONDS && (user > RENEWAL_SECONDS || user < 0)) return installation
         // The lease is not released, so that a failure is not retried immediately.
         if (await leases.acquire(`${records.nameOf(id)}/renewal`, randomUUID(), LEASE_MS))

@@ -20,7 +20,10 @@ export type StoredInstall = InstallRecord & { version: number }
 
 export type InstallRecords = ReturnType<typeof createInstallRecords>
 
-/** The installations of an app by workspace or organisation id, encrypted in the store for all daemons. */
+/**
+ * The installations of an app by workspace or organisation id, encrypted in the store for all
+ * daemons.
+ */
 export function createInstallRecords({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>, secret: string) {
   const prefix = `slack/${gateway}/install/`
   const vault = createVault(secret, 'trivium slack installations')

@@ -4,15 +4,18 @@ import { button, type Post, personOf, section } from './post-blocks.ts'
 import { escapeText, quietMarkdown } from './quiet-text.ts'
 
 /**
- * `reply.data.approval`: requests a decision with two buttons. With a `status` other than `pending`,
- * shows the decision and who made it in the same post.
+ * `reply.data.approval`: requests a decision with two buttons. With a `status` other than
+ * `pending`, shows the decision and who made it in the same post.
  */
 export const approvalSchema = z.object({
   id: z.string(),
   title: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']).default('pending'),
   by: z.string().exactOptional(),
-  /** For a pending approval: the skill, its arguments, and whether someone in this workspace may decide. */
+  /**
+   * For a pending approval: the skill, its arguments, and whether someone in this workspace may
+   * decide.
+   */
   skill: z.string().default(''),
   args: z.string().default(''),
   buttons: z.boolean().default(true),

@@ -20,7 +20,9 @@ const callSchema = z.object({
   place: z.string().default(''),
   /** Ids of shared files. */
   files: z.array(z.string()),
-  /** Whether it may have taken effect. A refused call did not, but keeps its place in the sequence. */
+  /**
+   * Whether it may have taken effect. A refused call did not, but keeps its place in the sequence.
+   */
   wasMade: z.boolean(),
   /** Whether its effect cannot be seen in Slack, and so not be checked if the answer is lost. */
   unseen: z.boolean(),

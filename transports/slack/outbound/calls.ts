@@ -30,11 +30,11 @@ type Run = {
 type Calling = Pick<Run, 'key' | 'workspace' | 'isUnsure'> & { keep(call: Call): Promise<void> }
 
 /**
- * Makes the Slack calls of some work (sending a reply, listeners of a Bolt app) safe to repeat after a
- * failure or crash. Each call with effects is recorded before it is made, and its answer afterwards. A
- * repeated run gets the recorded answers; `methods.ts` defines which calls are the same. If a recorded
- * call has no answer, its effect is looked for in Slack where that is possible. Otherwise it is made
- * again, and errors which say that it was already done count as success.
+ * Makes the Slack calls of some work (sending a reply, listeners of a Bolt app) safe to repeat
+ * after a failure or crash. Each call with effects is recorded before it is made, and its answer
+ * afterwards. A repeated run gets the recorded answers; `methods.ts` defines which calls are the
+ * same. If a recorded call has no answer, its effect is looked for in Slack where that is possible.
+ * Otherwise it is made again, and errors which say that it was already done count as success.
  */
 export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>, deps: TransportDeps) {
   const records = createCallRecords(deps)
@@ -73,7 +73,9 @@ export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>
       )
       if (!run.signal.aborted) current = fetch
     },
-    /** Whether a call without an answer may have taken effect, and whether that cannot be checked. */
+    /**
+     * Whether a call without an answer may have taken effect, and whether that cannot be checked.
+     */
     async doubt(key: string) {
       const calls = await records.read(key)
       const unanswered = calls.filter(({ wasMade, answer }) => wasMade && answer === undefined)
@@ -108,7 +110,8 @@ async function answerTo(
     await run.keep(call)
     return responseWith(found)
   }
-  // Recorded to look for them after a crash. The uploads of this run have other ids than earlier ones.
+  // Recorded to look for them after a crash. The uploads of this run have other ids than earlier
+  // ones.
   call.files = objectsIn(parseJson(args.get('files') ?? '')).map(({ id }) => String(id))
   await run.keep(call)
   const metadata = parseJson(args.get('metadata') ?? '')
@@ -132,7 +135,10 @@ async function answerTo(
   return outcome === 'done earlier' ? responseWith(DONE) : response
 }
 
-/** The outcome of a call. If it is unknown, the next run looks for the effect, or makes the call again. */
+/**
+ * The outcome of a call. If it is unknown, the next run looks for the effect, or makes the call
+ * again.
+ */
 function outcomeOf(
   { ok, status }: Pick<Response, 'ok' | 'status'>,
   error: string,
@@ -152,8 +158,8 @@ const canBeFound = (call: Call) =>
   !call.unseen && (isPost(call) || call.method === 'chat.startStream' || call.files.length > 0)
 
 /**
- * Finds in Slack the answer to a call that may have been made; undefined if it was not, or without a
- * workspace in which to look for it. Rejects if it is unknown whether it was made.
+ * Finds in Slack the answer to a call that may have been made; undefined if it was not, or without
+ * a workspace in which to look for it. Rejects if it is unknown whether it was made.
  */
 async function find(
   call: Call,

@@ -12,8 +12,8 @@ export function createClaims(key: string, { read }: CallRecords, log: Log) {
   /** Calls of earlier runs that this run has not repeated yet. */
   const unclaimed = new Set<Call>()
   /**
-   * Calls of this run without an answer. Bolt's client repeats them unchanged, and they count as the
-   * same call.
+   * Calls of this run without an answer. Bolt's client repeats them unchanged, and they count as
+   * the same call.
    */
   const failed = new Set<Call>()
   /** The next sequence number, by method. */
@@ -53,8 +53,8 @@ export function createClaims(key: string, { read }: CallRecords, log: Log) {
 
   return {
     /**
-     * The call of an earlier run that a call repeats, or a new record. Undefined if there are too many
-     * to record.
+     * The call of an earlier run that a call repeats, or a new record. Undefined if there are too
+     * many to record.
      */
     async claim(method: string, hashes: Fingerprint): Promise<Call | undefined> {
       reading ??= readOnce()

@@ -21,9 +21,9 @@ export const withMark = ({ key, part }: { key: string; part: number }, metadata?
 })
 
 /**
- * Searches a thread, or the newest messages of a channel, for posts with a key. `posts`: timestamps by
- * part. `isShared`: one of the files was shared. `stream`: the timestamp of our last unfinished stream.
- * `isComplete`: all messages were read.
+ * Searches a thread, or the newest messages of a channel, for posts with a key. `posts`: timestamps
+ * by part. `isShared`: one of the files was shared. `stream`: the timestamp of our last unfinished
+ * stream. `isComplete`: all messages were read.
  */
 export async function findPosts(
   key: string,

@@ -16,7 +16,9 @@ import { splitMarkdown, splitMrkdwn, splitPlain } from './split-text.ts'
 /** Maximum blocks of a message and of a modal: https://docs.slack.dev/reference/block-kit/blocks */
 const MAX_BLOCKS = 50
 const MAX_VIEW_BLOCKS = 100
-/** Maximum characters: https://docs.slack.dev/reference/block-kit/composition-objects/text-object */
+/**
+ * Maximum characters: https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+ */
 const MAX_TEXT = 3_000
 const MAX_HEADER = 150
 /** Maximum characters of all Markdown blocks of a message. */
@@ -28,8 +30,8 @@ const MAX_ROWS = 100
 const MAX_ITEMS = { actions: 25, context: 10, context_actions: 5, fields: 10 }
 
 /**
- * Distributes blocks over posts, and splits blocks that exceed Slack's limits. Throws with the block
- * and the limit if a block cannot be split, such as the value of a button.
+ * Distributes blocks over posts, and splits blocks that exceed Slack's limits. Throws with the
+ * block and the limit if a block cannot be split, such as the value of a button.
  */
 export function postsOfBlocks(blocks: readonly KnownBlock[]): KnownBlock[][] {
   const fitting = blocks.map(toJson).flatMap(splitBlock)
@@ -141,8 +143,8 @@ function splitItems(block: JsonObject, key: string, max: number): JsonObject[] {
 }
 
 /**
- * Splits a table into tables that repeat the first row. Each needs its own post, because a message may
- * have only one table.
+ * Splits a table into tables that repeat the first row. Each needs its own post, because a message
+ * may have only one table.
  */
 function splitTable(block: JsonObject): JsonObject[] {
   const rows = Array.isArray(block.rows) ? block.rows : []

@@ -19,7 +19,10 @@ export const RESPONSE_URL = 'response_url'
 const READS =
   /\.(test|(list|get|lookup|search)\w*|\w*[iI]nfo|history|replies|members|identity|validate|\w+Logs)$|^(search\.\w+|users\.conversations|apps\.manifest\.export)$/
 
-/** Methods without a lasting effect: opening connections, renewing tokens, showing a temporary status. */
+/**
+ * Methods without a lasting effect: opening connections, renewing tokens, showing a temporary
+ * status.
+ */
 const TRANSIENT =
   /^(oauth|openid|tooling|migration|rtm)\.|^apps\.connections\.open$|^conversations\.open$|^files\.getUpload|^slackLists\.download\.|\.setStatus$/
 
@@ -38,7 +41,9 @@ export function kindOf(method: string): Kind {
 const PLACES =
   /^(bookmark_id|call|canvas_id|channel|channel_id|channels|email|external_id|file|file_id|function_execution_id|id|list_id|message_ts|team_id|thread_ts|timestamp|trigger_id|interactivity_pointer|ts|user|user_id|user_ids|usergroup|users|view_id)$/
 
-/** Hashes of a call's content and destination, without the token, which may be renewed between runs. */
+/**
+ * Hashes of a call's content and destination, without the token, which may be renewed between runs.
+ */
 export function fingerprint(method: string, url: string, args: URLSearchParams) {
   const content = [...args].filter(([name]) => name !== 'token')
   const places = content.filter(([name]) => PLACES.test(name)).sort()

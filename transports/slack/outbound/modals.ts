@@ -14,16 +14,16 @@ const PLACE_TTL_MS = 7 * DAY
 const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })
 
 /**
- * Opens modals (https://docs.slack.dev/surfaces/modals), and remembers their places, which Slack does
- * not report later.
+ * Opens modals (https://docs.slack.dev/surfaces/modals), and remembers their places, which Slack
+ * does not report later.
  */
 export function createModals({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const nameOf = (view: string) => `slack/${gateway}/modal/${view}`
 
   return {
     /**
-     * Opens a modal, after a click inside a modal on top of it. Throws `send_rejected` if there was no
-     * click or command.
+     * Opens a modal, after a click inside a modal on top of it. Throws `send_rejected` if there was
+     * no click or command.
      */
     async open(view: ModalView, { workspace, target, sent }: Sending): Promise<void> {
       const { triggerId, inModal, channel, thread, responseUrl } = target

@@ -26,7 +26,9 @@ export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION
 /** Why a skill's blocks with one of these actions are refused. */
 export const RESERVED_ACTION = 'it has an action_id that is reserved for Trivium, such as those of approvals'
 
-/** Whether a skill's blocks contain one of our buttons, which they could show with another title. */
+/**
+ * Whether a skill's blocks contain one of our buttons, which they could show with another title.
+ */
 export function hasReservedAction(blocks: unknown): boolean {
   const text = JSON.stringify(blocks)
   const reserved = [...Object.keys(APPROVAL_ACTIONS), ...Object.keys(HANDOVER_ACTIONS)]

@@ -24,9 +24,9 @@ export type Sending = {
 type Place = Pick<Target, 'channel' | 'thread'>
 
 /**
- * Publishes the remaining posts of a reply: first by updating `earlier` posts that it takes over, then
- * as new posts. If an earlier post was deleted, it and all later ones are posted again, to keep the
- * order.
+ * Publishes the remaining posts of a reply: first by updating `earlier` posts that it takes over,
+ * then as new posts. If an earlier post was deleted, it and all later ones are posted again, to
+ * keep the order.
  */
 export async function postAll(
   { posts, workspace, sent }: Sending,

@@ -24,8 +24,8 @@ function viewerOf({ reply, fields, target }: Sending): string {
 }
 
 /**
- * Shows posts to one person: through the response URL while Slack accepts it, else as ephemeral posts,
- * and if the bot or the person is not in the channel, in their direct messages.
+ * Shows posts to one person: through the response URL while Slack accepts it, else as ephemeral
+ * posts, and if the bot or the person is not in the channel, in their direct messages.
  */
 export async function postPrivately(sending: Sending): Promise<void> {
   const { posts, sent, target, fields } = sending
@@ -68,8 +68,9 @@ export function hasNoAccess(error: unknown): boolean {
 /**
  * Answers through a response URL (https://docs.slack.dev/interactivity/handling-user-interaction),
  * which also works in channels without the bot. Only the person who typed or clicked sees it.
- * `replacesClicked`: whether it replaces the post that was clicked. Resolves with false if Slack refuses, usually because the URL was used five times or is older than 30 minutes.
- * Other causes show in the next way that is tried.
+ * `replacesClicked`: whether it replaces the post that was clicked. Resolves with false if Slack
+ * refuses, usually because the URL was used five times or is older than 30 minutes. Other causes
+ * show in the next way that is tried.
  */
 async function respond(url: string, body: object, replacesClicked: boolean): Promise<boolean> {
   const answerBody = { response_type: 'ephemeral', replace_original: replacesClicked, ...body }

@@ -6,8 +6,8 @@ import { isJsonObject } from '../../../src/core/json.ts'
  */
 export const MAX_MARKDOWN = 11_900
 /**
- * The start of a mention of a whole channel or group, in any notation of the bracket; `if (!channel)`
- * is not one.
+ * The start of a mention of a whole channel or group, in any notation of the bracket; `if
+ * (!channel)` is not one.
  */
 const GROUP_MENTION = /(!(?<=(<|&lt;)[\s\\]*!)|@(?<![a-z0-9]@))(?=channel|everyone|here|group|subteam)/gi
 const ZERO_WIDTH_SPACE = '\u200B'
@@ -30,7 +30,9 @@ export function quietMarkdown(markdown: string): string {
     .replaceAll(GROUP_MENTION, `$&${ZERO_WIDTH_SPACE}`)
 }
 
-/** Disables such mentions in blocks: their text often comes from senders. Dates (`<!date^…>`) stay. */
+/**
+ * Disables such mentions in blocks: their text often comes from senders. Dates (`<!date^…>`) stay.
+ */
 export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value

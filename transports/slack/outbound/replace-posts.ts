@@ -10,8 +10,8 @@ import type { createStreams } from './stream.ts'
 type Replaced = { channel: string; posted: readonly string[]; afterwards?(): Promise<void> }
 
 /**
- * Creates the function that finds the posts that a reply replaces: those of an earlier reply, or of its
- * stream.
+ * Creates the function that finds the posts that a reply replaces: those of an earlier reply, or of
+ * its stream.
  */
 export function createReplacement(
   records: SentRecords,
@@ -66,8 +66,8 @@ function keysOf({ reply, fields: { update, approval } }: Sending): string[] {
 }
 
 /**
- * Deletes the posts of the earlier reply that are left over, and records the current ones for the next
- * replacement.
+ * Deletes the posts of the earlier reply that are left over, and records the current ones for the
+ * next replacement.
  */
 async function finishReplacement(
   key: string,
@@ -83,9 +83,9 @@ async function finishReplacement(
 }
 
 /**
- * Whether a reply may replace an earlier reply. Keys can be guessed, so it must be in the conversation
- * of the earlier reply, or in the conversation that a click on the earlier reply starts. An approval
- * request has no conversation, so no reply can replace it.
+ * Whether a reply may replace an earlier reply. Keys can be guessed, so it must be in the
+ * conversation of the earlier reply, or in the conversation that a click on the earlier reply
+ * starts. An approval request has no conversation, so no reply can replace it.
  */
 function isReplaceable(
   { conversation, channel = '', thread, posted }: Sent,

@@ -75,7 +75,9 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
       sendOnce(reply).catch(async (error: unknown) => {
         throw await sendError(error, reply, calls)
       }),
-    /** `sent: false` even if posts may exist: because of `unsure`, the next `send` looks for them. */
+    /**
+     * `sent: false` even if posts may exist: because of `unsure`, the next `send` looks for them.
+     */
     async probe({ key }: Reply): Promise<Probed> {
       const earlier = await records.read(key)
       if (earlier) return { sent: true, receipt: receiptOf(earlier) }
@@ -134,7 +136,8 @@ function withTakeOver(reply: Reply, fields: SlackFields, { responseUrl }: Target
 async function deliver(sending: Sending, { modals, findReplaced, artifacts }: Parts): Promise<void> {
   const { reply, fields, sent, target, workspace } = sending
   const { approval, view } = fields
-  // Files cannot be ephemeral, so they go to direct messages. If those are not possible, nothing is sent.
+  // Files cannot be ephemeral, so they go to direct messages. If those are not possible, nothing is
+  // sent.
   const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
   if (view) await modals.open(view, sending)
   if (isModalOnly(reply, fields)) return
@@ -154,8 +157,8 @@ function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: SlackF
 }
 
 /**
- * Posts a reply. An approval request is visible to the channel, where the approvers are, unless the bot
- * is not in it.
+ * Posts a reply. An approval request is visible to the channel, where the approvers are, unless the
+ * bot is not in it.
  */
 async function post(sending: Sending): Promise<void> {
   const isApprovalRequest = sending.fields.approval?.status === 'pending'
@@ -173,7 +176,8 @@ async function sendError(error: unknown, { gateway, key }: Reply, { doubt }: Cal
   if (error instanceof TriviumError) return error
   const { kind: callKind, seconds, reason } = slackFailure(error)
   if (callKind === 'rate-limited') return new SendPostponed(seconds * 1000)
-  // A call without a visible effect, such as an upload, is not doubtful: the reply can be sent again.
+  // A call without a visible effect, such as an upload, is not doubtful: the reply can be sent
+  // again.
   const isDoubtful = await doubt(key).then(
     ({ mayBeMade }) => mayBeMade,
     () => true,

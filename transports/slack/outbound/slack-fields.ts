@@ -24,8 +24,8 @@ export const viewSchema = z
   })
 
 /**
- * Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack validates
- * the rest.
+ * Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack
+ * validates the rest.
  */
 const fieldsSchema = z.looseObject({
   /** Block Kit blocks, shown instead of the text. */
@@ -41,7 +41,10 @@ const fieldsSchema = z.looseObject({
   view: viewSchema.exactOptional(),
   /** Visible to this user only; `true` means the person who is answered. */
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
-  /** The post to replace: `true` for the one that was clicked, or the key of an earlier reply in the same conversation. */
+  /**
+   * The post to replace: `true` for the one that was clicked, or the key of an earlier reply in the
+   * same conversation.
+   */
   update: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
   approval: approvalSchema.exactOptional(),
   handover: handoverSchema.exactOptional(),
@@ -61,8 +64,8 @@ export function readSlackFields({ data, gateway }: Reply): SlackFields {
 }
 
 /**
- * The posts of a reply. With blocks, the text is only in the notification. Throws `send_rejected` if
- * Slack would refuse them.
+ * The posts of a reply. With blocks, the text is only in the notification. Throws `send_rejected`
+ * if Slack would refuse them.
  */
 export function postsOf({ subject, text, gateway, conversation }: Reply, fields: SlackFields): Post[] {
   const { approval, blocks, handover } = fields

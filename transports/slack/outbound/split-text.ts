@@ -24,7 +24,9 @@ export function splitMarkdown(markdown: string, limit = MAX_MARKDOWN): string[] 
   })
 }
 
-/** Splits text in Slack's markup, in which a fence may share its line with code. Does not cut links. */
+/**
+ * Splits text in Slack's markup, in which a fence may share its line with code. Does not cut links.
+ */
 export function splitMrkdwn(text: string, limit: number): string[] {
   return split(text, limit, (part) => {
     const opening = part.lastIndexOf('<')
@@ -77,8 +79,8 @@ type Fence = { marks: string; language: string }
 
 /**
  * The fence of the code block in which a part ends, if any
- * (https://spec.commonmark.org/0.31.2/#fenced-code-blocks). Ignores indentation, as the block may be
- * in a list.
+ * (https://spec.commonmark.org/0.31.2/#fenced-code-blocks). Ignores indentation, as the block may
+ * be in a list.
  */
 function openFence(text: string): Fence | undefined {
   let open: Fence | undefined

@@ -1,11 +1,13 @@
 import { isJsonObject, type Json, parseJson, textAt } from '../../../src/core/json.ts'
 
 /**
- * Maximum characters of an answer that is stored whole. Slack echoes its input, such as a view of 100
- * KB.
+ * Maximum characters of an answer that is stored whole. Slack echoes its input, such as a view of
+ * 100 KB.
  */
 const MAX_ANSWER = 16_384
-/** For longer answers: maximum characters of texts, items of lists, and the depths that are tried. */
+/**
+ * For longer answers: maximum characters of texts, items of lists, and the depths that are tried.
+ */
 const MAX_TEXT = 300
 const MAX_LIST = 10
 const DEPTHS = [6, 4, 3, 2]
@@ -23,8 +25,8 @@ const SECRET_KEY = /^(credentials|\w*(token|secret))$/
 const SECRET_IN_JSON = /"(credentials|\w*(token|secret))"/
 
 /**
- * An answer as it is stored: without secrets, and a long one only with its upper levels, which have the
- * ids.
+ * An answer as it is stored: without secrets, and a long one only with its upper levels, which have
+ * the ids.
  */
 export function storableAnswer(answer: string): string {
   const isShort = answer.length <= MAX_ANSWER

@@ -9,7 +9,10 @@ import type { Sending } from './posts.ts'
 import { MAX_MARKDOWN, quietMarkdown } from './quiet-text.ts'
 import { markdownPosts } from './slack-fields.ts'
 
-/** The post of a stream. `isOpen`: a native Slack stream, which must be stopped before other changes. */
+/**
+ * The post of a stream. `isOpen`: a native Slack stream, which must be stopped before other
+ * changes.
+ */
 export const streamPostSchema = z.object({
   channel: z.string(),
   ts: z.string(),

@@ -36,8 +36,8 @@ export function createStreamRecords({ gateway, kv }: Pick<TransportDeps, 'gatewa
       return { ...known, version, unknown: Object(withUnknownFields({}, value, known)) }
     },
     /**
-     * Resolves with undefined, and stores nothing, if the record does not have the given version any
-     * more. `unknown`: the fields of a newer version, as read, which stay.
+     * Resolves with undefined, and stores nothing, if the record does not have the given version
+     * any more. `unknown`: the fields of a newer version, as read, which stay.
      */
     keep: (
       id: string,

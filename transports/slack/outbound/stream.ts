@@ -31,8 +31,8 @@ type Stream = { newest?: ReplyPiece; writing?: Promise<void>; streamed?: string;
 
 /**
  * Shows replies while they are written, as a growing post that the complete reply replaces. Uses a
- * native stream (https://docs.slack.dev/reference/methods/chat.startStream) if Slack accepts it, else
- * edits the post.
+ * native stream (https://docs.slack.dev/reference/methods/chat.startStream) if Slack accepts it,
+ * else edits the post.
  */
 export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: AbortSignal) {
   const { gateway, now, log, listeners } = deps
@@ -83,9 +83,9 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       if (stream) stream.isOver = true
     },
     /**
-     * Claims the stream of the answered message, so that no update changes its post any more. Returns its post if this reply is the one to replace
-     * it: the first one, also when it is sent again. Throws `SendPostponed` while another daemon is
-     * updating that post.
+     * Claims the stream of the answered message, so that no update changes its post any more.
+     * Returns its post if this reply is the one to replace it: the first one, also when it is sent
+     * again. Throws `SendPostponed` while another daemon is updating that post.
      */
     async claim(sending: Sending): Promise<StreamPost | undefined> {
       const { reply, posts, workspace } = sending
@@ -120,8 +120,8 @@ function createWriter({ read, keep }: StreamRecords, workspaces: Workspaces, now
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
     const { post, busyUntil, unknown } = record
-    // Skipped while rate-limited or busy, because the next piece contains the whole text. Also after
-    // `busyUntil` has passed: a post may exist that is not recorded.
+    // Skipped while rate-limited or busy, because the next piece contains the whole text. Also
+    // after `busyUntil` has passed: a post may exist that is not recorded.
     if (busyUntil !== undefined || (post && nextUpdate() > 0)) return
     const before = defined({ post })
     const busyVersion = await keep(id, { ...before, busyUntil: now() + MAX_UPDATE_MS }, record)

@@ -10,7 +10,9 @@ const CACHE_MS = 3_000
 /** Maximum number of cached lookups. */
 const MAX_CACHED = 5_000
 
-/** The workspaces of an app installed by OAuth. `open`: those in use, by id. `add` adds one to them. */
+/**
+ * The workspaces of an app installed by OAuth. `open`: those in use, by id. `add` adds one to them.
+ */
 export function createInstalled(
   oauth: OAuthOptions,
   options: SlackOptions,

@@ -14,8 +14,8 @@ export function createThreads({ kv, gateway, log }: TransportDeps, team: string)
   const nameOf = (channel: string, thread: string) => `slack/${gateway}/thread/${team}/${channel}/${thread}`
   return {
     /**
-     * Records that the bot takes part in a thread. Never rejects, because the answer has already been
-     * sent.
+     * Records that the bot takes part in a thread. Never rejects, because the answer has already
+     * been sent.
      */
     async join(channel: string, thread: string | undefined): Promise<void> {
       const report = (error: unknown) =>

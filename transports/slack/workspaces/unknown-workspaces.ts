@@ -3,12 +3,15 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { HOUR } from '../../../src/core/units.ts'
 
 /**
- * How long a workspace is reported after an event of it was logged, and the interval of log lines about
- * it.
+ * How long a workspace is reported after an event of it was logged, and the interval of log lines
+ * about it.
  */
 const REPORT_MS = HOUR
 
-/** Reports workspaces that send events but have no token here: in the log, the metrics and the status. */
+/**
+ * Reports workspaces that send events but have no token here: in the log, the metrics and the
+ * status.
+ */
 export function createUnknownWorkspaces(
   { log, now, refused }: Pick<TransportDeps, 'log' | 'now' | 'refused'>,
   { isInstalled }: { isInstalled: boolean },

@@ -40,8 +40,8 @@ export async function identify(api: SlackApi): Promise<Identity> {
 }
 
 /**
- * Completes an identity. For an organisation, asks Slack for its workspaces; rejects with errors of the
- * Web API.
+ * Completes an identity. For an organisation, asks Slack for its workspaces; rejects with errors of
+ * the Web API.
  */
 export async function openWorkspace(
   { isOrg, ...identity }: Identity,
@@ -57,7 +57,9 @@ export async function openWorkspace(
   }
 }
 
-/** The ids of the workspaces of an organisation that use the app, from all pages of Slack's list. */
+/**
+ * The ids of the workspaces of an organisation that use the app, from all pages of Slack's list.
+ */
 async function teamsOf(api: SlackApi): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
@@ -70,8 +72,8 @@ async function teamsOf(api: SlackApi): Promise<string[]> {
 }
 
 /**
- * For `catch`: the end of the app is an event too, and arrives after its token has ended. Handling it
- * opens the workspace, which then needs no teams.
+ * For `catch`: the end of the app is an event too, and arrives after its token has ended. Handling
+ * it opens the workspace, which then needs no teams.
  */
 function noneIfTokenRejected(error: unknown): string[] {
   if (slackFailure(error).isToken) return []

@@ -17,7 +17,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, gateway } = deps
   const apis = (options['bot-token'] ?? []).map((token) => createSlackApi(token, options, deps))
-  /** By id, as far as they were identified. */
+  /** The identified workspaces, by id. */
   const open = new Map<string, Workspace>()
   const botIds = new Set<unknown>()
   let refusedTokens: string[] = []
@@ -35,7 +35,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const identifyAll = async (): Promise<readonly Workspace[]> => {
     const results = await Promise.allSettled(apis.map(async (api) => add(await identify(api))))
     const failures = results.flatMap((each) => (each.status === 'rejected' ? slackFailure(each.reason) : []))
-    // Tokens that are permanently rejected can be skipped, but not all of them.
+    // Permanently rejected tokens are skipped, unless all tokens are rejected.
     const isFatal = ({ kind }: { kind: string }) => failures.length === apis.length || kind !== 'rejected'
     const fatal = failures.find(isFatal)
     if (fatal) throw identityError(gateway, fatal)
@@ -51,8 +51,8 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   return {
     installs: installed?.installs,
     /**
-     * Asks Slack once for the identity behind each token; rejects, and asks again later, if that fails.
-     * Skips permanently rejected tokens if others work, so that one removed app does not stop the rest.
+     * Asks Slack once for the identity behind each token. If that fails, rejects; the next call
+     * asks again. Skips permanently rejected tokens if others work.
      */
     ready(): Promise<readonly Workspace[]> {
       identifying ??= identifyAll().catch((error: unknown) => {
@@ -71,7 +71,7 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       )
       return [...refusedTokens, ...faults, ...unknown.faults()]
     },
-    /** The workspace of a team id, once `ready` has resolved. Rejects if the store is unavailable. */
+    /** The workspace of a team id, after `ready` resolved. Rejects if the store is unavailable. */
     find,
     /** The only workspace; undefined if there are several, or none yet. */
     only,
@@ -85,12 +85,12 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
         return workspace
       }
       if (ids.length === 0 && only()) return only()
-      // The second event about the end of the same installation.
+      // Slack sends two events about the end of an installation. The second one is no refusal.
       const isEnd = installed && END_EVENTS.test(textAt(payload, 'event.type') ?? '')
       if (!isEnd) unknown.refuse(ids[0] ?? 'that is not named', payload)
       return undefined
     },
-    /** Whether an id belongs to our bot in any workspace: a shared channel has the bots of several. */
+    /** Whether our bot has this id in any workspace. A shared channel has the bots of several. */
     isOwnBot: (id: unknown) => botIds.has(id),
   }
 }
@@ -105,8 +105,8 @@ function identityError(
 }
 
 /**
- * Why `ready` rejected. Its error is that of a send, because sends wait for it; the cause has the
- * reason alone.
+ * Why `ready` rejected. It rejects with a `send_failed`, because sends wait for it; only the cause
+ * has the plain reason.
  */
 export function whyNotReady(error: unknown): string {
   return reasonOf(error instanceof TriviumError ? (error.cause ?? error) : error)

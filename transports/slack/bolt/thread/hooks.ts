@@ -31,10 +31,10 @@ function isOfApp(url: string | undefined): url is string {
 }
 
 /**
- * Registers the hooks that resolve and load the modules of the app's thread. `@slack/bolt` is always
- * Trivium's own copy, whose App gets its events from the gateway. A copy installed by the app would
- * open a socket of its own, and Slack would split the events between the two. The app's TypeScript is
- * compiled, and its imports are resolved as by the TypeScript compiler.
+ * Registers the hooks that resolve and load the modules of the app's thread. `@slack/bolt` is
+ * always Trivium's own copy, whose App gets its events from the gateway. A copy installed by the
+ * app would open a socket of its own, and Slack would split the events between the two. The app's
+ * TypeScript is compiled, and its imports are resolved as by the TypeScript compiler.
  */
 export function registerAppHooks(entry: string, { compile }: ReturnType<typeof createCompiler>): void {
   const sources = createSourceResolver(entry)

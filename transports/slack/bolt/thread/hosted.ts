@@ -26,8 +26,8 @@ const RECEIVER_OPTIONS = [
 const IDENTITY_OPTIONS = ['token', 'botId', 'botUserId', 'authorize'] as const
 
 /**
- * The host of the Apps in this thread. `options`: those of the gateway. `onCreated` is called for each
- * App, with its own options.
+ * The host of the Apps in this thread. `options`: those of the gateway. `onCreated` is called for
+ * each App, with its own options.
  */
 export type Host = { options: bolt.AppOptions; onCreated(app: App, options: bolt.AppOptions): void }
 

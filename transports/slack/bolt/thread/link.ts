@@ -5,7 +5,9 @@ import { redactorFor } from '../secrets.ts'
 
 export type Link = ReturnType<typeof createLink>
 
-/** The thread's connection to the daemon. Redacts secrets of the environment in the app's output. */
+/**
+ * The thread's connection to the daemon. Redacts secrets of the environment in the app's output.
+ */
 export function createLink(post: (messages: FromThread[]) => void) {
   const send = (message: FromThread) =>
     post([
@@ -13,7 +15,9 @@ export function createLink(post: (messages: FromThread[]) => void) {
         ? { ...message, text: redact(message.text) }
         : message,
     ])
-  /** For outcomes of runs. Other messages are sent immediately, because they may be the app's last. */
+  /**
+   * For outcomes of runs. Other messages are sent immediately, because they may be the app's last.
+   */
   const sendBatched = perTurn(post)
   const pending = new Map<number, PromiseWithResolvers<unknown>>()
   let serial = 0
@@ -42,7 +46,9 @@ export function createLink(post: (messages: FromThread[]) => void) {
   }
 }
 
-/** Converts an error for the daemon: several errors of Bolt or of an AggregateError become one text. */
+/**
+ * Converts an error for the daemon: several errors of Bolt or of an AggregateError become one text.
+ */
 function toErrorData(error: unknown): ErrorData {
   const { errors, originals } = Object(error)
   const all = [errors, originals].find(Array.isArray)

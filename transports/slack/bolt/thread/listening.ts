@@ -47,7 +47,7 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
     return callThroughDaemon(run, request, body)
   }
 
-  /** Passes a payload to all Apps; the first acknowledgement counts. Rejects with the errors of all. */
+  /** Passes a payload to all Apps. The first acknowledgement counts. Rejects with all errors. */
   const listen = async ({ id, payload, needsAck }: Extract<ToThread, { kind: 'process' }>) => {
     let isAcked = !needsAck
     const ack = async (response?: unknown) => {

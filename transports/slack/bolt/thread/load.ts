@@ -15,14 +15,14 @@ const LATE_APP_TIMEOUT_MS = 2_000
 const CREDENTIALS = ['token', 'appToken', 'signingSecret', 'clientId'] as const
 
 /**
- * An App of the file, with its options. `initialCount`: the number of listeners and middleware of a new
- * App.
+ * An App of the file, with its options. `initialCount`: the number of listeners and middleware of a
+ * new App.
  */
 type Created = { app: App; options: AppOptions; initialCount: number }
 
 /**
- * Loads an app's file. Its Apps are those it creates during loading or soon after; if it creates none,
- * its exported function gets one. Throws with the reason if there is no usable App.
+ * Loads an app's file. Its Apps are those it creates during loading or soon after; if it creates
+ * none, its exported function gets one. Throws with the reason if there is no usable App.
  */
 export async function loadApps(data: ThreadData, link: Link, fetch: typeof globalThis.fetch): Promise<App[]> {
   const created: Created[] = []
@@ -79,7 +79,9 @@ function optionsOf({ apiUrl, identity }: ThreadData, link: Link, fetch: typeof g
 
 type Register = (app: App) => unknown
 
-/** The function that registers listeners: the default export, or the name used by Slack's templates. */
+/**
+ * The function that registers listeners: the default export, or the name used by Slack's templates.
+ */
 function registerIn(module: Record<string, unknown>): Register | undefined {
   const { default: main, registerListeners } = module
   const candidates = [main, registerListeners, Object(main).registerListeners, Object(main).default]
@@ -116,8 +118,9 @@ function refuseSeveral(created: readonly Created[]): void {
 }
 
 /**
- * Waits until an App has its listeners: until it is started, or for a while if it never is. Does not
- * wait for an HTTP App with listeners, which may be for a serverless platform, where nothing starts it.
+ * Waits until an App has its listeners: until it is started, or for a while if it never is. Does
+ * not wait for an HTTP App with listeners, which may be for a serverless platform, where nothing
+ * starts it.
  */
 async function untilComplete({ app, options, initialCount }: Created): Promise<void> {
   const isComplete = countOf(app) > initialCount && !options.socketMode && !options.appToken

@@ -1,6 +1,8 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** Redacts secrets in the output of the app: through `console`, or to the streams of the process. */
+/**
+ * Redacts secrets in the output of the app: through `console`, or to the streams of the process.
+ */
 export function redactOutput(redact: (text: string) => string): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream)

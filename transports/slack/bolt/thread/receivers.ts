@@ -76,9 +76,9 @@ async function serveRoutes({ customRoutes, port }: CustomRoutes): Promise<void> 
 }
 
 /**
- * Starts an App's receiver for its custom routes, at the port that `app.start` was called with (`args`)
- * or that its options name. Receivers of other kinds are not started, because they may open their own
- * connection to Slack.
+ * Starts an App's receiver for its custom routes, at the port that `app.start` was called with
+ * (`args`) or that its options name. Receivers of other kinds are not started, because they may
+ * open their own connection to Slack.
  */
 export async function startReceiver(options: bolt.AppOptions, args: readonly unknown[]): Promise<unknown> {
   const { receiver, customRoutes = [], socketMode, port = DEFAULT_PORT, installerOptions } = options
@@ -98,8 +98,8 @@ function toPort(value: unknown): number | undefined {
 }
 
 /**
- * Listens. If the replaced version still has the port, resolves with undefined, and listens as soon as
- * the port is free. A failure then is an unhandled rejection, which `main.ts` logs.
+ * Listens. If the replaced version still has the port, resolves with undefined, and listens as soon
+ * as the port is free. A failure then is an unhandled rejection, which `main.ts` logs.
  */
 async function whenPortIsFree<T>(listen: () => Promise<T>): Promise<T | undefined> {
   try {

@@ -4,7 +4,10 @@ import { isAbsolute, resolve } from 'node:path'
 import { attempt } from '../../../../src/lib/attempt.ts'
 import { folderOf } from './typescript.ts'
 
-/** Functions of `node:fs`, also of its promises, that use the file or folder of their first argument. */
+/**
+ * Functions of `node:fs`, also of its promises, that use the file or folder of their first
+ * argument.
+ */
 const FUNCTIONS = [
   'open',
   'readFile',
@@ -21,8 +24,9 @@ const ONLY_OF_FS = ['existsSync', 'createReadStream', 'createWriteStream']
 const MAX_WARNINGS = 5
 
 /**
- * Warns when the app uses a file by a relative path, if that is not relative to the app's own folder:
- * a thread shares the current folder of the daemon. Changes the functions of this thread only.
+ * Warns when the app uses a file by a relative path, if that is not relative to the app's own
+ * folder: a thread shares the current folder of the daemon. Changes the functions of this thread
+ * only.
  */
 export function warnOfRelativeFiles(file: string, warn: (text: string) => void): void {
   const folder = folderOf(file)

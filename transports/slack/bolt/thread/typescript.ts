@@ -18,14 +18,16 @@ const SOURCES: [RegExp, string[]][] = [
 const EXTENSIONS = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json']
 
 /**
- * Resolves imports of TypeScript projects that Node does not support: sources, folders, and `paths` of
- * tsconfig.json.
+ * Resolves imports of TypeScript projects that Node does not support: sources, folders, and `paths`
+ * of tsconfig.json.
  */
 export function createSourceResolver(entry: string) {
   const tsconfig = attempt(() => getTsconfig(entry))
   const match = tsconfig ? attempt(() => createPathsMatcher(tsconfig)) : undefined
   return {
-    /** Resolves names such as `@/listeners`; undefined if tsconfig.json does not map them to a file. */
+    /**
+     * Resolves names such as `@/listeners`; undefined if tsconfig.json does not map them to a file.
+     */
     mapped: (specifier: string): string | undefined =>
       /^(\.{0,2}\/|node:|file:|#)/.test(specifier) ? undefined : firstFile(match?.(specifier) ?? []),
     /** Resolves `./a.js` for `a.ts`, `./a`, and `./folder`. */
@@ -51,8 +53,8 @@ function candidates(path: string): string[] {
 }
 
 /**
- * Matches decorators, which Node cannot run. Used only to explain failures, because strings may look
- * the same.
+ * Matches decorators, which Node cannot run. Used only to explain failures, because strings may
+ * look the same.
  */
 const DECORATOR = /^\s*@[A-Za-z_$][\w$.]*(\(|\s*$)/m
 
@@ -130,8 +132,8 @@ function formatOf(filename: string, text: string): 'module' | 'commonjs' {
 }
 
 /**
- * Defines `__filename`, `__dirname` and `require`, which sources that are usually compiled to CommonJS
- * may use. Without a line break, so that line numbers stay.
+ * Defines `__filename`, `__dirname` and `require`, which sources that are usually compiled to
+ * CommonJS may use. Without a line break, so that line numbers stay.
  */
 function withCommonNames(code: string): string {
   const isMissing = (name: string) =>
