@@ -17,9 +17,7 @@ import { printers as sends } from '../features/send-later/print.ts'
 import { printers as storePause } from '../features/store-pause/print.ts'
 import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
-import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
-import { table } from '../lib/text-table.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { pretty } from './terminal.ts'
 
@@ -80,39 +78,4 @@ const PRINTERS: Printers = {
   ...subscriptions,
   ...troubles,
   ...usage,
-}
-
-/** `skill show`: a skill with its arguments, metadata and layers. */
-export function humanSkill(skill: Json): string {
-  const { name, description, kind, path, args, output, metadata, layers } = Object(skill)
-  const { properties = {}, required = [] } = Object(args)
-  const rows = Object.entries(Object(properties)).map(([property, schema]) => [
-    property,
-    typeOf(Object(schema)),
-    required.includes(property) ? 'yes' : '',
-    Object(schema).default === undefined ? '' : JSON.stringify(Object(schema).default),
-    Object(schema).description ?? '',
-  ])
-  const layerRows = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
-  const metadataRows = Object.entries(Object(metadata))
-  return [
-    `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
-    ...(description ? [String(description)] : []),
-    ...(path ? [String(path)] : []),
-    '',
-    rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',
-    ...(output ? ['', `Returns ${typeOf(Object(output))}.`] : []),
-    ...(metadataRows.length > 0 ? ['', table(['metadata', ''], metadataRows)] : []),
-    ...(layerRows.length > 0 ? ['', table(['layer', 'order', ''], layerRows)] : []),
-  ].join('\n')
-}
-
-/** The type of a JSON Schema, for people: `list of string`, `"a" | "b"`. */
-function typeOf(schema: JsonObject): string {
-  if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')
-  if (schema.const !== undefined) return JSON.stringify(schema.const)
-  const choices = objectsIn(schema.anyOf ?? schema.oneOf)
-  if (choices.length > 0) return choices.map(typeOf).join(' | ')
-  if (schema.type === 'array') return `list of ${typeOf(Object(schema.items))}`
-  return [schema.type ?? 'any'].flat().join(' | ')
 }

@@ -2,16 +2,15 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
-import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
-import { lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import type { Evaluation } from '../evaluation/run.ts'
-import { humanSkill } from '../skill-output.ts'
+import { humanSkill, humanSkills } from '../print-skills.ts'
+import { withHealth, withHealthOf } from '../skill-health.ts'
 import { show } from '../terminal.ts'
 
 /** `trivium skill list|show|new|test`. */
@@ -20,7 +19,7 @@ export const addSkill: AddCommand = (program, context) => {
 
   command
     .command('list', { isDefault: true })
-    .description('your skills; --json lists all')
+    .description('your skills, and how they did in the last 7 days; --json lists all')
     .option('--all', 'also the built-in skills, and the words of the assistant')
     .action(async ({ all }: { all?: true }) => {
       let broken: unknown
@@ -28,7 +27,7 @@ export const addSkill: AddCommand = (program, context) => {
         context,
         async (daemon) => {
           broken = pathGet(await daemon.status(), 'broken')
-          return daemon.skills()
+          return withHealth(daemon, objectsIn(await daemon.skills()))
         },
         (skills) => humanSkills(objectsIn(skills), broken, all === true),
       )
@@ -36,8 +35,10 @@ export const addSkill: AddCommand = (program, context) => {
 
   command
     .command('show <name>')
-    .description('the arguments and middleware of a skill')
-    .action((name: string) => ask(context, (daemon) => daemon.describe(name), humanSkill))
+    .description('how a skill does, and its arguments and middleware')
+    .action((name: string) =>
+      ask(context, async (daemon) => withHealthOf(daemon, await daemon.describe(name)), humanSkill),
+    )
 
   command
     .command('new <name>')
@@ -89,38 +90,6 @@ function humanEvaluation({ cases, mode, file }: Evaluation): string {
   const summary = `${counted(cases.length, 'case')} (${mode}), ${verdict}`
   const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
   return [list, '', summary, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
-}
-
-function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
-  const own = skills.filter(isOwn)
-  const shipped = skills.filter((one) => !isOwn(one))
-  const words = shipped.filter(isWord)
-  const builtIn = shipped.filter((one) => !isWord(one))
-  const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
-    return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
-  })
-  const others = [
-    counted(builtIn.length, 'built-in skill'),
-    words.length > 0 && counted(words.length, 'word of the assistant', 'words of the assistant'),
-  ]
-  return [
-    own.length === 0 ? 'No skills of your own: `trivium skill new NAME` makes one.' : named('name', own),
-    ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
-    ...(all
-      ? ['', named('built in', builtIn)]
-      : ['', `${others.filter(Boolean).join(', ')}: \`trivium skill list --all\``]),
-    ...(faults.length > 0 ? ['', table(['broken', 'path', 'why'], faults)] : []),
-  ].join('\n')
-}
-
-const isOwn = ({ shipped }: JsonObject) => shipped !== true
-const isWord = ({ kind }: JsonObject) => kind === 'prefix'
-
-function named(title: string, skills: readonly JsonObject[]): string {
-  const rows = skills.map(({ name, description = '', replaces }) => {
-    return [name, shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)]
-  })
-  return lineTable([{ title }, { title: 'what it does', least: 24 }], rows)
 }
 
 /** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */

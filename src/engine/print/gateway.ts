@@ -1,12 +1,10 @@
-import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
-import { commandText } from '../../lib/command-text.ts'
-import { counted } from '../../lib/counted.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
+import { pauseNote } from './pause-note.ts'
 import { causeText } from './refusals.ts'
 
 /** `gateway-show`: the state of a gateway, its traffic, then what is wrong and its last checks. */
@@ -18,7 +16,7 @@ export function humanGateway(result: Json): string {
   return [
     `${paint('bold', String(name))}  ${transport}${signed}`,
     paragraph('', connectionOf(gateway)),
-    ...(isJsonObject(pause) ? [pauseText(pause)] : []),
+    ...(isJsonObject(pause) ? [pauseNote({ kind: 'gateway', ...pause })] : []),
     paragraph('', trafficText(Object(gateway.traffic))),
     ...(refusals.length > 0 ? ['', ...refusals] : []),
     '',
@@ -56,17 +54,6 @@ export function stateOfGateway({ ok, detail, refuses, recovered, warning, paused
   if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
   if (ok && recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}`
   return stateText(ok, 'ok', detail)
-}
-
-function pauseText({ name, since, by, reason, until, waiting }: JsonObject): string {
-  const why = reason === undefined ? '' : `: ${reason}`
-  const end = until === undefined ? 'until it is resumed' : `until ${timeOf(until)}`
-  const many = counted(Number(waiting), 'message waits', 'messages wait')
-  const begin = `Paused by ${shownAuthor(by)} since ${timeOf(since)}, ${end}${why}. ${many}.`
-  return [
-    paragraph('', begin),
-    paragraph('  → ', `${commandText('gateway resume', name)} ends the pause.`),
-  ].join('\n')
 }
 
 function trafficText({ lastAt, perMinute, accepted, refused, errorShare }: JsonObject): string {

@@ -1,11 +1,11 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
+import { pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
-import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 
@@ -40,16 +40,10 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
     route.name,
     `${route.target} ${route.to}`,
     route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
-    route.paused === undefined ? '' : paint('yellow', pausedText(Object(route.paused))),
+    route.paused === undefined ? '' : pausedText(Object(route.paused)),
   ])
   const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
   return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
-}
-
-/** `paused until 11:56 UTC by ada: busy`. */
-function pausedText(pause: JsonObject): string {
-  const end = pause.until === undefined ? '' : ` until ${shortTime(pause.until)}`
-  return `paused${end} by ${shownAuthor(pause.by)}${reasonIn(pause)}`
 }
 
 const PAUSE_COLUMNS: readonly Column[] = [
@@ -80,12 +74,6 @@ export function resumeCommand({ kind, name }: JsonObject): string {
   return kind === 'store' ? '`trivium daemon resume`' : commandText(`${kind} resume`, name)
 }
 
-/** `11:56 UTC`, with the date unless it is today. */
-function shortTime(at: unknown): string {
-  const [day, time] = [timeOf(at).slice(0, 10), timeOf(at).slice(11)]
-  return timeOf(Date.now()).startsWith(day) ? time : timeOf(at)
-}
-
 /**
  * The name that `resume` takes; in brackets, what distinguishes it from the same name elsewhere.
  */
@@ -110,8 +98,4 @@ function humanResume(kind: string): (result: Json, args: JsonObject) => string {
     pathGet(result, 'existed') === true
       ? `The ${kind} ${args[kind]} is no longer paused.`
       : `The ${kind} ${args[kind]} was not paused.`
-}
-
-function reasonIn({ reason }: JsonObject): string {
-  return reason === undefined ? '' : `: ${reason}`
 }

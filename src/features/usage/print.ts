@@ -42,7 +42,7 @@ function humanCost(result: Json): string {
 }
 
 /** Marks a total as incomplete if some usage has no price. */
-function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
+export function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
   return unpriced === undefined ? amount : `${amount}, and ${formatNumber(unpriced)} tokens without a price`
@@ -53,7 +53,7 @@ function moneyText(money: number): string {
   return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
 }
 
-function formatNumber(value: unknown): string {
+export function formatNumber(value: unknown): string {
   return Number(value).toLocaleString('en')
 }
 
@@ -66,14 +66,6 @@ function humanSkillUsage(result: Json): string {
       : table(['skill', 'runs', 'failed', 'p50', 'p95', 'last'], rows)
   }
   if (!isJsonObject(result)) return String(result)
-  const [runs, failed, p50, p95] = figures(result)
-  const errors = objectsIn(result.errors).map(({ count, code, error, lastAt }) => [
-    formatNumber(count),
-    code,
-    shorten(String(error), 80),
-    `${age(lastAt)} ago`,
-  ])
-  const callers = objectsIn(result.callers).map(({ by, runs }) => `${by} (${runs})`)
   const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [
     `${age(at)} ago`,
     endOf(code),
@@ -82,14 +74,40 @@ function humanSkillUsage(result: Json): string {
     error === undefined ? '' : shorten(String(error), 80),
   ])
   return [
-    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${Number(result.cancelled) > 0 ? `, ${formatNumber(result.cancelled)} cancelled` : ''}, p50 ${p50}, p95 ${p95}`,
-    `Called by: ${callers.join(', ') || 'nobody'}`,
-    ...(errors.length > 0 ? ['', table(['errors', '', '', 'last'], errors)] : []),
+    `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runsText(result)}`,
+    `Called by: ${callersText(result.callers) || 'nobody'}`,
+    ...errorsOf(result),
     ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
   ].join('\n')
 }
 
-function endOf(code: Json | undefined): string {
+/** `12 runs, 3 failed, p50 4ms, p95 1.2s`. */
+export function runsText(usage: JsonObject): string {
+  const [runs, failed, p50, p95] = figures(usage)
+  const cancelled = Number(usage.cancelled) > 0 ? `, ${formatNumber(usage.cancelled)} cancelled` : ''
+  return `${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${cancelled}, p50 ${p50}, p95 ${p95}`
+}
+
+/** `route orders (12), schedule night (1)`. */
+export function callersText(callers: Json | undefined): string {
+  return objectsIn(callers)
+    .map(({ by, runs }) => `${by} (${formatNumber(runs)})`)
+    .join(', ')
+}
+
+/** The errors of a skill after an empty line; nothing without errors. */
+export function errorsOf({ errors }: JsonObject): string[] {
+  const rows = objectsIn(errors).map(({ count, code, error, lastAt }) => [
+    formatNumber(count),
+    code,
+    shorten(String(error), 80),
+    `${age(lastAt)} ago`,
+  ])
+  return rows.length > 0 ? ['', table(['errors', '', '', 'last'], rows)] : []
+}
+
+/** The end of a run, by its error code. */
+export function endOf(code: Json | undefined): string {
   if (code === undefined) return paint('green', 'ok')
   return code === 'run_cancelled' ? 'cancelled' : paint('red', String(code))
 }
@@ -107,6 +125,6 @@ function lastOf({ lastAt }: JsonObject): string {
   return lastAt === undefined ? '' : `${age(lastAt)} ago`
 }
 
-function formatMs(ms: unknown): string {
+export function formatMs(ms: unknown): string {
   return typeof ms === 'number' ? formatDuration(ms) : '-'
 }

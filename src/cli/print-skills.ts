@@ -1,0 +1,164 @@
+import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { pausedText, pauseNote } from '../engine/print/pause-note.ts'
+import {
+  callersText,
+  costOf,
+  endOf,
+  errorsOf,
+  formatMs,
+  formatNumber,
+  runsText,
+} from '../features/usage/print.ts'
+import { counted } from '../lib/counted.ts'
+import { type Column, lineTable } from '../lib/line-table.ts'
+import { paint } from '../lib/paint.ts'
+import { paragraph } from '../lib/paragraph.ts'
+import { age, shorten } from '../lib/short-text.ts'
+import { table } from '../lib/text-table.ts'
+
+/** `skill list`: own skills with their runs of the last seven days, then the others, then broken ones. */
+export function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
+  const own = skills.filter(isOwn)
+  const shipped = skills.filter((one) => !isOwn(one))
+  const words = shipped.filter(isWord)
+  const builtIn = shipped.filter((one) => !isWord(one))
+  const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
+    return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
+  })
+  const others = [
+    counted(builtIn.length, 'built-in skill'),
+    words.length > 0 && counted(words.length, 'word of the assistant', 'words of the assistant'),
+  ]
+  const hasRuns = own.some(({ usage }) => usage !== undefined)
+  return [
+    own.length === 0 ? 'No skills of your own: `trivium skill new NAME` makes one.' : named('name', own),
+    ...(hasRuns ? ['', paragraph('', RUNS_OF)] : []),
+    ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
+    ...(all
+      ? ['', named('built in', builtIn)]
+      : ['', `${others.filter(Boolean).join(', ')}: \`trivium skill list --all\``]),
+    ...(faults.length > 0 ? ['', table(['broken', 'path', 'why'], faults)] : []),
+  ].join('\n')
+}
+
+const RUNS_OF = 'Runs are those of the last 7 days. `trivium skill show NAME` has the errors and callers.'
+
+/** Skills of the project, and shipped ones that ran, as in the console. */
+const isOwn = ({ shipped, kind, usage }: JsonObject) =>
+  shipped !== true || (kind !== 'prefix' && kind !== 'built-in' && usage !== undefined)
+const isWord = ({ kind }: JsonObject) => kind === 'prefix'
+
+function named(title: string, skills: readonly JsonObject[]): string {
+  const columns: readonly Column[] = [
+    { title },
+    { title: 'state', least: 18, leftOut: 0 },
+    { title: 'last run', least: 12, leftOut: 2 },
+    { title: 'runs', leftOut: 1 },
+    { title: 'failed', leftOut: 1 },
+    { title: 'p95', leftOut: 3 },
+    { title: 'cost', leftOut: 4 },
+    { title: 'called by', least: 20, leftOut: 5 },
+    { title: 'what it does', least: 24, ...(skills.some(({ usage }) => usage) && { leftOut: 6 }) },
+  ]
+  return lineTable(columns, skills.map(rowOf))
+}
+
+function rowOf(skill: JsonObject): unknown[] {
+  const { name, description = '', replaces, paused } = skill
+  const about = shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
+  const state = isJsonObject(paused) ? pausedText(paused) : ''
+  if (!isJsonObject(skill.usage)) return [name, state, '', '', '', '', '', uncalled(skill).join(', '), about]
+  const { usage, currency } = skill
+  return [
+    name,
+    state,
+    lastRunOf(usage),
+    formatNumber(usage.runs),
+    failedOf(usage),
+    formatMs(usage.p95),
+    usage.money === undefined ? '' : costOf(usage, currency),
+    [...objectsIn(usage.callers).map(({ by }) => String(by)), ...uncalled(skill)].join(', '),
+    about,
+  ]
+}
+
+/** `failed 3 s ago`, and how many run now. */
+function lastRunOf({ lastAt, lastCode, recent, running }: JsonObject): string {
+  const code = lastCode ?? objectsIn(recent)[0]?.code
+  const word = code === undefined || code === 'run_cancelled' ? endOf(code) : paint('red', 'failed')
+  const last = lastAt === undefined ? [] : [`${word} ${age(lastAt)} ago`]
+  const many = Array.isArray(running) ? running.length : Number(running ?? 0)
+  return [...(many > 0 ? [`${formatNumber(many)} running`] : []), ...last].join(', ')
+}
+
+function failedOf({ failed, errorRate }: JsonObject): string {
+  if (Number(failed) === 0) return '0'
+  return paint('red', `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`)
+}
+
+/** The routes that call a skill, without those whose runs are counted. */
+function uncalled({ routes, usage }: JsonObject): string[] {
+  const names = Array.isArray(routes) ? routes.map((route) => `route ${route}`) : []
+  const callers = objectsIn(Object(usage).callers).map(({ by }) => by)
+  return names.filter((name) => !callers.includes(name))
+}
+
+/** `skill show`: a skill, its pause and its runs, then its arguments, metadata and layers. */
+export function humanSkill(skill: Json): string {
+  const { name, description, kind, path, args, output, metadata, layers, paused } = Object(skill)
+  const { properties = {}, required = [] } = Object(args)
+  const rows = Object.entries(Object(properties)).map(([property, schema]) => [
+    property,
+    typeOf(Object(schema)),
+    required.includes(property) ? 'yes' : '',
+    Object(schema).default === undefined ? '' : JSON.stringify(Object(schema).default),
+    Object(schema).description ?? '',
+  ])
+  const layerRows = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
+  const metadataRows = Object.entries(Object(metadata))
+  return [
+    `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
+    ...(description ? [String(description)] : []),
+    ...(path ? [String(path)] : []),
+    ...(isJsonObject(paused) ? ['', pauseNote(paused)] : []),
+    ...usageOf(Object(skill)),
+    '',
+    rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',
+    ...(output ? ['', `Returns ${typeOf(Object(output))}.`] : []),
+    ...(metadataRows.length > 0 ? ['', table(['metadata', ''], metadataRows)] : []),
+    ...(layerRows.length > 0 ? ['', table(['layer', 'order', ''], layerRows)] : []),
+  ].join('\n')
+}
+
+/** How a skill did in the last seven days. Built-in skills that did not run have no such lines. */
+function usageOf(skill: JsonObject): string[] {
+  const { name, kind, usage, currency } = skill
+  if (!isJsonObject(usage)) return []
+  const { runs, running, cost } = usage
+  const others = uncalled(skill)
+  const hasRun = Number(runs) > 0 || objectsIn(running).length > 0
+  if (!hasRun && others.length === 0 && kind === 'built-in') return []
+  const price = isJsonObject(cost) ? `, cost ${costOf(cost, currency)}` : ''
+  const callers = [callersText(usage.callers), ...others.map((route) => `${route} (no run)`)]
+  const facts: [title: string, text: string][] = [
+    ['last 7 days', Number(runs) > 0 ? `${runsText(usage)}${price}` : 'no run'],
+    ['last run', lastRunOf(usage)],
+    ['called by', callers.filter((text) => text !== '').join(', ') || 'nobody'],
+  ]
+  return [
+    '',
+    ...facts.filter(([, text]) => text !== '').map(([title, text]) => paragraph(title.padEnd(13), text)),
+    ...errorsOf(usage),
+    ...(hasRun ? [paragraph('  → ', `\`trivium skill usage ${name}\` has its last runs.`)] : []),
+  ]
+}
+
+/** The type of a JSON Schema, for people: `list of string`, `"a" | "b"`. */
+function typeOf(schema: JsonObject): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  const choices = objectsIn(schema.anyOf ?? schema.oneOf)
+  if (choices.length > 0) return choices.map(typeOf).join(' | ')
+  if (schema.type === 'array') return `list of ${typeOf(Object(schema.items))}`
+  return [schema.type ?? 'any'].flat().join(' | ')
+}

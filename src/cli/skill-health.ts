@@ -1,0 +1,56 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
+import type { Connection } from './connection.ts'
+
+type Daemon = Pick<Connection, 'running' | 'invoke'>
+
+/**
+ * Adds to each skill its `usage` of the last seven days (`skill-usage`), its pause (`paused`, of
+ * `pause-list`), the `routes` that call it, and the `currency` of its cost. Only a daemon knows them.
+ */
+export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]): Promise<JsonObject[]> {
+  if (!daemon.running) return [...skills]
+  const [usages, ...known] = await Promise.all([ask(daemon, 'skill-usage', {}), ...healthOf(daemon)])
+  const byName = new Map(objectsIn(usages).map(({ name, ...usage }) => [name, usage]))
+  return skills.map((skill) => ({
+    ...skill,
+    ...defined({ usage: byName.get(skill.name) }),
+    ...factsFor(skill.name, known),
+  }))
+}
+
+/** As `withHealth`, for one skill; its `usage` also has its last runs and errors. */
+export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
+  const name = pathGet(skill, 'name')
+  if (!daemon.running) return skill
+  const [found, ...known] = await Promise.all([ask(daemon, 'skill-usage', { name }), ...healthOf(daemon)])
+  const { name: _, ...usage } = Object(found)
+  return { ...Object(skill), ...(found !== null && { usage }), ...factsFor(name, known) }
+}
+
+type Known = readonly [pauses: Json, routes: Json, cost: Json]
+
+function healthOf(daemon: Daemon): [Promise<Json>, Promise<Json>, Promise<Json>] {
+  return [
+    ask(daemon, 'pause-list', {}),
+    ask(daemon, 'route-list', {}),
+    // Only for the currency: `skill-usage` has the cost.
+    ask(daemon, 'cost', { by: 'skill', since: '1d' }),
+  ]
+}
+
+/** A list without a part of the health is more useful than an error. */
+function ask(daemon: Daemon, operation: string, args: object): Promise<Json> {
+  return daemon.invoke(operation, args).catch(() => null)
+}
+
+function factsFor(name: unknown, [pauses, routes, cost]: Known) {
+  const paused = objectsIn(pauses).find((pause) => pause.kind === 'skill' && pause.name === name)
+  const currency = pathGet(cost, 'currency')
+  const own = objectsIn(routes).filter(({ target, to }) => target === 'skill' && to === name)
+  return {
+    ...defined({ paused }),
+    ...(typeof currency === 'string' && { currency }),
+    ...(own.length > 0 && { routes: own.map((route) => String(route.name)) }),
+  }
+}

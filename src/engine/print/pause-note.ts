@@ -1,0 +1,36 @@
+import { shownAuthor } from '../../core/author.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+
+/**
+ * A pause of `pause-list`: who paused it and why, its end, how many messages wait, and the command
+ * that ends it.
+ */
+export function pauseNote({ kind, name, since, by, reason, until, waiting, drop }: JsonObject): string {
+  const why = reason === undefined ? '' : `: ${reason}`
+  const end = until === undefined ? 'until it is resumed' : `until ${timeOf(until)}`
+  const many = counted(Number(waiting), 'message waits', 'messages wait')
+  const rest = drop === true ? ' New ones are recorded as handled by a person.' : ''
+  const begin = `Paused by ${shownAuthor(by)} since ${timeOf(since)}, ${end}${why}.`
+  return [
+    paragraph('', `${begin} ${many}.${rest}`),
+    paragraph('  → ', `${commandText(`${kind} resume`, name)} ends the pause.`),
+  ].join('\n')
+}
+
+/** `paused until 11:56 UTC by ada: busy`, for a list. */
+export function pausedText(pause: JsonObject): string {
+  const end = pause.until === undefined ? '' : ` until ${shortTime(pause.until)}`
+  const why = pause.reason === undefined ? '' : `: ${pause.reason}`
+  return paint('yellow', `paused${end} by ${shownAuthor(pause.by)}${why}`)
+}
+
+/** `11:56 UTC`, with the date unless it is today. */
+export function shortTime(at: unknown): string {
+  const [day, time] = [timeOf(at).slice(0, 10), timeOf(at).slice(11)]
+  return timeOf(Date.now()).startsWith(day) ? time : timeOf(at)
+}

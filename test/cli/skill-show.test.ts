@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { humanSkills } from '../../src/cli/print-skills.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: labels, match: { gateway: shop }, skill: label, retry: { attempts: 1 } }
+  - { name: later, match: { gateway: cli, prefix: later }, skill: label }
+`
+const LABEL = `export default { description: 'Prints a label.', run() { throw new Error('no paper') } }`
+
+describe('skill list and skill show', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { label: LABEL } })
+  const daemon = await site.start()
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(args)
+    assert.equal(code, 0, err)
+    return out
+  }
+  await daemon.post('/shop', '{}')
+  await until(
+    async () => Object(await daemon.invoke('skill-usage', { name: 'label' })).failed === 1,
+    'the run to fail',
+  )
+  await run('skill', 'pause', 'label', '--for', '2h', '--reason', 'no paper')
+
+  test('show the pause, the runs, the errors and the callers of a skill', async () => {
+    const shown = await run('skill', 'show', 'label')
+    assert.match(shown, /Paused by \S+ since .*, until 20.* UTC: no paper\. 0 messages wait\./)
+    assert.match(shown, /`trivium skill resume label` ends the pause/)
+    assert.match(shown, /^last 7 days +1 run, 1 failed, p50 \S+, p95 \S+$/m)
+    assert.match(shown, /^last run +failed \d+ s ago$/m)
+    assert.match(shown, /^called by +route labels \(1\), route later \(no run\)$/m)
+    assert.match(shown, /^1 +skill_failed +no paper +\d+ s ago$/m)
+    const listed = await run('skill', 'list')
+    assert.match(
+      listed,
+      /^label +paused until .* UTC by \S+: no paper +failed \d+ s ago +1 +1 \(100\.0 %\) +\S+ +route labels, route later +Prints/m,
+    )
+  })
+
+  test('have the same fields in JSON', async () => {
+    const shown = JSON.parse(await run('skill', 'show', 'label', '--json'))
+    assert.equal(shown.paused.reason, 'no paper')
+    assert.deepEqual([shown.usage.runs, shown.usage.failed, shown.usage.errors.length], [1, 1, 1])
+    assert.deepEqual(shown.routes, ['labels', 'later'])
+    const listed = JSON.parse(await run('skill', 'list', '--json'))
+    const label = listed.find((skill: { name: string }) => skill.name === 'label')
+    assert.deepEqual([label.usage.failed, label.paused.kind], [1, 'skill'])
+  })
+})
+
+test('a list of skills at 80 columns keeps the state, the runs and the last run', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = 80
+  const usage = {
+    runs: 491,
+    failed: 37,
+    errorRate: 0.075,
+    p95: 3,
+    money: 1.6,
+    lastAt: Date.now(),
+    callers: [],
+  }
+  const paused = {
+    kind: 'skill',
+    name: 'pay',
+    by: 'ada',
+    since: 0,
+    until: Date.now() + 60_000,
+    reason: 'busy',
+  }
+  const lines = humanSkills([{ name: 'book-payment', usage, paused }], [], false).split('\n')
+  assert.match(lines[0] ?? '', /^name +state +last run +runs +failed/)
+  assert.match(lines[1] ?? '', /^book-payment +paused until .* ok 0 s ago +491 +37 \(7\.5 %\)/)
+  assert.ok(lines.every((line) => line.length <= 80))
+})
