@@ -39,7 +39,7 @@ export function createOperator(deps: OperatorDeps) {
   const transportOf = (name: string) => {
     const spec = gateways.spec(name)
     if (spec) return spec.transport
-    throw noGateway(name, gateways.names())
+    throw noGateway(name, gateways.names(), deps.config().gateways)
   }
 
   return {

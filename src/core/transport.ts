@@ -127,13 +127,13 @@ export type Transport = {
    */
   progress?(step: ReplyPlace & { progress: Json }): void
   /**
-   * Runs the listeners of a Bolt app for a message. Rejects with their error, and soon after
-   * `signal` aborts or `timeout` ms pass.
+   * Runs the listeners of a Bolt app for a message. Resolves with the reason if none matched.
+   * Rejects with their error, and soon after `signal` aborts or `timeout` ms pass.
    */
   runListeners?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
-  ): Promise<void>
+  ): Promise<{ noReply: string } | undefined>
   /**
    * Present if workspaces install the app themselves (OAuth). Absent if routes.yaml has its tokens.
    */

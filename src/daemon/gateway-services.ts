@@ -35,16 +35,18 @@ export function createGatewayService(deps: {
   kv: Pick<KeyValues, 'get'>
   pauses: PauseView
   /** The gateways of routes.yaml. */
-  known(): readonly string[]
+  configured(): readonly { name: string; why?: string }[]
   /** Names this daemon. */
   owner: string
 }): GatewayService {
-  const { gateways, refusals, journal, jobs, pauses, owner: daemon } = deps
+  const { gateways, refusals, journal, jobs, pauses, owner: daemon, configured } = deps
+  const known = () => configured().map(({ name }) => name)
   /** Throws `forbidden` or `gateway_not_found`. */
   const requireKnownGateway = (name: string, { caller }: Call) => {
     requireGateway(caller, name)
-    if (!deps.known().includes(name)) throw noGateway(name, deps.known())
+    if (!known().includes(name)) throw noGateway(name, known())
   }
+  const notRunning = (name: string) => noGateway(name, known(), configured())
   const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
   const listed = (call: Call) => {
@@ -57,13 +59,6 @@ export function createGatewayService(deps: {
     const complete = await Promise.all(counts.map(withLastGood))
     return complete.map(verdictOf).sort((a, b) => b.last - a.last)
   }
-  /** The list of troubles remembers a failure that began before this daemon. */
-  const failingSince = async (name: string, since: number | undefined) =>
-    Math.min(
-      ...[since, await storedSince(deps.kv, troubleKey('gateway-down', { gateway: name }))].filter(
-        (each) => each !== undefined,
-      ),
-    )
   const trafficOf = createTrafficOf(refusals, journal)
 
   return {
@@ -71,11 +66,11 @@ export function createGatewayService(deps: {
     async show({ gateway: name }, call) {
       requireKnownGateway(name, call)
       const found = listed(call).find((gateway) => gateway.name === name)
-      if (!found) throw noGateway(name, deps.known())
+      if (!found) throw notRunning(name)
       const { minutes: _, ...traffic } = await trafficOf(name)
       const since = found.since ?? gateways.since(name)
       const details = {
-        since: found.ok ? since : await failingSince(name, since),
+        since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
       }
@@ -83,11 +78,12 @@ export function createGatewayService(deps: {
     },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
+      if (!gateways.list().some((running) => running.name === name)) throw notRunning(name)
       return gateways.reconnect(name)
     },
     async refused({ gateway: name }, call) {
       if (name !== undefined) requireKnownGateway(name, call)
-      const visible = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
+      const visible = name === undefined ? (call.caller.gateways ?? [...known(), NO_GATEWAY]) : [name]
       return { daemon, groups: await groupsOf(visible), refusals: refusals.list(visible) }
     },
     async 'refused-try'({ gateway, id, secret }, call) {
@@ -106,6 +102,12 @@ export function createGatewayService(deps: {
       )
     },
   }
+}
+
+/** When a failure began. The list of troubles remembers one that began before this daemon. */
+async function failingSince(kv: Pick<KeyValues, 'get'>, name: string, since: number | undefined) {
+  const stored = await storedSince(kv, troubleKey('gateway-down', { gateway: name }))
+  return Math.min(...[since, stored].filter((each) => each !== undefined))
 }
 
 /** The pause of a gateway, with the number of messages that wait for its end. */

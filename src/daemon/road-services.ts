@@ -96,7 +96,7 @@ export function createRoadServices(
         jobs: store.jobs,
         kv: store.kv,
         pauses: parts.pauses.view,
-        known: gatewayNames,
+        configured: () => config().gateways,
         owner,
       }),
     },

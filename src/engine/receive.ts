@@ -98,9 +98,18 @@ function wishFor(filter: ReceiveFilter, fits: Fits, matchText = ''): Wish {
   }
 }
 
-/** The error for an unknown gateway, with a suggestion. */
-export function noGateway(name: string, known: readonly string[]): TriviumError {
-  return new TriviumError('gateway_not_found', { name, hint: didYouMean(name, known) })
+/**
+ * The error for a gateway that is unknown or off: why it is off, or a suggestion. `configured`: the
+ * gateways of routes.yaml.
+ */
+export function noGateway(
+  name: string,
+  known: readonly string[],
+  configured: readonly { name: string; why?: string }[] = [],
+): TriviumError {
+  const why = configured.find((gateway) => gateway.name === name)?.why
+  const hint = why === undefined ? didYouMean(name, known) : ` It is off: ${why}.`
+  return new TriviumError('gateway_not_found', { name, hint })
 }
 
 /**

@@ -10,7 +10,26 @@ routes:
   - { name: unanswered, match: { prefix: unanswered }, skill: object, reply: none }
   - { name: rest, match: { gateway: hook }, skill: echo }`
 
+const OFF = `team: { transport: websocket, path: /ws, enabled: auto, tokens: [{ token: "\${NO_SUCH_TOKEN}" }] }`
+
 const idIn = (out: string) => /Accepted as (\S+)\./.exec(out)?.[1] ?? assert.fail(out)
+
+test('a gateway that is off is named with what it lacks', async () => {
+  const site = openSite({ routes: `gateways: { ${OFF} }` })
+  await site.start()
+  for (const args of [
+    ['message', 'team', 'hello'],
+    ['gateway', 'show', 'team'],
+    ['gateway', 'reconnect', 'team'],
+  ]) {
+    const { code, err } = await site.run(args)
+    assert.equal(code, 1)
+    assert.match(
+      err,
+      /There is no running gateway team\. It is off: NO_SUCH_TOKEN is not set \(enabled: auto\)\./,
+    )
+  }
+})
 
 test('trivium message says why there is no reply: the reason of the skill, the form of its result, or a paused route, skill or gateway', async () => {
   const site = openSite({ routes: ROUTES })

@@ -50,7 +50,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
         // So that faults of its apps show before there is a valid token.
         if (fault === '') void bolt.inspection.run()
         fault = whyNotReady(error)
-        deps.log.warn({ err: error, wait }, 'Slack does not say who the bot is; trying again')
+        deps.log.warn({ reason: fault, wait }, 'the bot is not connected to Slack; trying again')
         await pause(wait, stopping.signal)
       }
     }

@@ -58,6 +58,7 @@ export async function runDemo(
     listen: addresses.listen,
     submit: (submission) => daemon.operator.submit(submission, interrupted),
   })
+  if (!terminal.json && !process.stderr.isTTY) terminal.err(STARTING)
   const onProgress = (part: number) =>
     terminal.progress(`A day at Harbour Coffee … ${Math.round(part * 100)} %`)
   const day = createDay({
@@ -79,6 +80,9 @@ export async function runDemo(
   show(terminal, result, () => welcome(result))
   await day.keepSending()
 }
+
+/** For output into a file, where no progress is shown. */
+const STARTING = 'The demo is filling a day of messages; its address follows in about a minute.\n'
 
 /**
  * Writes the demo's routes.yaml and skills into a folder, because Node does not strip types under

@@ -112,6 +112,30 @@ describe('a Bolt app', () => {
     assert.deepEqual(acks[4], { response_action: 'errors', errors: { what: 'too short' } })
   })
 
+  test('says that no listener matched, unlike a listener that posted and middleware that ended it', async () => {
+    const site = openApp(
+      slack,
+      `
+module.exports.registerListeners = (app) => {
+  app.use(async ({ message, next }) => message?.text === 'drop' ? undefined : next())
+  app.message(/^todo/, async ({ say }) => void (await say('noted')))
+}
+`,
+    )
+    await site.start()
+    const shown = async (text: string) => {
+      const args = ['message', 'team', text, '--event', 'message', '--data', '{"channel":"C0123"}']
+      return (await site.run(args)).out
+    }
+    assert.match(
+      await shown('standup'),
+      /The skill ran and sent no reply: no listener of the Bolt app matched\./,
+    )
+    for (const text of ['todo milk', 'drop'])
+      assert.match(await shown(text), /The skill ran and sent no reply\./, text)
+    assert.ok(texts().includes('noted'))
+  })
+
   test('continues without a second post if it is killed between a post and its answer', async () => {
     const site = openApp(
       slack,

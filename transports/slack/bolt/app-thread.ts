@@ -35,7 +35,10 @@ type ListenerPayload = {
 
 type Authorize = (source: AuthorizeSourceData<boolean>) => Promise<AuthorizeResult>
 
-type Running = ListenerPayload & { ended: PromiseWithResolvers<void> }
+type Running = ListenerPayload & { ended: PromiseWithResolvers<Matched> }
+
+/** Whether a listener ran; undefined if middleware of the app handled the payload. */
+type Matched = boolean | undefined
 
 /**
  * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files,
@@ -65,7 +68,7 @@ export async function startAppThread(options: {
 
   const handle = (message: FromThread) => {
     if (message.kind === 'ask') void runs.answer(message)
-    else if (message.kind === 'done') runs.end(message.id, message.error && errorOf(message.error))
+    else if (message.kind === 'done') runs.end(message)
     else if (message.kind === 'log') {
       const { level, text, error } = message
       log[level](error ? { err: errorOf(error) } : {}, text)
@@ -83,7 +86,7 @@ export async function startAppThread(options: {
   })
   worker.on('exit', (code) => {
     const why = crash ?? `it called process.exit(${code})`
-    runs.endAll(new Error(`the app ended: ${why}`))
+    runs.endAll({ message: `the app ended: ${why}` })
     loaded.reject(new Error(why))
     if (!isStopping) options.exited(why)
   })
@@ -120,6 +123,8 @@ export async function startAppThread(options: {
   }
 }
 
+type Ended = Pick<Extract<FromThread, { kind: 'done' }>, 'id' | 'error' | 'matched'>
+
 /** Runs of listeners in a thread, to which `send` passes them. */
 function createRuns(send: (message: ToThread) => void, authorize: Authorize) {
   const runs = new Map<number, Running>()
@@ -134,11 +139,11 @@ function createRuns(send: (message: ToThread) => void, authorize: Authorize) {
     return responseOf(await run.call(ask.url, ask.init))
   }
 
-  const end = (id: number, error?: Error) => {
+  const end = ({ id, error, matched }: Ended) => {
     const run = runs.get(id)
     runs.delete(id)
-    if (error) run?.ended.reject(error)
-    else run?.ended.resolve()
+    if (error) run?.ended.reject(errorOf(error))
+    else run?.ended.resolve(matched)
     if (runs.size > 0) return
     for (const wake of idleWaiters) wake()
     idleWaiters = []
@@ -154,23 +159,23 @@ function createRuns(send: (message: ToThread) => void, authorize: Authorize) {
       }
     },
     end,
-    endAll(error: Error): void {
-      for (const id of runs.keys()) end(id, error)
+    endAll(error: ErrorData): void {
+      for (const id of runs.keys()) end({ id, error })
     },
     /** Resolves when no run is left. */
     async idle(): Promise<void> {
       if (runs.size > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve))
     },
-    async process(delivered: ListenerPayload): Promise<void> {
+    async process(delivered: ListenerPayload): Promise<Matched> {
       const { payload, urls, ack, signal } = delivered
       const id = ++serial
-      const ended = Promise.withResolvers<void>()
+      const ended = Promise.withResolvers<Matched>()
       runs.set(id, { ...delivered, ended })
       const abort = () => send({ kind: 'abort', id })
       signal.addEventListener('abort', abort)
       try {
         send({ kind: 'process', id, payload, urls, needsAck: ack !== undefined })
-        await ended.promise
+        return await ended.promise
       } finally {
         signal.removeEventListener('abort', abort)
       }

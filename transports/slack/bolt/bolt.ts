@@ -18,6 +18,9 @@ import { createInspection } from './try-app.ts'
 /** The `fetch` used by listeners. */
 const listenerFetch = waitingForLimits(fetchSlack)
 
+/** A result that only says why there is no reply. */
+type Silence = { noReply: string }
+
 type Listening = Parameters<NonNullable<Transport['runListeners']>>[1]
 
 /**
@@ -43,7 +46,10 @@ export function createBolt(
       await Promise.allSettled(apps.files().map(apps.get))
     },
     /** `Transport.runListeners`. */
-    async runListeners(file: string, { message, route, signal, timeout }: Listening): Promise<void> {
+    async runListeners(
+      file: string,
+      { message, route, signal, timeout }: Listening,
+    ): Promise<Silence | undefined> {
       const { id, data } = message
       const { payload } = data
       const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
@@ -58,13 +64,15 @@ export function createBolt(
           : undefined
         const urls = responseUrlsIn(payload)
         const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls: urls }
+        let matched: boolean | undefined
         await recordDuring(run, async () => {
           const inRun = AsyncLocalStorage.snapshot()
           const call: typeof fetch = (input, init) => inRun(listenerFetch, input, init)
-          await app?.process({ payload, urls, ack, call, signal: ended })
+          matched = await app?.process({ payload, urls, ack, call, signal: ended })
         })
         if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
         if (isAcknowledgedByApp(payload)) await acks.finish(id)
+        return matched === false ? { noReply: 'no listener of the Bolt app matched' } : undefined
       } catch (cause) {
         signal.throwIfAborted()
         throw new TriviumError('listener_failed', { file, reason: reasonOf(cause) }, { cause })

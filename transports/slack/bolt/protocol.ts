@@ -29,8 +29,8 @@ export type FromThread =
   /** The app is loaded. */
   | { kind: 'ready' }
   | { kind: 'failed'; error: ErrorData }
-  /** The outcome of a run. */
-  | { kind: 'done'; id: number; error?: ErrorData }
+  /** The outcome of a run. `matched`: false if the listeners were reached, and none took the payload. */
+  | { kind: 'done'; id: number; matched?: boolean; error?: ErrorData }
   /** Something of the app works differently here. Sent once per text. */
   | { kind: 'warning'; text: string }
   | { kind: 'log'; level: LogLevelName; text: string; error?: ErrorData }

@@ -3,6 +3,8 @@ import { perTurn } from '../../../../src/lib/per-turn.ts'
 import type { Ask, ErrorData, FromThread, ToThread } from '../protocol.ts'
 import { redactorFor } from '../secrets.ts'
 
+type Outcome = Omit<Extract<FromThread, { kind: 'done' }>, 'kind'>
+
 export type Link = ReturnType<typeof createLink>
 
 /**
@@ -25,7 +27,7 @@ export function createLink(post: (messages: FromThread[]) => void) {
   return {
     send,
     /** Reports the outcome of a run. */
-    reportEnd: (id: number, error?: ErrorData) => sendBatched({ kind: 'done', id, ...(error && { error }) }),
+    reportEnd: (outcome: Outcome) => sendBatched({ kind: 'done', ...outcome }),
     toErrorData,
     redact,
     /** Resolves with the daemon's answer, or rejects with its error. */

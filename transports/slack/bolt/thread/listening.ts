@@ -5,14 +5,20 @@ import type { CallAnswer, ThreadData, ToThread } from '../protocol.ts'
 import { waitingForLimits } from '../rate-limit-wait.ts'
 import type { App } from './hosted.ts'
 import type { Link } from './link.ts'
+import { watchListeners } from './matches.ts'
 
 type Fetch = typeof globalThis.fetch
 
 /**
  * A run of the listeners. Later calls, of timers, belong to no run after a successful end, and fail
- * after an abort.
+ * after an abort. `matched`: whether a listener ran; undefined if middleware handled the payload.
  */
-type Run = { id: number; urls: readonly string[]; state: 'running' | 'ended' | 'aborted' }
+type Run = {
+  id: number
+  urls: readonly string[]
+  state: 'running' | 'ended' | 'aborted'
+  matched?: boolean
+}
 
 const fetchDirectly = waitingForLimits(globalThis.fetch)
 
@@ -24,6 +30,11 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
   const runs = new AsyncLocalStorage<Run>()
   const running = new Map<number, Run>()
   let apps: readonly App[] = []
+  const mark = (matched: boolean) => () => {
+    const run = runs.getStore()
+    if (run && !run.matched) run.matched = matched
+  }
+  const marks = { reached: mark(false), matched: mark(true) }
 
   /** Makes a call through the daemon, which skips those that an earlier run already made. */
   const callThroughDaemon = async (run: Run, request: Request, body: string | Uint8Array) => {
@@ -49,16 +60,8 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
 
   /** Passes a payload to all Apps. The first acknowledgement counts. Rejects with all errors. */
   const listen = async ({ id, payload, needsAck }: Extract<ToThread, { kind: 'process' }>) => {
-    let isAcked = !needsAck
-    const ack = async (response?: unknown) => {
-      if (isAcked) return
-      isAcked = true
-      await link.ask({
-        what: 'ack',
-        run: id,
-        response: response === undefined ? undefined : toJson(response),
-      })
-    }
+    for (const app of apps) watchListeners(app, marks)
+    const ack = needsAck ? firstAck(link, id) : async () => {}
     const results = await Promise.allSettled(
       apps.map((app, index) =>
         app.processEvent({
@@ -86,9 +89,9 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
       try {
         await runs.run(run, () => listen(message))
         if (run.state === 'running') run.state = 'ended'
-        link.reportEnd(run.id)
+        link.reportEnd({ id: run.id, ...defined({ matched: run.matched }) })
       } catch (error) {
-        link.reportEnd(run.id, link.toErrorData(error))
+        link.reportEnd({ id: run.id, error: link.toErrorData(error) })
         run.state = 'aborted'
       } finally {
         running.delete(run.id)
@@ -98,5 +101,15 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
       const run = running.get(id)
       if (run) run.state = 'aborted'
     },
+  }
+}
+
+/** The `ack` of a run. Only the first acknowledgement is passed on. */
+function firstAck(link: Link, run: number) {
+  let isAcked = false
+  return async (response?: unknown) => {
+    if (isAcked) return
+    isAcked = true
+    await link.ask({ what: 'ack', run, response: response === undefined ? undefined : toJson(response) })
   }
 }
