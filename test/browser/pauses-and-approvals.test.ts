@@ -106,8 +106,12 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     const top = async () =>
       Object(await page.getByRole('button', { name: 'Resume schedule nightly' }).boundingBox()).y
     const before = await top()
-    for (const what of ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])
-      if (what !== 'schedule nightly') await press(`Resume ${what}`)
+    for (const what of ['skill refund', 'route rest', 'subscription crm']) {
+      await press(`Resume ${what}`)
+      if (what !== 'route rest') continue
+      await dialog.getByText('1 message waits and runs now, oldest first.').waitFor()
+      await answer('Resume')
+    }
     await rest.getByText('1 message that had waited ran:').waitFor()
     await rest.getByText('1 done').waitFor()
     assert.ok(Math.abs((await top()) - before) < 8, 'the next button is where it was')
@@ -297,6 +301,42 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await first.getByText(/guard the moon/).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('approvals-decided')
+  })
+
+  test('the pause dialog says what happens to running and waiting messages, and takes a clock time', async () => {
+    await show('routes')
+    await page.getByRole('link', { name: 'rest', exact: true }).click()
+    await press('Pause route rest')
+    await dialog.getByText('Running attempts finish: none runs now. No message waits yet.').waitFor()
+    await dialog.getByLabel('Reason').pressSequentially('new label printer')
+    await dialog.getByLabel('Until').selectOption('another time …')
+    const time = dialog.getByLabel('Date and time')
+    await time.fill('2020-01-01T10:00')
+    await dialog.getByText('This time is past.').waitFor()
+    assert.equal(await dialog.getByRole('button', { name: 'Pause' }).isDisabled(), true)
+    const end = new Date(Date.now() + 5 * 3_600_000)
+    const local = new Date(end.getTime() - end.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+    await time.fill(local)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('pause-until')
+    await answer('Pause')
+    await page.getByRole('button', { name: 'Resume route rest' }).waitFor()
+    const [pause] = [await daemon.invoke('pause-list')].flat().map(Object)
+    assert.equal(pause.reason, 'new label printer')
+    assert.ok(Math.abs(pause.until - Date.parse(local)) < 5_000)
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'first' }))
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'second' }))
+    await until(async () => Object([await daemon.invoke('pause-list')].flat()[0]).waiting === 2, 'two wait')
+    await press('Resume route rest')
+    await dialog.getByText(/^2 messages wait and run now, oldest first\./).waitFor()
+    await answer('Cancel')
+    assert.deepEqual(await names(), ['route rest'])
+    await show('now')
+    const trouble = page.getByRole('listitem').filter({ hasText: 'Route rest is paused' })
+    await trouble.getByRole('button', { name: 'Resume rest' }).click()
+    await dialog.getByText(/^2 messages wait/).waitFor()
+    await answer('Resume')
+    await until(async () => (await names()).length === 0, 'no pause')
   })
 
   test('the card of a paused gateway says who, why and until when, and its buttons stay in their places', async () => {

@@ -11,12 +11,16 @@ describe('a paused store in the console', { timeout: 120_000 }, async () => {
   const { page, dialog, show, press, answer } = await openConsole(() => daemon)
   const pauses = async () => [await daemon.invoke('pause-list')].flat()
 
-  test('Now and Paused show it first, and Paused resumes it after a question', async () => {
+  test('Now and Paused show it first, and both resume it after a question', async () => {
     await daemon.invoke('route-pause', { route: 'all' })
     await show('now')
     const first = page.locator('.troubles li').first()
     await first.getByText('Everything is paused').waitFor()
-    await first.getByRole('link', { name: 'See them' }).click()
+    await first.getByRole('button', { name: 'Resume everything' }).click()
+    await dialog.getByText(/in all daemons of the store/).waitFor()
+    await answer('Cancel')
+    assert.equal((await pauses()).length, 2)
+    await show('paused')
     await page.locator('tbody tr').first().getByText('everything').waitFor()
     await press('Resume store everything')
     await answer('Cancel')

@@ -76,7 +76,7 @@ export function resumes(paused) {
         kind: 'action',
         name: kind === 'store' ? 'Resume everything …' : `Resume ${kind} ${name}`,
         about: [by && `paused by ${authorOf(by)}`, reason].filter(Boolean).join(': '),
-        run: () => act(async () => ((await resumeWith(skill, args)) ? `${name} goes on.` : undefined)),
+        run: () => act(async () => ((await resumeWith(skill, args, pause)) ? `${name} goes on.` : undefined)),
       }
     })
 }

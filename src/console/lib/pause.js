@@ -1,7 +1,9 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { act, ask, say, span, useOnce } from './parts.js'
+import { pauseForm, WAITS } from './pause-form.js'
 import { usePauses } from './pauses.js'
+import { resumeWith } from './resume.js'
 
 /** Asks, then cancels the running attempt on a message. */
 export async function cancelRun(id) {
@@ -52,49 +54,15 @@ export function CancelRun({ id, done, isSmall = false }) {
   return html`<button changes type="button" class=${isSmall ? 'small' : ''} onClick=${() => cancelRun(id).then(done)}>Cancel the attempt …</button>`
 }
 
-/** The effect of each kind of pause. */
-const WAITS = {
-  gateway: 'Its messages are accepted, but wait.',
-  route: 'Its messages are accepted, but wait, and so do later ones of the same conversations.',
-  skill:
-    'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
-  conversation: 'Its messages are accepted, but wait: no skill runs for them.',
-}
-
-/** Keeps the end of a pause. */
-const AS_BEFORE = 'as before'
-
-/** When a pause ends by itself. */
-const ENDS = [
-  ['', 'it is resumed'],
-  ['15m', 'in 15 minutes'],
-  ['1h', 'in an hour'],
-  ['4h', 'in 4 hours'],
-  ['24h', 'in a day'],
-]
-
 /**
  * Asks for a reason and an end, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. `before`: the
  * reason and end (Unix ms) of the pause that it changes.
  */
 export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
-  let reason = before?.reason ?? ''
-  const ends = before?.until
-    ? [[AS_BEFORE, `as now: in ${span(Math.max(0, before.until - Date.now()))}`], ...ENDS]
-    : ENDS
-  let end = ends[0][0]
-  const body = html`<p>${WAITS[kind]}</p>
-    <label>Reason (optional) <input data-confirms maxlength="200" value=${reason} onInput=${(event) => {
-      reason = event.target.value.trim()
-    }} /></label>
-    <label>Until <select onChange=${(event) => {
-      end = event.target.value
-    }}>${ends.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>`
-  if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action }))) return false
+  const { body, isReady, argumentsOf } = pauseForm({ kind, of, name, before })
+  if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action, isReady }))) return false
   return act(async () => {
-    const duration =
-      end === AS_BEFORE ? `${Math.max(1, Math.round((before.until - Date.now()) / 1_000))}s` : end
-    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }), ...(duration && { for: duration }) })
+    await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
     return before ? 'The pause is changed.' : WAITS[kind]
   })
 }
@@ -117,10 +85,9 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = f
   const { pause, isKnown, error, reload } = usePause({ kind, of, name })
   const [isBusy, once] = useOnce()
   const resume = () =>
-    act(async () => {
-      await invoke(`${kind}-resume`, of)
-      return 'Its messages are dispatched again.'
-    })
+    act(async () =>
+      (await resumeWith(`${kind}-resume`, of, pause)) ? 'Its messages are dispatched again.' : undefined,
+    )
   const change = async () => {
     if (pause) await resume()
     else await pauseWith({ kind, of, name, action: words[0] })

@@ -44,7 +44,11 @@ export function Range({
 /** Converts `2026-11-21T10:00:00Z` for a local time field; empty for an invalid time. */
 function toLocal(text) {
   const at = /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) return ''
+  return Number.isNaN(at) ? '' : localField(at)
+}
+
+/** A time (Unix ms) for a local time field. */
+export function localField(at) {
   const offset = new Date(at).getTimezoneOffset() * 60_000
   return new Date(at - offset).toISOString().slice(0, 19)
 }

@@ -4,6 +4,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { Badge, OUTCOME_KINDS } from './parts.js'
 import { count } from './troubles.js'
+import { filtersOf } from './waiting-messages.js'
 
 /** Maximum number of messages that are followed. */
 const MOST = 200
@@ -13,20 +14,10 @@ const AGAIN = 1_000
 const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 
 /** The ids of the oldest messages that a pause holds. Read them before it ends. */
-export async function heldIds({ kind, name, gateway }) {
-  const filters = {
-    gateway: async () => [{ gateway: name }],
-    route: async () => [{ route: name }],
-    conversation: async () => [{ gateway, conversation: name }],
-    async skill() {
-      const routes = await invoke('route-list')
-      return routes.filter(({ to }) => to === name).map((route) => ({ route: route.name }))
-    },
-  }
+export async function heldIds(pause) {
+  const filters = await filtersOf(pause)
   const found = await Promise.all(
-    ((await filters[kind]?.()) ?? []).map((filter) =>
-      invoke('message-search', { ...filter, outcome: 'waiting', limit: MOST }),
-    ),
+    filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MOST })),
   )
   return found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MOST)
 }

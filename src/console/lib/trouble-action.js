@@ -1,6 +1,6 @@
-import { invoke } from './api.js'
 import { html } from './html.js'
 import { act, useOnce } from './parts.js'
+import { EVERYTHING, resumeWith } from './resume.js'
 import { link } from './router.js'
 import { count, placeOf } from './troubles.js'
 
@@ -34,11 +34,14 @@ function resumeOf({ code, where, title }) {
     return { skill: 'subscription-resume', args: { name }, name, ...isTried }
   }
   if (code !== 'paused') return undefined
-  if (where.gateway) return { skill: 'gateway-resume', args: { gateway: where.gateway }, name: where.gateway }
-  if (where.skill) return { skill: 'skill-resume', args: { skill: where.skill }, name: where.skill }
-  if (title.startsWith('Route '))
-    return { skill: 'route-resume', args: { route: where.reason }, name: where.reason }
-  return undefined
+  if (title === 'Everything is paused') return { skill: EVERYTHING, args: {}, name: 'everything' }
+  if (where.gateway) return resumeOfKind('gateway', where.gateway)
+  if (where.skill) return resumeOfKind('skill', where.skill)
+  return title.startsWith('Route ') ? resumeOfKind('route', where.reason) : undefined
+}
+
+function resumeOfKind(kind, name) {
+  return { skill: `${kind}-resume`, args: { [kind]: name }, name, kind }
 }
 
 /** `3 messages wait.`: the text of a pause for which some wait. Its count is 1 also if none does. */
@@ -63,8 +66,8 @@ export function TroubleAction({ trouble }) {
   if (!label && !resume) return null
   const end = () =>
     act(async () => {
-      await invoke(resume.skill, resume.args)
-      return resume.said ?? `${resume.name} goes on.`
+      const { skill, args, said, name } = resume
+      return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
     })
   const waiting = code === 'paused' && resume ? waitingFor(trouble) : undefined
   return html`${waiting && html`<a class="action" href=${link('messages', waiting)}>See ${count(trouble.count, 'message')}</a>`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}

@@ -76,7 +76,7 @@ function Paused({ pause, end, done }) {
   const resume = async ({ offsetHeight }) => {
     await act(async () => {
       const ids = pause.waiting > 0 ? await heldIds(pause) : []
-      if (!(await resumeWith(skill, args))) return undefined
+      if (!(await resumeWith(skill, args, pause))) return undefined
       end(pause, ids, offsetHeight)
       return `${label} goes on.`
     })

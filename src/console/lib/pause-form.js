@@ -1,0 +1,107 @@
+import { computed, signal } from '@preact/signals'
+import { html } from './html.js'
+import { span, useLoaded } from './parts.js'
+import { localField } from './range.js'
+import { count } from './troubles.js'
+import { countWith } from './waiting-messages.js'
+
+/** The effect of each kind of pause. */
+export const WAITS = {
+  gateway: 'Its messages are accepted, but wait.',
+  route: 'Its messages are accepted, but wait, and so do later ones of the same conversations.',
+  skill:
+    'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
+  conversation: 'Its messages are accepted, but wait: no skill runs for them.',
+}
+
+/** Keeps the end of a pause. */
+const AS_BEFORE = 'as before'
+/** The end is the time in the field. */
+const CLOCK = 'clock'
+
+/** When a pause ends by itself. */
+const ENDS = [
+  ['', 'it is resumed'],
+  ['15m', 'in 15 minutes'],
+  ['1h', 'in an hour'],
+  ['4h', 'in 4 hours'],
+  ['24h', 'in a day'],
+  [CLOCK, 'another time …'],
+]
+
+const HOUR = 3_600_000
+/** Length of the value of a time field without seconds. */
+const TO_MINUTE = 16
+/** The longest pause with an end (ms). */
+const LONGEST = 24 * 24 * HOUR
+
+/**
+ * The questions before a pause: `body` and `isReady` for `ask`, and `argumentsOf()`, the reason and duration as arguments. `of`: arguments
+ * of the operation. `before`: the reason and end (Unix ms) of the pause that it changes.
+ */
+export function pauseForm({ kind, of, name, before }) {
+  const now = Date.now()
+  const ends = before?.until
+    ? [[AS_BEFORE, `as now: in ${span(Math.max(0, before.until - now))}`], ...ENDS]
+    : ENDS
+  const draft = signal({
+    reason: before?.reason ?? '',
+    end: ends[0][0],
+    clock: localField(now + HOUR).slice(0, TO_MINUTE),
+  })
+  const fault = computed(() => faultOf(draft.value))
+  const body = html`<p>${WAITS[kind]}</p>
+    ${!before && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
+    <${Fields} draft=${draft} fault=${fault} ends=${ends} />`
+  const argumentsOf = () => {
+    const reason = draft.value.reason.trim()
+    const duration = durationOf(draft.value, before?.until)
+    return { ...(reason && { reason }), ...(duration && { for: duration }) }
+  }
+  return { body, isReady: computed(() => fault.value === undefined), argumentsOf }
+}
+
+function durationOf({ end, clock }, until) {
+  if (end !== AS_BEFORE && end !== CLOCK) return end
+  const at = end === CLOCK ? Date.parse(clock) : until
+  return `${Math.max(1, Math.round((at - Date.now()) / 1_000))}s`
+}
+
+/** Why a pause cannot end at the time in the field. */
+function faultOf({ end, clock }) {
+  if (end !== CLOCK) return undefined
+  const left = Date.parse(clock) - Date.now()
+  if (Number.isNaN(left)) return 'Choose a date and a time.'
+  if (left <= 0) return 'This time is past.'
+  return left > LONGEST ? 'A pause with an end lasts at most 24 days.' : undefined
+}
+
+function Fields({ draft, fault, ends }) {
+  const { reason, end, clock } = draft.value
+  const set = (change) => {
+    draft.value = { ...draft.value, ...change }
+  }
+  return html`<label>Reason (optional) <input data-confirms maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
+    <label>Until <select onChange=${(event) => set({ end: event.target.value })}>${ends.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>
+    ${end === CLOCK && html`<label>Date and time <input type="datetime-local" required value=${clock} onInput=${(event) => set({ clock: event.target.value })} /></label><p class="error" role="status">${fault.value}</p>`}`
+}
+
+/** What happens to the attempts that run, and how many messages wait already. */
+function Effect({ kind, name, gateway }) {
+  const { value } = useLoaded(
+    () => Promise.all(['running', 'waiting'].map((outcome) => countWith(outcome, { kind, name, gateway }))),
+    [],
+  )
+  const [running, waiting] = value ?? []
+  return html`<p class="pause-effect">Running attempts finish${running && `: ${running.many === 0 ? 'none runs' : `${amount(running)} ${running.many === 1 ? 'runs' : 'run'}`} now`}.${waiting && ` ${waitingIn(waiting)}`}</p>`
+}
+
+function waitingIn(waiting) {
+  if (waiting.many === 0) return 'No message waits yet.'
+  const { many, isCut } = waiting
+  return `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits' : 'wait'} already.`
+}
+
+function amount({ many, isCut }) {
+  return `${many.toLocaleString('en')}${isCut ? '+' : ''}`
+}
