@@ -9,6 +9,7 @@ import {
 } from '../../engine/print/dead-letters.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
@@ -23,7 +24,10 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .description(
       'messages and sends that failed permanently, kept with every error until you retry or drop them',
     )
-  const list = command.command('list', { isDefault: true }).description('by cause; in a pipe newest first')
+  const list = command
+    .command('list', { isDefault: true })
+    .description('by cause; in a pipe newest first')
+    .option('--all', 'all that match, without a limit')
   const { isTerminal, json } = context.terminal()
   let causes: Json = []
   runsOperation(list, context, {
@@ -33,7 +37,8 @@ export const addDeadLetters: AddCommand = (program, context) => {
     async run(daemon, args) {
       const { before: _, limit: __, ...filter } = args
       if (!json) causes = await daemon.invoke('dead-letter-groups', filter)
-      return daemon.invoke('dead-letter-list', args)
+      const isAll = list.opts().all === true
+      return isAll ? allLetters(daemon, args) : daemon.invoke('dead-letter-list', args)
     },
   })
   showDefault(command, list)
@@ -87,6 +92,22 @@ export const addDeadLetters: AddCommand = (program, context) => {
   )
 }
 
+/** Dead letters per page. */
+const PAGE_SIZE = 500
+
+/** All dead letters that match, newest first. */
+async function allLetters(daemon: Connection, args: JsonObject): Promise<Json> {
+  const found: JsonObject[] = []
+  for (;;) {
+    const last = found.at(-1)
+    const before = last ? `${last.at}/${last.id}` : args.before
+    const query = { ...args, ...defined({ before }), limit: PAGE_SIZE }
+    const page = objectsIn(await daemon.invoke('dead-letter-list', query))
+    if (page.length === 0) return found
+    found.push(...page)
+  }
+}
+
 /** Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */
 async function actOnAll(
   daemon: Connection,
@@ -110,6 +131,6 @@ function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonO
   const byCause = isTerminal ? lettersByCause(letters, causes) : ''
   const list = byCause === '' ? humanLetters(letters) : byCause
   if (shown < Number(args.limit) || total <= shown) return list
-  const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --limit 1000\` shows more, `
+  const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --all\` shows all, `
   return `${list}\n\n${paragraph('', `${more}\`trivium dead-letter groups\` only their causes.`)}`
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Command } from 'commander'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { messages } from '../../engine/operations/messages.ts'
@@ -8,7 +9,7 @@ import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, type CommandContext, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
@@ -103,13 +104,22 @@ export const addMessage: AddCommand = (program, context) => {
       ),
     )
 
-  const list = message.command('list').description('the newest messages, or the matches of a search')
+  addList(message, context)
+}
+
+/** `message list`. */
+function addList(message: Command, context: CommandContext): void {
+  const list = message
+    .command('list')
+    .description('the newest messages, or the matches of a search')
+    .option('--all', 'all that match, without a limit')
   runsOperation(list, context, {
     operation: 'message-search',
     args: messages.search,
     human: humanMessages,
     async run(daemon, args) {
-      const found = await searchAll(daemon, args, context.terminal())
+      const wanted = list.opts().all === true ? Number.POSITIVE_INFINITY : Number(args.limit)
+      const found = await searchAll(daemon, args, wanted, context.terminal())
       return context.terminal().json ? found : withAttempts(daemon, found)
     },
   })
@@ -143,9 +153,13 @@ function jsonObject(text: string): JsonObject {
 const PAGE_SIZE = 500
 
 /** Reads pages until there are enough messages. A page may end early in a large journal. */
-async function searchAll(daemon: Connection, args: JsonObject, terminal: Terminal): Promise<Json> {
+async function searchAll(
+  daemon: Connection,
+  args: JsonObject,
+  wanted: number,
+  terminal: Terminal,
+): Promise<Json> {
   const found: JsonObject[] = []
-  const wanted = Number(args.limit)
   let page: JsonObject = defined({ next: args.before })
   for (;;) {
     const limit = Math.min(PAGE_SIZE, wanted - found.length)
