@@ -38,7 +38,7 @@ for (const store of ['embedded', 'redis'] as const) {
   describe(`gateway-send, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
 
-    test('answers the sender by HTTP, the command line and MCP, once per key, and is recorded in the history', async () => {
+    test('called over HTTP, the command line and MCP, it answers the sender once per key, and the history records it', async () => {
       const { daemon, site } = suite
       const { send, next, all, close } = await daemon.chat()
       send({ id: 'a1', text: 'hello' })
@@ -87,6 +87,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const { daemon } = suite
       const answer = (args: object) => daemon.invoke('gateway-send', { text: 'late', ...args })
       const waiting = daemon.post('/hooks/jobs', 'slow', { 'content-type': 'text/plain' })
+      // A lease of 1 ms, which ends before the next call.
       const { receipt, id } = await receive(daemon, 'jobs', 1)
       const again = await receive(daemon, 'jobs')
       assert.equal(again.id, id, 'the message is delivered again')
@@ -115,7 +116,10 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
-/** Changes of the programs of the page: their work fails while a file `broken` exists, and is retried at once. */
+/**
+ * Replacements in the programs of the page that make their work fail while the file `broken` exists
+ * (`ts`: while `works` is missing). They also let it be retried at once.
+ */
 const BREAKABLE: Record<string, [string, string][]> = {
   python: [
     [
@@ -171,9 +175,9 @@ describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
       const { worker, output, ended, hasEnded } = start(t, page)
       for (const text of ['hello', 'again "quoted"'])
         assert.equal(await post(text), text.toUpperCase(), output.join(''))
-      const queue = async () => Object(pathGet(await suite.daemon.get('/v1/status'), 'result.stats.receive'))
-      await until(async () => (await queue()).leased === 0, 'both acknowledgements')
-      assert.equal((await queue()).ready, 0)
+      const road = async () => Object(pathGet(await suite.daemon.get('/v1/status'), 'result.stats.receive'))
+      await until(async () => (await road()).leased === 0, 'both acknowledgements')
+      assert.equal((await road()).ready, 0)
       worker.kill('SIGTERM')
       await ended
       await until(hasEnded, 'the end of its processes')

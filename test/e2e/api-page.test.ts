@@ -22,7 +22,7 @@ subscriptions:
   - { name: crm, topic: invoices, url: 'http://127.0.0.1:9/', allow-private: true, secret: whsec_${'A'.repeat(32)} }
 `
 
-/** Bash that keeps what each call of a block answered, one per line. */
+/** A Bash function `curl` that appends each response to the file `answers-<block>`, as one line. */
 const KEEP_ANSWERS = `
 curl() {
   local body status=0
@@ -32,8 +32,8 @@ curl() {
   return $status
 }`
 
-/** The page searches for an invoice that no route took. */
-const INVOICE = `
+/** Submits a message without a route. The page searches for it. */
+const SUBMIT_INVOICE = `
 command curl "$api/v1/messages" -H "$auth" -H "$json" -d '{"gateway":"cli","text":"the invoice"}' > /dev/null
 until command curl "$api/v1/skills/message-search" -H "$auth" -H "$json" -d '{"outcome":"unrouted"}' | grep -q invoice
 do sleep 0.05; done
@@ -49,8 +49,8 @@ test('each call of docs/api.md works as it stands there, and its answer has the 
   const env = { PATH: process.env.PATH, HOME: site.dir, TRIVIUM: daemon.control }
   const blocks = blocksOf('docs/api.md').filter(({ language }) => ['sh', 'json'].includes(language))
   const calls = blocks.map(({ language, code }, at) => {
-    const first = code.includes('"text":"invoice"') ? INVOICE : ''
-    return language === 'sh' ? `block=${at}\n${first}${code}` : ''
+    const preparation = code.includes('"text":"invoice"') ? SUBMIT_INVOICE : ''
+    return language === 'sh' ? `block=${at}\n${preparation}${code}` : ''
   })
   const code = ['set -euo pipefail', KEEP_ANSWERS, ...calls].join('\n')
   const { stdout } = await promisify(execFile)('bash', ['-c', code], {
@@ -60,13 +60,14 @@ test('each call of docs/api.md works as it stands there, and its answer has the 
   })
   assert.match(stdout, /"text":"On it\.".*"text":"Done\."/)
   const documented = Object.keys(Object(await daemon.get('/openapi.json')).paths).filter(
-    // What only browsers ask for is on the page about signing in.
+    // Paths for browsers alone are on the page about signing in.
     (path) => !/skills.|mcp|\/session|\/auth\//.test(path),
   )
   for (const path of documented) assert.match(code, new RegExp(path.replace(/\{.*\}/, '[^/]+')))
 
   for (const [at, block] of blocks.entries()) {
     if (block.language !== 'json') continue
+    // JSON on the page is the response of the block before it.
     const answers = readFileSync(join(site.dir, `answers-${at - 1}`), 'utf8')
       .trim()
       .split('\n')
@@ -76,9 +77,9 @@ test('each call of docs/api.md works as it stands there, and its answer has the 
   await daemon.end()
 })
 
-describe('an event in the docs', () => {
+describe('the example of an event', () => {
   for (const page of ['docs/events.md', 'docs/push.md']) {
-    test(`of ${page} is one of gateway-message`, () => {
+    test(`in ${page} fits the schema of gateway-message`, () => {
       const [block] = blocksOf(page).filter(({ language }) => language === 'json')
       const [event] = [JSON.parse(block?.code ?? '')].flat()
       assert.deepEqual(messageEventSchema.parse(event), event)

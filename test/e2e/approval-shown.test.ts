@@ -27,8 +27,9 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
   const daemon = await site.start()
 
   /**
-   * Asks for a deployment in the chat. Resolves with the chat, its frame, the text of the mail to the approver, and the page of the
-   * link in the mail: `page()` opens it, and `page(decision)` decides.
+   * Asks for a deployment in the chat. Resolves with the chat, the frame of the request, and the
+   * text of the mail to the approver. `page()` opens the link in that mail; `page(decision)`
+   * decides.
    */
   const ask = async (text: string) => {
     const chat = await daemon.chat('/ws')
@@ -62,15 +63,8 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
 
   test('is decided by a click on the page of the approver, and not by opening it', async () => {
     const { chat, path, page } = await ask('again')
-    assert.equal(
-      (
-        await page(
-          undefined,
-          path.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
-        )
-      ).status,
-      404,
-    )
+    const forgedPath = path.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+    assert.equal((await page(undefined, forgedPath)).status, 404)
     const transcript = await until(() => {
       const text = readFileSync(join(site.dir, '.trivium', 'messages.jsonl'), 'utf8')
       return text.split('/trivium/approval?').length > 2 ? text : undefined

@@ -359,7 +359,8 @@ test('old artifacts are deleted if no note, value, session, workbench file or ca
   const daemon = await site.start()
   const remaining = () =>
     [...paths].filter(([, path]) => existsSync(fileOf(site, path))).map(([place]) => place)
-  await until(() => remaining().length <= PLACES.length + 1, 'the deletion of the forgotten one')
+  // All but the forgotten one.
+  await until(() => remaining().length <= PLACES.length + 1, 'the deletion')
   await daemon.end()
   assert.deepEqual(remaining(), [...PLACES, 'young'])
   assert.equal(existsSync(fileOf(site, leftover)), false)
@@ -396,7 +397,7 @@ test('daemons on one Redis share the notes, which begin with those of the first 
   )
 })
 
-test('a log of calls that cannot be read does not stop the copy of the state', async (t) => {
+test('an unreadable log of calls does not stop the copy of the state', async (t) => {
   const redis = await startRedisServer()
   t.after(() => redis.stop())
   const site = openSite({ routes: ROUTES })
@@ -410,7 +411,7 @@ test('a log of calls that cannot be read does not stop the copy of the state', a
   await until(copied, 'the copy of the state')
 })
 
-test('a state.json that cannot be read is reported, and not overwritten by the copy of the state', async (t) => {
+test('an unreadable state.json is reported, and not overwritten by the copy of the state', async (t) => {
   const redis = await startRedisServer()
   t.after(() => redis.stop())
   const site = openSite({ routes: ROUTES })
@@ -418,7 +419,7 @@ test('a state.json that cannot be read is reported, and not overwritten by the c
   writeFileSync(fileOf(site, 'state.json'), '{ "memory": ')
   const daemon = await site.start({ REDIS_URL: redis.url })
   assert.match(daemon.output(), /the state of the assistant cannot be used/)
-  // It copies once more at the end.
+  // The daemon copies its state once more when it ends.
   await daemon.end()
   assert.equal(readFileSync(fileOf(site, 'state.json'), 'utf8'), '{ "memory": ')
 })

@@ -28,7 +28,7 @@ async function backedUp(env: Record<string, string>) {
   return { site, daemon, archive }
 }
 
-/** Overwrites a page of the database, as a bad disk does. */
+/** Overwrites the first page of an index of the database, as a bad disk might. */
 function damageIndex(path: string): void {
   const db = new DatabaseSync(path)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -40,7 +40,7 @@ function damageIndex(path: string): void {
   closeSync(file)
 }
 
-/** Checks an archive, and returns the answer. */
+/** Checks an archive. Returns the exit code with the fields of the result or the error. */
 async function checked(site: Site, archive: string) {
   const { code, out, err } = await site.run(['restore', '--check', archive, '--json'])
   return { code, ...JSON.parse(out || err) }
@@ -76,7 +76,7 @@ describe('trivium restore --check', { timeout: 300_000 }, async () => {
     const checkWith = (TRIVIUM_REDIS_PREFIX: string) =>
       checked(openSite({ ...SITE, env: { TRIVIUM_REDIS_PREFIX } }), archive)
     assert.equal((await checkWith('trivium-2')).messages, MESSAGES)
-    assert.ok((await checkWith('trivium')).messages >= MESSAGES, 'of the daemons of other tests')
+    assert.ok((await checkWith('trivium')).messages >= MESSAGES, 'other tests have the same prefix')
     assert.equal((await checkWith('triv')).error.code, 'backup_refused')
   })
 
@@ -100,7 +100,7 @@ describe('trivium restore --check', { timeout: 300_000 }, async () => {
     assert.equal((await checked(site, bad)).error.code, 'store_version')
   })
 
-  test('an archive passes through stdout and stdin', async () => {
+  test('an archive can be written to stdout, and read from stdin', async () => {
     const { site, daemon } = await backedUp({})
     const bin = await bundledCommand()
     const run = (args: string[], input?: Buffer) => {

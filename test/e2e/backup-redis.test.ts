@@ -30,8 +30,8 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
   test('a backup during load has all earlier messages, and can be restored to another Redis', async () => {
     const daemon = await site.start()
     await daemon.invoke('state-set', { key: 'k', value: 1 })
-    const saved = daemon.invoke('state-get', { key: 'k' })
-    assert.match(JSON.stringify(await saved), /1/)
+    const saved = await daemon.invoke('state-get', { key: 'k' })
+    assert.match(JSON.stringify(saved), /1/)
     await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'audit' })
     const acknowledged: string[] = []
     let isOver = false
@@ -57,7 +57,7 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     const again = await target.run(['restore', archive, '--force', '--json'])
     assert.match(again.err, /backup_refused/)
     const restored = await target.start()
-    assert.deepEqual(await restored.invoke('state-get', { key: 'k' }), await saved)
+    assert.deepEqual(await restored.invoke('state-get', { key: 'k' }), saved)
     const restoredIds: string[] = []
     let page: string[]
     do {
@@ -123,6 +123,7 @@ test('a cluster with long streams can be copied to another cluster', async (t) =
   t.after(() => Promise.all(clusters.map(({ stop }) => stop())))
   const [from, to] = clusters
   const store = await openStore(from.url)
+  // A stream with more than 10,000 entries is copied in parts.
   const texts = Array.from({ length: 10_500 }, (_, n) => `${n}`)
   await acceptAll(store, texts, { conversation: 'one' })
   await acceptAll(store, ['a', 'b'])

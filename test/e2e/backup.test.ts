@@ -30,9 +30,10 @@ routes:
   skills: { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` },
 }
 /** A key whose file name is too long for the plain header of a tar archive. */
-const LONG = 'A key'.repeat(50)
+const LONG_KEY = 'A key'.repeat(50)
 const SENDERS = 8
-const BEFORE = 1_500
+/** Messages that are acknowledged before the backup begins. */
+const MESSAGES_BEFORE = 1_500
 
 /** The files of a site's data directory with their contents, without locks. */
 function contentOf(site: Site): [string, string][] {
@@ -56,7 +57,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   const daemon = await site.start()
   await site.run(['message', 'cli', 'remember the milk'])
   await site.run(['message', 'cli', 'bad'])
-  await daemon.invoke('state-set', { key: LONG, value: 1 })
+  await daemon.invoke('state-set', { key: LONG_KEY, value: 1 })
   const topic = { topic: 'gateway-message', queue: 'audit' }
   await daemon.invoke('event-subscribe', { ...topic, replay: true })
   const read = async (from: typeof daemon) =>
@@ -66,7 +67,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   assert.match(readBefore, /remember the milk.*"bad"/s)
   const upload = { method: 'POST', headers: { authorization: `Bearer ${daemon.token}` }, body: 'a file' }
   const artifact = Object(await (await fetch(`${daemon.control}/v1/artifacts?name=x`, upload)).json()).result
-  // A linked folder, as on another disk.
+  // A link to a folder, which could be on another disk.
   mkdirSync(join(site.dir, 'disk'))
   writeFileSync(join(site.dir, 'disk', '.far.json'), '{}')
   symlinkSync(join(site.dir, 'disk'), join(site.dir, '.trivium', 'linked'))
@@ -84,7 +85,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     }
   }
   const sending = Promise.all(Array.from({ length: SENDERS }, send))
-  await until(() => acknowledged.length >= BEFORE, 'messages before the backup', 180_000)
+  await until(() => acknowledged.length >= MESSAGES_BEFORE, 'messages before the backup', 180_000)
   const before = [...acknowledged]
   const umask = process.umask(0)
   const made = await site.run(['backup', archive, '--json'])
@@ -123,7 +124,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     )
     assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
     assert.equal(Object(await next.invoke('dead-letter-list')).length, 1)
-    assert.match(JSON.stringify(await next.invoke('state-get', { key: LONG })), /1/)
+    assert.match(JSON.stringify(await next.invoke('state-get', { key: LONG_KEY })), /1/)
     const readAfter = await read(next)
     assert.match(readAfter, /"n":0/, 'the group goes on with the first delivery')
     assert.doesNotMatch(readAfter, /remember the milk|"bad"/)
@@ -240,7 +241,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   })
 })
 
-test('backup copies a log of which lines are appended meanwhile', async () => {
+test('backup copies a log to which lines are appended meanwhile', async () => {
   const site = openSite(SITE)
   await site.run(['message', 'cli', 'remember the milk'])
   const log = join(site.dir, '.trivium', 'events.jsonl')

@@ -55,7 +55,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
   const call = async (method: string, path: string, body?: string, signal?: AbortSignal) => {
     const response = await fetch(suite.daemon.control + path, {
       method,
-      // A kept-alive connection might just be closed by the server.
+      // The server might close a kept-alive connection just then.
       headers: {
         authorization: `Bearer ${suite.daemon.token}`,
         'content-type': 'application/json',
@@ -157,7 +157,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     const waits = Array.from({ length: 300 }, () =>
       call('POST', '/v1/skills/gateway-receive', body, caller.signal).catch(() => undefined),
     )
-    // Its answer shows that waits have arrived.
+    // Sent after the waits: when it is answered, they have arrived.
     await suite.daemon.get('/v1/status')
     caller.abort()
     await Promise.all(waits)

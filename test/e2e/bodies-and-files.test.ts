@@ -46,13 +46,17 @@ describe('large data', { concurrency: true, timeout: 300_000 }, () => {
       const env = redis ? { REDIS_URL: redis.url } : {}
       const start = () => openSite({ routes: routes(smtp.port), skills: SKILLS, env }).start()
       const here = await start()
-      /** On Redis, another daemon with its own data directory; on the embedded store, the same daemon. */
+      /**
+       * On Redis, another daemon with its own data directory; on the embedded store, the same
+       * daemon.
+       */
       const there = redis ? await start() : here
 
       const replyTo = async (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
         const answer = await here.post('/hub', body, headers)
         return { status: answer.status, ...Object(answer.body) }
       }
+      /** Requests a path below `/v1/artifacts`. With `body`, uploads it. */
       const files = (daemon: DaemonProcess, path: string, token = daemon.token, body?: string) =>
         fetch(`${daemon.control}/v1/artifacts${path}`, {
           headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv', connection: 'close' },

@@ -47,6 +47,7 @@ describe('a jump of the wall clock', { timeout: 300_000 }, async () => {
   }
   const more = (name: string) => {
     const before = count(name)
+    // Two more, since the first may have been due already.
     return until(() => count(name) > before + 1, `more ${name}`)
   }
   /** Resolves after further runs of the schedule and of the retried skill. */

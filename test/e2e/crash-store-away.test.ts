@@ -45,7 +45,7 @@ for (const [state, outage] of Object.entries(outages)) {
         'webhook-id': key,
       })
     const say = (id: string) => chat.send({ id, text: id })
-    const frame = (type: string, id: string) => () => chat.all(type).find((one) => one.id === id)
+    const findFrame = (type: string, id: string) => () => chat.all(type).find((one) => one.id === id)
 
     test('a webhook delivery is promptly answered 503 with Retry-After', async () => {
       for (const key of ['one', 'two', 'three']) {
@@ -60,7 +60,7 @@ for (const [state, outage] of Object.entries(outages)) {
 
     test('a WebSocket gets an error frame for its message, and stays open', async () => {
       say('one')
-      const error = await until(frame('error', 'one'), 'the error frame')
+      const error = await until(findFrame('error', 'one'), 'the error frame')
       assert.equal(error.code, 'store_unavailable')
       assert.equal(error.retryable, true)
       assert.equal(chat.socket.readyState, chat.socket.OPEN)
@@ -83,12 +83,12 @@ for (const [state, outage] of Object.entries(outages)) {
       for (const key of ['one', 'two', 'three']) assert.ok((await post(key)).status < 300)
       await until(async () => (await fetch(`${suite.daemon.control}/readyz`)).ok, 'a green /readyz')
       say('one')
-      const ack = await until(frame('ack', 'one'), 'the ack')
+      const ack = await until(findFrame('ack', 'one'), 'the ack')
       await until(() => chat.all('message').find((one) => one.inReplyTo === ack.messageId), 'the reply')
-      const keys = Object.values(
+      const messages = Object.values(
         Object(await suite.daemon.invoke('message-list', { gateway: 'demo', limit: 100 })),
       )
-      assert.deepEqual(keys.map((one) => Object(one).key).sort(), ['before', 'one', 'three', 'two'])
+      assert.deepEqual(messages.map((one) => Object(one).key).sort(), ['before', 'one', 'three', 'two'])
     })
   })
 }
@@ -118,7 +118,7 @@ describe('while the disk of the embedded store is full', { timeout: 300_000, ski
     return answer
   }
 
-  test('/readyz turns red before a message is refused, with the free space', async () => {
+  test('/readyz turns red before a message is refused, and names the free space', async () => {
     const notReady = await until(async () => {
       const ready = await fetch(`${daemon.control}/readyz`)
       if (ready.status === 503) return ready

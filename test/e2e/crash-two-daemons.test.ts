@@ -21,7 +21,9 @@ routes:
     skill: work
 `
 
-/** Logs the process that runs it. With `hold`, waits for the file `go`, so that the process can be killed meanwhile. */
+/**
+ * Logs its process. With `hold`, it waits for the file `go`: meanwhile the process can be killed.
+ */
 const WORK = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -60,7 +62,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
       const post = (daemon: DaemonProcess, path: string, body: object) =>
         daemon.post(path, JSON.stringify(body))
       /** Kills or freezes a daemon and returns the other one. */
-      const kill = async (pid: number) => {
+      const strike = async (pid: number) => {
         const victim = daemons.find((daemon) => daemon.pid === pid)
         const survivor = daemons.find((daemon) => daemon.pid !== pid)
         assert.ok(victim && survivor)
@@ -69,18 +71,15 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
         return survivor
       }
 
-      test('leaves its runs, leases and events to the other, in order and once', async () => {
+      test('the other takes over its runs, leases and events, in order and once', async () => {
         const [one, two] = daemons
         assert.ok(one && two)
         const client = await one.chat()
         const lane = (n: string, hold: boolean) => post(two, '/hooks/work', { conversation: 'lane', n, hold })
         assert.equal((await lane('first', true)).status, 202)
         assert.equal((await lane('second', false)).status, 202)
-        const [running] = await until(
-          () => lines('start first')[0] && lines('start first'),
-          'a running skill',
-        )
-        const pid = Number(running?.split(' ')[2])
+        const running = await until(() => lines('start first')[0], 'a running skill')
+        const pid = Number(running.split(' ')[2])
         const doomed = daemons.find((daemon) => daemon.pid === pid)
         assert.ok(doomed)
 
@@ -92,7 +91,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
         const read = { topic: 'news', queue: 'readers', ack: false, lease: 2_000, timeout: 10_000 }
         assert.equal(Object(await doomed.invoke('event-wait', read))[0].id, id)
 
-        const survivor = await kill(pid)
+        const survivor = await strike(pid)
         const began = performance.now()
         assert.equal(
           Object(await survivor.invoke('gateway-receive', { ...lease, timeout: 10_000 })).id,

@@ -3,6 +3,7 @@ import { type CrashRun, runCrashes } from '../chaos/crash-run.ts'
 import { promises } from '../chaos/promises.ts'
 import { createRandom, seedOf } from '../chaos/random.ts'
 
+/** Ms of load with crashes, per store. */
 const DURATION = 5_000
 
 describe('promises that hold after crashes', { concurrency: true, timeout: 300_000 }, () => {

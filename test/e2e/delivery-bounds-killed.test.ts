@@ -44,7 +44,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.ok(count <= MAX_DELIVERIES, `${text} was delivered ${count} times`)
       deliveries.set(text, count)
       if (text.startsWith('poison')) {
-        // Returned at once, returned after an extension, or left until its lease ends.
+        // In turn: returned after an extension, left until its lease ends, returned at once.
         if (count % 3 === 1) await call('gateway-extend', { receipt, lease: 20_000 })
         if (count % 3 !== 2) await call('gateway-nack', { receipt })
         return

@@ -25,7 +25,10 @@ routes:
     retry: { attempts: 3, delay: 10ms }
 `
 
-/** Runs for `ms`, or until the file `until` exists, also after an abort if `deaf` is set. Logs its start and end. */
+/**
+ * Runs for `ms`, or until the file `until` exists, also after an abort if `deaf` is set. Logs its
+ * start and end.
+ */
 const WORK = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -55,7 +58,8 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
       const log = () => readFileSync(join(suite.site.dir, 'log'), 'utf8').split('\n')
       const count = (line: string) => log().filter((one) => one === line).length
       const accept = async (body: object) => {
-        // On a busy machine, Redis may be slower than the limit for a command. The sender then repeats the delivery.
+        // On a busy machine, Redis may be slower than the limit for a command. The sender then
+        // repeats the delivery.
         const answer = await until(async () => {
           const answer = await suite.daemon.post('/hooks/work', JSON.stringify(body))
           return answer.status === 503 ? undefined : answer

@@ -51,8 +51,10 @@ routes: [{ name: chat, skill: helper }]
       () => chat.all('message').find(({ text }) => text === 'It is booked.'),
       'the answer',
     )
+    // The first step fails over; the step after the approval begins with the first model again.
     assert.deepEqual(requestedModels(), ['first', 'second', 'first'])
     const status = Object(Object(await daemon.get('/v1/status')).result)
+    // 100 tokens of the second model at 3 EUR, and 10 of the first at 1 EUR.
     assert.equal(status.budgets[0].used, 310)
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /model_tokens_total\{model="local:second",direction="input"\} 100/)

@@ -15,7 +15,7 @@ export default { description: 'ticks', run({ args, nonlocals }) {
 
 type Tick = { pid: number; id: string; planned: string; n: number }
 
-const file = (...schedules: string[]) => `
+const routesWith = (...schedules: string[]) => `
 gateways: {}
 routes: [{ name: rest, skill: echo }]
 schedules:
@@ -39,7 +39,7 @@ function assertOnce(all: readonly Tick[], killed: readonly number[]) {
 
 describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () => {
   test('runs, follows changes of the file, and stays as it was if the file is invalid', async () => {
-    const site = openSite({ ownProcess: true, routes: file(everySecond(1)), skills: SKILLS })
+    const site = openSite({ ownProcess: true, routes: routesWith(everySecond(1)), skills: SKILLS })
     const daemon = await site.start()
     const reload = async () => site.run(['reload'])
     await ticked(site, (all) => all.length >= 2, 'two ticks')
@@ -51,7 +51,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
       ['{ name: x, every: 1m, skill: tock }', /routes\.yaml:6:\d+.*no skill "tock"/s],
       [past, /routes\.yaml:6:\d+.*this time has passed/s],
     ] as const) {
-      site.write('routes.yaml', file(everySecond(2), wrong))
+      site.write('routes.yaml', routesWith(everySecond(2), wrong))
       const { code, err } = await reload()
       assert.equal(code, 2)
       assert.match(err, message)
@@ -60,7 +60,10 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     await ticked(site, (all) => all.length >= before + 2, 'ticks after bad files')
     assert.ok(ticks(site).every(({ n }) => n === 1))
 
-    site.write('routes.yaml', file(everySecond(3), '{ name: other, every: 1s, skill: tick, args: { n: 4 } }'))
+    site.write(
+      'routes.yaml',
+      routesWith(everySecond(3), '{ name: other, every: 1s, skill: tick, args: { n: 4 } }'),
+    )
     const good = await reload()
     assert.equal(good.code, 0, good.err)
     await ticked(site, (all) => all.some(({ n }) => n === 3) && all.some(({ n }) => n === 4), 'the new file')
@@ -69,7 +72,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     assert.match(list, /^pulse +\* \* \* \* \* \*, UTC +\d{4}-.* UTC +\w+ .*tick +routes\.yaml +\{"n":3\}$/m)
     assert.match(list, /^other +every 1s +paused .*tick +routes\.yaml/m)
 
-    site.write('routes.yaml', file(everySecond(3)).replace(/schedules:.*/s, ''))
+    site.write('routes.yaml', routesWith(everySecond(3)).replace(/schedules:.*/s, ''))
     assert.equal((await reload()).code, 0)
     assert.deepEqual(await daemon.invoke('schedule-list'), [])
     await daemon.end()
@@ -82,7 +85,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
   test('whose time has passed causes a warning at the start, and does not run', async () => {
     const site = openSite({
       ownProcess: true,
-      routes: file(
+      routes: routesWith(
         '{ name: late, at: 2020-01-01T09:00, skill: tick }',
         '{ name: year, cron: "0 0 8 * * 1 2020", skill: tick }',
         everySecond(1),
@@ -103,7 +106,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     t.after(() => redis.stop())
     const site = openSite({
       ownProcess: true,
-      routes: file(everySecond(1)),
+      routes: routesWith(everySecond(1)),
       skills: SKILLS,
       env: { REDIS_URL: redis.url },
     })

@@ -32,8 +32,8 @@ export default {
 
 const dock = `export default { description: 'Docks.', metadata: { approval: { approvers: ['*'] } }, run: () => 'docked' }`
 
-/** Calls the tool once, and answers with its result. */
-function answer({ messages, tools }: ModelRequest) {
+/** The model: calls the tool `ship`, then answers with the result of the tool. */
+function answerOfModel({ messages, tools }: ModelRequest) {
   const last = messages.at(-1)
   if (last?.role === 'tool') return { text: `Done: ${String(last.content)}.` }
   const [, what] = /please ship (\w+)/.exec(JSON.stringify(last?.content)) ?? []
@@ -43,19 +43,19 @@ function answer({ messages, tools }: ModelRequest) {
 }
 
 describe('the same skill on four roads', { timeout: 300_000 }, async () => {
-  const [world, model] = await Promise.all([
+  const [setup, model] = await Promise.all([
     startRoads(),
-    startOpenAiServer(Array.from({ length: 100 }, () => answer)),
+    startOpenAiServer(Array.from({ length: 100 }, () => answerOfModel)),
   ])
-  after(() => Promise.all([world.close(), model.close()]))
+  after(() => Promise.all([setup.close(), model.close()]))
   const site = openSite({
     ownProcess: true,
     routes: `
-gateways: ${world.gateways}
+gateways: ${setup.gateways}
   open: { transport: websocket, path: /open }
   wild: { transport: webhook, path: /wild, respond: result, from: data.body.who, conversation: data.body.room, text: data.body.text }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: "test-key-123456" }
-access: { roles: { lead: { members: ${world.members}, skills: ["*"] }, all: { members: ["*"], skills: ["*"] } } }
+access: { roles: { lead: { members: ${setup.members}, skills: ["*"] }, all: { members: ["*"], skills: ["*"] } } }
 routes:
   - { name: anybody, match: { gateway: [open, wild] }, skill: dock }
   - { name: rest, skill: helper }
@@ -65,7 +65,7 @@ routes:
   site.write('skills/helper/SKILL.md', HELPER)
   let daemon = await site.start()
 
-  const roads = await world.roads(daemon)
+  const roads = await setup.roads(daemon)
   const bob = await daemon.chat("/chat?token=bob's%20long%20token")
   await bob.ask('hello')
 
@@ -120,6 +120,7 @@ routes:
       assert.match(await open.ask(word), /Requested by/, 'the word goes to the skill of the route')
       assert.match(await post(word), /Requested by/)
     }
+    // Each of the six further messages has asked for another approval.
     assert.equal(await pending(), 8)
   })
 
@@ -127,7 +128,7 @@ routes:
     const chat = await daemon.chat("/chat?token=bob's%20long%20token")
     await chat.ask('please ship grain')
     const asking = async () => {
-      const mails = await Promise.all(world.smtp.taken.map(parsedMail))
+      const mails = await Promise.all(setup.smtp.taken.map(parsedMail))
       return mails.findLast(
         ({ subject, text }) => /^Approval needed/.test(subject ?? '') && text?.includes('grain'),
       )
@@ -152,7 +153,7 @@ routes:
         '>',
         '> Or reply yes or no.',
       ]
-      return world.mail([...head, '', text, ...quote, ''], isProven)
+      return setup.mail([...head, '', text, ...quote, ''], isProven)
     }
     const received = async () =>
       Number(Object(await daemon.invoke('message-list', { gateway: 'support', limit: 100 })).length)
@@ -171,7 +172,7 @@ routes:
     assert.match(String((await chat.next('message')).text), /grain is at sea/)
   })
 
-  test('a decision is answered the same after a kill before its answer, and decides no other approval', async () => {
+  test('a decision that is sent again after a kill gets the same answer, and decides no other approval', async () => {
     const trace = () => readFileSync(join(site.dir, '.trivium', 'events.jsonl'), 'utf8')
     const decided = () => trace().split('approval_decided').length
     const hook = async (id: string, text: string) => {

@@ -35,7 +35,7 @@ routes: [{ name: all, skill: echo }]
     return found.map(({ text }: { text: string }) => text.trim())
   }
 
-  test('closes the connections of one gateway, which accepts new ones, and of no other', async () => {
+  test('closes the connections of its gateway only, which then accepts new ones', async () => {
     const [left, right] = [await daemon.chat('/left'), await daemon.chat('/right')]
     await until(() => slack.sockets.open() > 0, 'the socket of Slack')
     const sockets = slack.sockets.opened()
@@ -59,8 +59,8 @@ routes: [{ name: all, skill: echo }]
     await until(() => slack.posts.some(({ text }) => text?.includes('hello')), 'the answer')
   })
 
-  test('continues a mailbox at its position', async () => {
-    const put = (text: string) =>
+  test('continues to read a mailbox where it stopped', async () => {
+    const deliverMail = (text: string) =>
       deliver(dovecot.lmtpPort, {
         from: 'anna@example.net',
         to: ['support@example.com'],
@@ -72,12 +72,12 @@ routes: [{ name: all, skill: echo }]
           name === 'support' && detail?.startsWith('reading'),
       )
     await until(isReading, 'the mailbox to be read')
-    await put('before')
+    await deliverMail('before')
     await until(async () => (await texts('support')).length === 1, 'the first mail')
-    const [reconnected] = await Promise.all([reconnect('support'), put('meanwhile')])
+    const [reconnected] = await Promise.all([reconnect('support'), deliverMail('meanwhile')])
     assert.equal(reconnected.name, 'support')
     await until(isReading, 'the mailbox to be read again')
-    await put('after')
+    await deliverMail('after')
     await until(async () => (await texts('support')).length === 3, 'all mails')
     assert.deepEqual((await texts('support')).toSorted(), ['after', 'before', 'meanwhile'])
   })

@@ -10,6 +10,7 @@ const ROUTES = `
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, rate-limit: off } }
 routes: [{ name: all, skill: work, retry: { attempts: 1 } }]
 `
+/** Fails while the file `open` is missing. */
 const WORK = `import { appendFileSync, existsSync } from 'node:fs'
 const fileAt = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'works', run({ args }) {
@@ -47,6 +48,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', ack: false, timeout: 0 })
       await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
       const read = await group()
+      // Two events in five minutes.
       assert.partialDeepStrictEqual(read, { lag: 1, perMinute: 0.4 })
       assert.partialDeepStrictEqual(read.readers, [{ events: 2 }])
       assert.ok(read.oldestAt >= behind.oldestAt)
@@ -55,10 +57,10 @@ for (const kind of ['embedded', 'redis'] as const) {
     })
 
     test('a bulk retry of dead letters survives a kill, and runs every message', async () => {
-      const posts = Array.from({ length: MANY }, (_, index) => index)
+      const orders = Array.from({ length: MANY }, (_, index) => index)
       for (let start = 0; start < MANY; start += 50)
         await Promise.all(
-          posts
+          orders
             .slice(start, start + 50)
             .map((n) => daemon.post('/shop', String(n), { 'content-type': 'text/plain' })),
         )
@@ -86,7 +88,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       // A message that ran at the kill may run twice.
       assert.deepEqual(
         [...new Set(done())].map(Number).toSorted((a, b) => a - b),
-        posts,
+        orders,
       )
       assert.equal(await dead(), 0)
     })
@@ -112,7 +114,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match((await site.run(['job', 'list'])).out, /dead-letters-/)
     })
 
-    test('a bulk retry knows later what became of each message', async () => {
+    test('a bulk retry shows the present outcome of each of its messages', async () => {
       const retry = async () =>
         Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'all' })).job.id
       const retryOf = async (job: string) =>

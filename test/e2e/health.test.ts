@@ -99,6 +99,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
       await until(async () => (await metric('trivium_config_last_reload_successful')) === 1, 'the good file')
     }
   })
+
   test('lists refused deliveries with reasons and without secrets', async () => {
     const form = `password=hunter22&mine=${SECRET}&text=hello`
     assert.equal(
@@ -163,7 +164,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
 test('a configuration that is saved while the daemon starts is applied', async () => {
   const routes = (path: string) =>
     `gateways: { hook: { transport: webhook, path: ${path}, verify: { scheme: none } } }\nroutes: []\n`
-  // The daemon reads the file before it listens.
+  // Saves the new configuration when the daemon begins to listen. It has read the old one by then.
   const saver = `
     import { writeFileSync } from 'node:fs'
     import { Server } from 'node:net'

@@ -27,16 +27,16 @@ for (const store of ['embedded', 'redis'] as const) {
       }
       const { body } = await daemon.post('/hook', 'bad', { 'content-type': 'text/plain' })
       const { id } = Object(body)
-      const attempts = async () => {
+      const timesDead = async () => {
         const { history, outcome } = Object(await daemon.invoke('message-show', { id }))
         return outcome === 'dead'
           ? history.filter((note: { what: string }) => note.what === 'dead').length
           : 0
       }
-      await until(async () => (await attempts()) === 1, 'a dead letter')
+      await until(async () => (await timesDead()) === 1, 'a dead letter')
       assert.equal(await counted(), 1)
       await daemon.invoke('dead-letter-retry', { id })
-      await until(async () => (await attempts()) === 2, 'a dead letter again')
+      await until(async () => (await timesDead()) === 2, 'a dead letter again')
       assert.equal(await counted(), 1)
       await daemon.post('/hook', 'good', { 'content-type': 'text/plain' })
       await until(async () => (await counted()) === 2, 'another first attempt')

@@ -21,7 +21,10 @@ gateways:
   plain: { transport: webhook, path: /plain, verify: { scheme: none } }
 routes: []
 `
-/** JSON that parsing and writing again would change: spaces, escapes, a number beyond 2^53 (probot/smee-client, issue 325). */
+/**
+ * JSON that parsing and writing again would change: spaces, escapes, a number beyond 2^53
+ * (probot/smee-client, issue 325).
+ */
 const RAW = '{ "message": "caf\\u00e9",\n  "id": 12345678901234567890, "emoji": "✓" }'
 
 type Received = { request: IncomingMessage; body: Buffer }
@@ -80,8 +83,9 @@ for (const store of ['embedded', 'redis'] as const) {
       return {
         output,
         lines,
-        line: (count: number) =>
-          until(() => (lines().length >= count ? lines()[count - 1] : undefined), `line ${count}`),
+        /** Waits for the line with this number, from 1. */
+        line: (number: number) =>
+          until(() => (lines().length >= number ? lines()[number - 1] : undefined), `line ${number}`),
         hasEnded: () => child.exitCode !== null,
         async end(signal: NodeJS.Signals = 'SIGINT', times = 1) {
           const closed = once(child, 'close')
@@ -272,7 +276,7 @@ esac
       assert.deepEqual(await groups(), before)
     })
 
-    test('keeps a named group, which then has the events of the meantime', async () => {
+    test('keeps a named group, which collects events while no listener runs', async () => {
       const app = await startApp()
       const args = ['--forward', app.url, '--gateway', 'plain', '--group', 'mine', '--max', '1']
       const first = await start(...args)

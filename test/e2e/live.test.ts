@@ -27,7 +27,7 @@ const SKILLS = {
 
 describe('what operators see', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
-  const accept = async (text: string, more: object = {}): Promise<string> => {
+  const submit = async (text: string, more: object = {}): Promise<string> => {
     const [control, headers] = [suite.daemon.control, authorized()]
     const body = JSON.stringify({ gateway: 'cli', text, ...more })
     const answer = await fetch(`${control}/v1/messages`, { method: 'POST', headers, body })
@@ -53,7 +53,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     t.after(() => matched.close())
     assert.equal((await stream('?match=%7B%22frm%22%3A1%7D')).status, 400)
     assert.equal((await stream('?match=none')).status, 400)
-    const hello = await accept('hello', { from: 'ada' })
+    const hello = await submit('hello', { from: 'ada' })
     await matched.one('message', ({ id }) => id === hello)
     const shown = await all.one('message', ({ id }) => id === hello)
     assert.partialDeepStrictEqual(shown.data, {
@@ -65,10 +65,10 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.equal(shown.id, hello)
     await some.one('message', ({ id }) => id === hello)
 
-    const twice = await accept('twice')
+    const twice = await submit('twice')
     await all.one('message', ({ id }) => id === twice)
     await all.one('outcome', ({ id, outcome }) => id === twice && outcome === 'done')
-    const bad = await accept('bad')
+    const bad = await submit('bad')
     assert.deepEqual([...new Set(matched.events.map(({ data }) => data.id))], [hello])
     await dead.one('message', ({ id, outcome }) => id === bad && outcome === 'dead')
     const letter = await all.one('dead', ({ messageId }) => messageId === bad)
@@ -80,7 +80,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     })
     await all.one('now', ({ deadLetters }) => Object(deadLetters).total === 1)
 
-    const slow = await accept('slow')
+    const slow = await submit('slow')
     // A reply may be on its way at the same time, on the road outbox.
     const ofDispatch = (entries: unknown) =>
       Array.from(Object(entries ?? []))
@@ -89,11 +89,12 @@ describe('what operators see', { timeout: 300_000 }, () => {
     const busy = await all.one('now', ({ running }) => ofDispatch(running) !== undefined)
     assert.partialDeepStrictEqual(ofDispatch(busy.data.running), { gateway: 'cli', count: 1 })
     const road = { messages: 1, waiting: 0, running: 1 }
+    // Until the road has these numbers; its other fields may have any value.
     await all.one('now', ({ roads }) =>
       isDeepStrictEqual({ ...ofDispatch(roads), ...road }, ofDispatch(roads)),
     )
     await all.one('outcome', ({ id, outcome }) => id === slow && outcome === 'done')
-    const careful = await accept('careful')
+    const careful = await submit('careful')
     const asked = await all.one('approval', ({ status }) => status === 'pending')
     await suite.daemon.invoke('approval-decide', { id: asked.data.id, approve: true })
     await all.one('approval', ({ status }) => status === 'approved')
@@ -112,11 +113,10 @@ describe('what operators see', { timeout: 300_000 }, () => {
   test('a reader that cannot keep up gets the number of missed messages', async (t) => {
     const reader = await stream('?only=message')
     t.after(reader.close)
-    const first = await accept('first')
+    const first = await submit('first')
     await reader.one('message', ({ id }) => id === first)
-    const texts = Array.from({ length: 600 }, (_, index) => accept(`many ${index}`))
-    await Promise.all(texts)
-    const last = await accept('last')
+    await Promise.all(Array.from({ length: 600 }, (_, index) => submit(`many ${index}`)))
+    const last = await submit('last')
     await reader.one('message', ({ id }) => id === last)
     const missed = reader.events.reduce(
       (sum, { event, data }) => sum + (event === 'gap' ? Number(data.missed) : 0),
@@ -125,6 +125,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     const shown = new Set(
       reader.events.flatMap(({ event, data }) => (event === 'message' ? [String(data.id)] : [])),
     )
+    // The first, 600, and the last.
     assert.equal(shown.size + missed, 602)
   })
 
@@ -132,8 +133,8 @@ describe('what operators see', { timeout: 300_000 }, () => {
     const { invoke } = suite.daemon
     await invoke('dead-letter-drop', { all: true })
     const letters = async (filter: object) => Object(await invoke('dead-letter-list', filter))
-    for (const text of ['bad one', 'bad to', 'bad three']) await accept(text, { conversation: 'same' })
-    await accept('bad')
+    for (const text of ['bad one', 'bad to', 'bad three']) await submit(text, { conversation: 'same' })
+    await submit('bad')
     await until(async () => (await letters({})).length === 4, 'four dead letters')
     const groups = Object(await invoke('dead-letter-groups', { error: 'OF THAT' }))
     assert.equal(groups.length, 1)
@@ -163,6 +164,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     }, 'the same four dead letters')
     const texts = again.map((letter: { message: { text: string } }) => letter.message.text)
     const order = texts.filter((text: string) => text !== 'bad')
+    // Newest first: they ran again in their old order.
     assert.deepEqual(order, ['bad three', 'bad to', 'bad one'])
     const dropped = Object(await invoke('dead-letter-drop', { all: true, error: 'of that' }))
     assert.partialDeepStrictEqual(dropped, { ok: true, count: 4, more: false })
@@ -174,7 +176,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
   })
 
   test('a message has its attempts with errors, its log lines and what was sent', async () => {
-    const id = await accept('twice again')
+    const id = await submit('twice again')
     const show = async () => Object(await suite.daemon.invoke('message-show', { id }))
     const { history, logs } = await until(async () => {
       const shown = await show()
@@ -209,13 +211,13 @@ describe('what operators see', { timeout: 300_000 }, () => {
   test('a conversation is listed and shown as a chat, and its messages can be resent with another text', async () => {
     const { invoke } = suite.daemon
     const conversation = 'c-1'
-    const ids = [await accept('one', { conversation }), await accept('two', { conversation, from: 'ada' })]
+    const ids = [await submit('one', { conversation }), await submit('two', { conversation, from: 'ada' })]
     const show = async (more: object = {}) =>
       Object(await invoke('conversation-show', { gateway: 'cli', conversation, ...more }))
     const rowsOf = (entries: Record<string, string>[]) =>
       entries.map(({ role, text, state }) => [role, text, state])
-    const isWhole = async (length: number) => (await show()).entries.length === length
-    await until(() => isWhole(4), 'both answers')
+    const hasEntries = async (count: number) => (await show()).entries.length === count
+    await until(() => hasEntries(4), 'both answers')
     const { entries } = await show()
     assert.deepEqual(
       rowsOf(entries).toSorted(),
@@ -236,7 +238,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
 
     const resent = Object(await invoke('message-resend', { id: ids[1], text: 'two and a half' }))
     assert.equal(resent.resends, ids[1])
-    await until(() => isWhole(6), 'the answer to the resent message')
+    await until(() => hasEntries(6), 'the answer to the resent message')
     const { message } = Object(await invoke('message-show', { id: resent.id }))
     assert.deepEqual([message.from, message.conversation], [{ id: 'ada' }, conversation])
     assert.deepEqual(message.data.resent, { of: ids[1], by: 'http control', edited: true })

@@ -8,8 +8,8 @@ import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const FILES = join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
-const BY_HAND = join(ROOT, 'test/fixtures/mcp-server.mjs')
+const FILES_SERVER = join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
+const HAND_SERVER = join(ROOT, 'test/fixtures/mcp-server.mjs')
 const SECRET = 'a-secret-of-the-server'
 const node = (...args: string[]) =>
   `command: ${JSON.stringify(process.execPath)}, args: ${JSON.stringify(args)}`
@@ -22,8 +22,8 @@ routes:
   - { name: later, match: { prefix: later }, skill: files.read_text_file }
 model: { name: 'local:test', base-url: '${model}', api-key: test-key-123456 }
 mcp:
-  files: { ${node(FILES, dir)} }
-  hand: { ${node(BY_HAND, join(dir, 'tools.json'))}, env: { HAND_TOKEN: ${SECRET} }, timeout: 3s, max-result: 20kb }
+  files: { ${node(FILES_SERVER, dir)} }
+  hand: { ${node(HAND_SERVER, join(dir, 'tools.json'))}, env: { HAND_TOKEN: ${SECRET} }, timeout: 3s, max-result: 20kb }
   gone: { command: no-such-program }
 ${more}`
 
@@ -129,7 +129,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     site.write(
       'routes.yaml',
       routesWith(site.dir, model.url)
-        .replace(BY_HAND, `${BY_HAND}.gone`)
+        .replace(HAND_SERVER, `${HAND_SERVER}.gone`)
         .replace(/ {2}gone.*/, ''),
     )
     await until(

@@ -61,7 +61,7 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
   }
   const asked = (count: number) =>
     until(() => model.requests.length === count, `request ${count} of the model`)
-  /** The entries of runs that are kept. */
+  /** The names of the stored results: `<step>.<number of the tool call>`. */
   const keys = () => {
     const store = new DatabaseSync(join(site.dir, '.trivium', 'trivium.db'), { readOnly: true })
     const found = store.prepare("SELECT key FROM kv WHERE key GLOB 'run:*'").all()
@@ -112,6 +112,7 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     await until(() => keys().length === 0, 'the removal of the records')
     assert.deepEqual(log(), ['charge 1', 'look 1', 'look 1', 'charge 2', 'book 2'])
   })
+
   test('asks before it repeats a tool whose outcome is unknown, and passes a denial on to the model', async () => {
     script.push(called(['charge', { n: 3, hold: 'never' }]), { cut: 'It is not kn' }, { text: 'Not known.' })
     const before = model.requests.length

@@ -141,6 +141,7 @@ routes:
       /^The budget of 100 tokens\/4s for each sender is used up\. It is available again at .* UTC\./,
     )
     assert.equal(await bob.ask('and me?'), 'Of bob.')
+    // Two answers with 90 tokens in at 1 EUR, and 20 out at 2 EUR.
     assert.partialDeepStrictEqual(await status(), [
       { budget: 'total', limit: '5M tokens/1d', used: 220, most: 5_000_000 },
       { budget: 'total', limit: '1k EUR/1h', used: 260, most: 1000 },

@@ -6,7 +6,9 @@ import { until } from '../fixtures/until.ts'
 const DAY = 86_400_000
 const dayIn = (days: number) =>
   new Date(Date.now() + days * DAY).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
-/** Hours that include the present, also if midnight passes during the test, and hours that do not. */
+/**
+ * Hours that include the present, also if midnight passes during the test, and hours that do not.
+ */
 const [NOW, LATER] = [`${dayIn(0)}, ${dayIn(1)}`, dayIn(3)]
 
 const ROUTES = `
@@ -60,6 +62,7 @@ for (const store of ['embedded', 'redis'] as const) {
         const args = { gateway: 'desk', timeout: 0, ...(match && { match }) }
         return Object(await suite.daemon.invoke('gateway-receive', args))
       }
+      // Takes the messages of the tests above.
       while ((await receive()).id) {}
       await send('ci@bots.example')
       const wanted = await send('ada@example.com')

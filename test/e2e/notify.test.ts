@@ -25,20 +25,20 @@ type Notification = {
 
 /** Starts a receiver of notifications, which checks their signatures. */
 async function startReceiver() {
-  const told: Notification[] = []
-  const receiver = { told, status: 200 }
+  const notifications: Notification[] = []
+  let status = 200
   const { url, close } = await serveHttp(async (request, response) => {
     const body = (await request.toArray()).join('')
     new Webhook(SECRET).verify(body, Object(request.headers))
-    if (receiver.status === 200) told.push({ id: String(request.headers['webhook-id']), ...JSON.parse(body) })
-    response.writeHead(receiver.status).end()
+    if (status === 200) notifications.push({ id: String(request.headers['webhook-id']), ...JSON.parse(body) })
+    response.writeHead(status).end()
   })
   after(close)
   return {
-    told,
+    notifications,
     url,
-    answer(status: number) {
-      receiver.status = status
+    answerWith(next: number) {
+      status = next
     },
   }
 }
@@ -89,8 +89,8 @@ notify:
 
     test('a sender is answered once on every transport when their message becomes a dead letter', async () => {
       for (const road of await setup.roads(daemon)) {
-        const hear = await road.say(`fail on ${road.name}`)
-        await hear(/Sorry, that did not work/)
+        const expectReply = await road.say(`fail on ${road.name}`)
+        await expectReply(/Sorry, that did not work/)
       }
       const answers = setup.slack.posts.filter(({ text }) => text.includes('Sorry'))
       assert.equal(answers.length, 1)
@@ -127,10 +127,10 @@ notify:
       const mail = await until(async () => (await mails())[0], 'a mail')
       assert.match(mail.subject ?? '', /\[Trivium\] Dead letter: route quiet failed/)
       assert.match(mail.text ?? '', /no luck with quiet one[\s\S]*trivium dead-letter show/)
-      const told = await until(() => receiver.told[0], 'a POST')
-      assert.deepEqual([told.count, told.types], [1, ['dead-letter']])
-      assert.match(told.text, /no luck with quiet one/)
-      assert.equal(told.text.split('route quiet failed').length, 2, told.text)
+      const { count, types, text } = await until(() => receiver.notifications[0], 'a POST')
+      assert.deepEqual([count, types], [1, ['dead-letter']])
+      assert.match(text, /no luck with quiet one/)
+      assert.equal(text.split('route quiet failed').length, 2, text)
       const events = await daemon.invoke('event-wait', {
         topic: 'trivium-operations',
         queue: 'ops',
@@ -175,22 +175,26 @@ notify:
       for (let round = 0; round < 3; round++) {
         for (let n = 0; n < 8; n++) await submit(`quiet kill ${round} ${n}`)
         await until(
-          async () => receiver.told.some(({ text }) => text.includes(`kill ${round} `)),
+          async () => receiver.notifications.some(({ text }) => text.includes(`kill ${round} `)),
           'some',
           30_000,
         )
         await daemon.end('SIGKILL')
         daemon = await site.start()
       }
-      // One of the test with the topic, twelve that came together, and these.
+      // One with the topic, twelve that were sent together (both of tests above), and these.
       await until(async () => (await letters()).length === 1 + 12 + 3 * 8, 'all letters')
       const all = await letters()
       const ids = () =>
-        new Map(receiver.told.flatMap(({ id, events }) => events.map(({ data }) => [data.deadLetterId, id])))
+        new Map(
+          receiver.notifications.flatMap(({ id, events }) =>
+            events.map(({ data }) => [data.deadLetterId, id]),
+          ),
+        )
       await until(() => all.every((id) => ids().has(id)), 'all notifications')
-      // A POST whose answer was lost in a kill comes again with the same id.
+      // A POST whose answer was lost in a kill is repeated with the same id.
       const seen = new Map<string, Set<string>>()
-      for (const { id, events } of receiver.told)
+      for (const { id, events } of receiver.notifications)
         for (const { data } of events)
           seen.set(String(data.deadLetterId), (seen.get(String(data.deadLetterId)) ?? new Set()).add(id))
       assert.deepEqual(
@@ -199,7 +203,7 @@ notify:
       )
     })
 
-    test('a notification to a conversation that does not exist yet is a dead letter, then arrives', async () => {
+    test('a notification to a conversation becomes a dead letter before a client has opened it, and arrives afterwards', async () => {
       await submit('astray one')
       const lost = async () =>
         Object(await daemon.invoke('dead-letter-list', { queue: 'outbox', group: 'app' }))
@@ -224,9 +228,9 @@ notify:
       assert.equal((await lost()).length, 1)
     })
 
-    test('a notification that fails is in the list of troubles, and causes no notification', async () => {
+    test('a notification that fails is listed as a problem, and causes no notification', async () => {
       // Standard Webhooks: the receiver is gone.
-      receiver.answer(410)
+      receiver.answerWith(410)
       await submit('quiet and gone')
       const found = await until(
         async () => {
@@ -243,7 +247,7 @@ notify:
         timeout: 3_000,
       })
       assert.doesNotMatch(JSON.stringify(events), /notify-/)
-      receiver.answer(200)
+      receiver.answerWith(200)
     })
   })
 }

@@ -15,22 +15,25 @@ routes:
     retry: { attempts: 3, delay: 10ms }
 `
 
-/** Charges once, then waits for its file, so that it can be killed after the call or, with `slow`, during it. */
+/**
+ * Charges once, then waits for the file `go-<order>`. So it can be killed after the charge or,
+ * with `slow`, during the charge.
+ */
 const SKILLS = {
   order: `import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'charges', async run({ message, once, signal }) {
   const { order, slow, fail } = message.data.body
-  const mayGo = () => existsSync(at('go-' + order))
+  const mayEnd = () => existsSync(at('go-' + order))
   const paid = await once('charge:' + order, async () => {
     appendFileSync(at('charged'), order + '\\n')
-    while (slow && !mayGo()) await pause(10, undefined, { signal })
+    while (slow && !mayEnd()) await pause(10, undefined, { signal })
     return { receipt: 'r-' + order }
   })
   appendFileSync(at('paid-' + order), JSON.stringify(paid) + '\\n')
   if (fail) throw new Error('after the charge')
-  while (!mayGo()) await pause(10, undefined, { signal })
+  while (!mayEnd()) await pause(10, undefined, { signal })
 } }`,
 }
 

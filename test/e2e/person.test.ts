@@ -9,7 +9,7 @@ import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** In all texts of alice, and in no others. */
+/** All texts of alice contain it, and no others do. */
 const MARK = 'xyzzy-4711'
 const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
@@ -82,8 +82,8 @@ async function keysWith(url: string, texts: readonly string[]): Promise<string[]
     for (const key of await client.keys('*')) {
       const type = await client.type(key)
       const value = await readKey(client, key, type)
-      const said = key + JSON.stringify(value)
-      if (texts.some((text) => said.includes(text))) found.push(`${type} ${key}`)
+      const content = key + JSON.stringify(value)
+      if (texts.some((text) => content.includes(text))) found.push(`${type} ${key}`)
     }
   } finally {
     client.disconnect()
@@ -185,16 +185,16 @@ for (const kind of ['embedded', 'redis'] as const) {
       await daemon.invoke('skill-pause', { skill: 'slow', reason: `desk:${ALICE} asked` })
       assert.notDeepEqual(await left(MARK), [])
       const identity = [`desk:${ALICE}`, `upload:${ALICE}`]
-      const look = async () => Object(await daemon.invoke('person-erase', { identity }))
+      const dryRun = async () => Object(await daemon.invoke('person-erase', { identity }))
       // Replies and lines of the transcript may still be on their way.
       const dry = await until(async () => {
-        const found = await look()
+        const found = await dryRun()
         return PLACES.every((place) => found.counts[place] > 0) ? found : undefined
       }, 'something in each place')
       assert.equal(dry.confirm, false)
       await until(async () => {
         const counted = Object(await daemon.invoke('person-count', { identity, wait: 60_000 }))
-        return counted.done && isDeepStrictEqual(counted.counts, (await look()).counts)
+        return counted.done && isDeepStrictEqual(counted.counts, (await dryRun()).counts)
       }, 'the same count in the background')
       const { file, counts } = Object(await daemon.invoke('person-export', { identity }))
       const text = readFileSync(join(site.dir, '.trivium', file.path), 'utf8')
@@ -206,14 +206,14 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(lines.at(-1).counts, counts)
       // These may grow meanwhile: by the export itself, a copy every two seconds, and late replies.
       assert.ok(counts.events >= dry.counts.events, `${counts.events} events`)
-      const again = {
+      const mayGrow = {
         events: dry.counts.events,
         transcript: dry.counts.transcript,
         records: dry.counts.records,
         'copy of the assistant': dry.counts['copy of the assistant'],
         'history of the copy of the assistant': dry.counts['history of the copy of the assistant'],
       }
-      assert.deepEqual({ ...counts, ...defined(again) }, dry.counts)
+      assert.deepEqual({ ...counts, ...defined(mayGrow) }, dry.counts)
       assert.match(text, /attached.txt/)
       assert.ok(text.includes(Buffer.from(`attached ${MARK}`).toString('base64')))
       assert.doesNotMatch(text, /harmless words/)
@@ -334,7 +334,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(gone, [])
     })
 
-    test('is still accepted and dispatched during an erasure', { timeout: 120_000 }, async () => {
+    test('of new messages is kept during an erasure, and the messages are dispatched', {
+      timeout: 120_000,
+    }, async () => {
       const { site } = await begin()
       const daemon = await site.start()
       for (let n = 0; n < 20; n++) await submit(daemon, ALICE, `boom ${n}`, `c-${n}`)
@@ -344,7 +346,8 @@ for (const kind of ['embedded', 'redis'] as const) {
         'its first step',
         60_000,
       )
-      // The first runs during the next round, and the others wait behind it in the same conversation.
+      // The first runs during the next round, and the others wait behind it in the same
+      // conversation.
       const later: string[] = []
       for (const text of ['slow', 'plain 1', 'plain 2']) later.push(await submit(daemon, ALICE, text, ALICE))
       const asking = await submit(daemon, ALICE, 'ask later', 'later')
@@ -354,7 +357,6 @@ for (const kind of ['embedded', 'redis'] as const) {
         'the end',
         90_000,
       )
-      // The data of these messages are kept too.
       const waiting = JSON.stringify(await daemon.invoke('approval-list', { status: 'pending' }))
       assert.ok(waiting.includes(asking), waiting)
       for (const id of later) assert.equal(await settled(daemon, id), 'done')
@@ -365,8 +367,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       const daemon = await site.start()
       for (const identity of ['alice', 'desk:*', ''])
         await assert.rejects(daemon.invoke('person-erase', { identity }), /<gateway>:<identity>/)
-      const told = await site.run(['person-erase', '--identity', `desk:${ALICE}`])
-      assert.equal(told.code, 0, told.err)
+      const { code, err } = await site.run(['person-erase', '--identity', `desk:${ALICE}`])
+      assert.equal(code, 0, err)
     })
   })
 }

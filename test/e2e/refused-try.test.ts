@@ -20,6 +20,7 @@ tokens:
 routes: [{ name: all, skill: echo }]
 `
 const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex')
+/** The headers of a delivery that GitHub signs with `secret`. */
 const github = (secret: string, body: string) => ({
   'content-type': 'application/json',
   'x-github-event': 'ping',
@@ -39,7 +40,7 @@ async function pipe(dir: string, input: string, ...args: string[]): Promise<{ ou
   return { out, err }
 }
 
-describe('another secret on a refused delivery', { timeout: 120_000 }, async () => {
+describe('another secret, tried on refused deliveries', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
   const daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
@@ -137,6 +138,7 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
     const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub' })]
       .flat()
       .map((each) => Object(each))
+    // The tests above had 3 + 25 + 2 deliveries refused.
     assert.partialDeepStrictEqual(hub, { gateway: 'hub', accepted: 1, refused: 30, errorShare: 0.9677 })
     assert.ok(Date.now() - hub.lastAt < 60_000)
     assert.equal(hub.minutes.accepted.length, 60)

@@ -101,7 +101,7 @@ for (const kind of ['embedded', 'Redis']) {
 test('store pause pauses the daemons that start later, and is refused while one runs', async () => {
   const site = openSite({ routes: 'gateways: { cli: { transport: cli } }' })
   assert.match((await site.run(['store', 'pause'])).out, /until `trivium daemon resume`/)
-  // Without a daemon too, a command does not wait for a reply that cannot come.
+  // A command does not wait for a reply that cannot come, also without a daemon.
   const began = performance.now()
   const sent = await site.run(['message', 'cli', 'hello', '--wait', '60000'])
   assert.match(

@@ -21,7 +21,7 @@ export default { description: 'Books an order', run({ message }) {
 } }`
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`an attempt before its time, on the ${kind} store`, { timeout: 120_000 }, async () => {
+  describe(`message-retry, on the ${kind} store`, { timeout: 120_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) after(() => redis.stop())
     const env = redis ? { REDIS_URL: redis.url } : {}
@@ -33,7 +33,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         (await rows()).map((row: { text: string; outcome: string }) => [row.text, row.outcome]),
       )
 
-    test('retries one message in back-off at once, and leaves the others', async () => {
+    test('retries its message at once, and leaves others to their back-off', async () => {
       for (const text of ['"one"', '"two"']) await daemon.post('/shop', text)
       await until(async () => {
         const found = Object.values(await outcomes())
@@ -61,7 +61,7 @@ for (const kind of ['embedded', 'redis'] as const) {
 }
 
 for (const { kind, place, open } of storeKinds()) {
-  test(`a reply that could not be sent is sent before its time, on the ${kind} store`, async (t) => {
+  test(`message-retry makes a reply due at once whose sending failed, on the ${kind} store`, async (t) => {
     const store = await open(t, await place(t))
     const [{ id = '' } = {}] = await store.journal.accept([newMessage()])
     const key = `${id}:all:0`

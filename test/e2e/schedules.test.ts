@@ -67,7 +67,10 @@ const happened = (site: Site, event: string) =>
     30_000,
   )
 
-/** Asserts that each planned time ran once, whole intervals after the creation. The run that a kill interrupted may be repeated. */
+/**
+ * Asserts that each planned time ran once, and is a multiple of `every` ms after the creation.
+ * The run that a kill interrupted may be repeated.
+ */
 function assertOncePerPlannedTime(found: readonly Tick[], created: string, every: number, killed?: number) {
   const cutOff = found.findLast(({ pid }) => pid === killed)?.planned
   const counted = found.filter(({ pid, planned }) => pid === killed || planned !== cutOff)
@@ -80,7 +83,7 @@ const makeSite = (env = {}) => openSite({ ownProcess: true, routes: ROUTES, skil
 
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
-// Each has its own daemon, and mostly waits.
+// Tests run side by side: each has its own daemon, and mostly waits.
 describe('a schedule', { timeout: 300_000, concurrency: 3 }, () => {
   test('can be created on the command line, fires once per planned time, and is in the trace', async () => {
     const site = makeSite()
@@ -135,8 +138,8 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     const ada = await daemon.chat("/chat?token=ada's%20long%20token")
     assert.match(await ada.ask('plan state-get'), /^skill_args_invalid: .*key is missing/)
     assert.equal(await ada.ask('plan lost'), 'schedule-1')
-    const told = await ada.next('message', 30_000)
-    assert.match(String(told.text), /^lost \(schedule-1\) failed: .*arguments/)
+    const report = await ada.next('message', 30_000)
+    assert.match(String(report.text), /^lost \(schedule-1\) failed: .*arguments/)
     const dead = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'schedules' }))
     await until(async () => (await dead()).length >= 3, 'three dead letters')
     assert.equal(ada.all('message').length, 3)

@@ -28,19 +28,18 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     const second = await site.start()
     const { conversation } = Object(chat.all('welcome')[0])
     const again = await second.chat(`${PATH}&conversation=${conversation}&after=0`)
-    const told = await again.next('message', 30_000)
-    assert.equal(told.text, 'later: 2s')
+    const reply = await again.next('message', 30_000)
+    assert.equal(reply.text, 'later: 2s')
     assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC +chat +\S+ +later: 1h +\S+$/m)
     const [{ id }] = await list()
     assert.equal((await site.run(['send', 'cancel', id])).code, 0)
     assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
     const plan = ['gateway-send', 'later', '--gateway', 'chat', '--to', conversation, '--in', '1h']
-    for (const flags of [['W1'], ['--key', 'W1'], ['--key', 'W1', '--gateway', 'chat']]) {
-      const key = `W${flags.length}`
+    for (const cancelArgs of [['W1'], ['--key', 'W2'], ['--key', 'W3', '--gateway', 'chat']]) {
+      const [key = ''] = cancelArgs.filter((arg) => arg.startsWith('W'))
       const planned = await site.run([...plan, '--key', key])
       assert.equal(planned.code, 0, planned.out + planned.err)
-      const words = flags.map((word) => (word === 'W1' ? key : word))
-      const { code, out, err } = await site.run(['send', 'cancel', ...words])
+      const { code, out, err } = await site.run(['send', 'cancel', ...cancelArgs])
       assert.equal(code, 0, out + err)
     }
     assert.match((await site.run(['send', 'list'])).out, /No planned sends/)

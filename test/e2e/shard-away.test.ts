@@ -12,13 +12,14 @@ import { until } from '../fixtures/until.ts'
 
 const run = promisify(execFile)
 
-/** The masters have a third of the slots each: that of `{trivium:kv}` is of the last one. */
-const [OTHER, KV] = [0, 2]
+/** Numbers of masters. Each has a third of the slots; the last one has that of `{trivium:kv}`. */
+const [WITHOUT_KV, WITH_KV] = [0, 2]
 
-describe('a daemon on a Cluster of which one master hangs', { timeout: 300_000 }, async () => {
+describe('a daemon on a Cluster with a master that hangs', { timeout: 300_000 }, async () => {
   const cluster = await startRedisCluster()
   after(() => cluster.stop())
-  // By default, a node counts as failed after three seconds. Then the others stop serving as well, and recover only seconds later.
+  // By default, a node counts as failed after three seconds. Then the others stop serving as well,
+  // and recover only seconds later.
   for (const { port } of cluster.nodes)
     await run('redis-cli', ['-p', `${port}`, 'config', 'set', 'cluster-node-timeout', '120000'])
   const got = new Set<string>()
@@ -41,7 +42,7 @@ subscriptions:
   const daemon = await site.start()
   await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'g' })
 
-  /** Sends to many conversations; returns the ids of what was accepted. */
+  /** Posts to 40 conversations. Returns the ids of the accepted messages. */
   const send = async () => {
     const sent = Array.from({ length: 40 }, (_, c) => daemon.post('/hook', JSON.stringify({ c: `c${c}` })))
     const accepted = (await Promise.all(sent)).filter(({ status }) => status === 202)
@@ -55,7 +56,7 @@ subscriptions:
   test('pushes the events of the other shards meanwhile, and the rest later', async () => {
     await send()
     {
-      using _hung = hang(OTHER)
+      using _hung = hang(WITHOUT_KV)
       const ids = await send()
       assert.ok(ids.length > 0 && ids.length < 40, `${ids.length} accepted`)
       await until(() => ids.every((id) => got.has(id)), 'the events of the other shards')
@@ -68,7 +69,7 @@ subscriptions:
   test('serves groups while the shard of the state hangs, which `status` reports', async () => {
     const wait = () => daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'g', timeout: 0 })
     await until(async () => Object(await wait()).length === 0, 'an empty group')
-    using _hung = hang(KV)
+    using _hung = hang(WITH_KV)
     assert.ok((await send()).length > 0)
     await until(async () => Object(await wait()).length > 0, 'events of the other shards')
     const { stats, assistant } = Object(Object(await daemon.get('/v1/status')).result)

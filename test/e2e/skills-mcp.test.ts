@@ -69,6 +69,7 @@ describe('trivium mcp', { timeout: 300_000 }, () => {
     assert.deepEqual(
       await Promise.all(
         words.map(async (text, at) => {
+          // Spread over the time in which the command reconnects.
           await setTimeout(at * 4)
           return call('echo', { text })
         }),
@@ -97,8 +98,8 @@ describe('trivium mcp', { timeout: 300_000 }, () => {
     older.setRequestHandler(ElicitRequestSchema, give)
     await older.connect(new StdioClientTransport(transport()))
     t.after(() => older.close())
-    const told = await older.callTool({ name: 'careful', arguments: {} })
-    assert.equal(pathGet(told, 'content.0.text'), 'it is blue')
+    const result = await older.callTool({ name: 'careful', arguments: {} })
+    assert.equal(pathGet(result, 'content.0.text'), 'it is blue')
 
     answers.push('approve', 'green')
     const current = new CurrentClient(

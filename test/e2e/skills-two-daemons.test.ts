@@ -28,7 +28,10 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
   const here = await sites[0].start()
   let there = await sites[1].start()
 
-  /** Starts `ask` on the first daemon; resolves to its ref, taken from the second daemon, and what it will return. */
+  /**
+   * Starts `ask` on the first daemon. Resolves with the ref, read on the second, and the running
+   * call.
+   */
   const ask = async (key: string) => {
     const asking = here.invoke('ask', { key })
     const ref = await there.invoke('state-wait', { key, store: 'shared' })
@@ -56,7 +59,7 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
     await assert.rejects(there.invoke('callback-00000000', {}), /callback_not_found/)
   })
 
-  test('each has the complete transcript once, also of the time when it was stopped', async () => {
+  test('each has the complete transcript once, with the messages from while it was stopped', async () => {
     const [first, second] = sites
     assert.ok(first && second)
     const contents = async (site: Site) =>

@@ -40,7 +40,7 @@ describe('skills of a running daemon', { timeout: 300_000 }, () => {
     skills: { admin: ADMIN, pay: PAY, tenant: TENANT, other: version(7) },
   })
 
-  /** Becomes what the skill returns, as soon as that is `expected`. */
+  /** Waits until the skill returns `expected`. */
   const returns = (name: string, expected: unknown) =>
     until(
       async () => (await suite.daemon.invoke(name).catch(() => undefined)) === expected,
@@ -189,7 +189,7 @@ export default defineMiddleware({
       const headers = { authorization: 'Bearer a-secret-of-the-hook', 'x-user': 'Ada' }
       return String(pathGet((await suite.daemon.post('/hook', '{}', headers)).body, 'id'))
     }
-    const end = (id: string) =>
+    const historyAtEnd = (id: string) =>
       until(async () => {
         const history = JSON.stringify(pathGet(await suite.daemon.invoke('message-show', { id }), 'history'))
         return /"what":"(dead|done)"/.test(history) ? history : ''
@@ -205,18 +205,20 @@ export default defineMiddleware({
       await claim('good day'),
       await namesake(),
     ]) {
-      assert.match(await end(id), /no access rule allows it for the sender/)
+      assert.match(await historyAtEnd(id), /no access rule allows it for the sender/)
     }
     assert.equal(bob.texts().length, 1)
 
     suite.site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
     assert.equal((await suite.site.run(['reload'])).code, 0)
-    assert.match(await end(await ada.say('admin')), /no access rule allows it for the sender/)
+    assert.match(await historyAtEnd(await ada.say('admin')), /no access rule allows it for the sender/)
     for (const one of [ada, bob]) one.close()
   })
 })
 
-/** A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits. */
+/**
+ * A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits.
+ */
 async function connect(daemon: DaemonProcess, token: string) {
   const { send, next, all, close } = await daemon.chat(`/ws?token=${token}`)
   const texts = () => all('message').map(({ text }) => String(text))

@@ -38,11 +38,15 @@ routes:
   const idIn = (asked: Posted) => /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
   const postsOf = (thread: string) => slack.posts.filter((post) => post.thread_ts === thread)
 
-  /** Sends a message of Ann. Resolves, when it is acknowledged, with its timestamp, which is its thread. */
+  /**
+   * Sends a message of Ann until it is acknowledged. Resolves with its timestamp, the id of its
+   * thread.
+   */
   const say = async (text: string): Promise<string> => {
     const ts = slack.nextTs()
     const payload = callback({ text, ts })
-    // Repeated without an ack, as by Slack: on a busy machine, the gateway closes a socket that answers no ping.
+    // Sent again if no ack comes, as Slack does: on a busy machine, the gateway closes a socket
+    // that answers no ping.
     const sent = async () => (await slack.sockets.deliver('events_api', payload, { within: 5000 })).acked
     await until(sent, 'the ack')
     return ts

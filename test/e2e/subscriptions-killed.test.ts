@@ -12,7 +12,7 @@ const ROUTES = 'gateways:\n  hook: { transport: webhook, path: /hook, verify: { 
 const NAMES = ['a', 'b', 'c', 'd']
 
 for (const kind of ['embedded', 'redis'] as const) {
-  test(`kills during changes of subscriptions on the ${kind} store leave none half-way, and lose no event`, {
+  test(`kills during changes of subscriptions on the ${kind} store leave none half changed, and lose no event`, {
     timeout: 300_000,
   }, async (t) => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
@@ -55,7 +55,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       await ended
       daemon = await site.start()
 
-      // A deleted subscription is gone with its group, and an existing one can be changed and works.
+      // A deleted subscription is gone with its group, and an existing one can be changed and
+      // works.
       const groups = async () =>
         Object(await daemon.invoke('event-groups', { topic: 'orders' })).map(
           ({ group }: { group: string }) => group,
@@ -63,7 +64,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const names = async () => (await list()).map(({ name }) => name).toSorted()
       await until(
         async () => `${(await groups()).toSorted()}` === `${await names()}`,
-        'groups as subscriptions',
+        'one group per subscription',
       )
       for (const name of NAMES) {
         const there = await names()

@@ -15,7 +15,7 @@ const [BOT, ANNA] = ['support@example.com', 'anna@example.net']
 
 for (const kind of ['embedded', 'redis'] as const) {
   describe(`a person who answers by mail, on ${kind}`, { timeout: 240_000 }, () => {
-    test('takes over the conversation until it is resumed, over a kill, and no other', async (t) => {
+    test('takes over that conversation only, until it is resumed, also over a kill', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       const dovecot = await startDovecot()
       const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
@@ -45,7 +45,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
         env: redis ? { REDIS_URL: redis.url } : {},
       })
       let daemon = await site.start()
-      const reading = () =>
+      const untilReading = () =>
         until(
           async () => {
             const gateways = Object(await daemon.invoke('gateway-list'))
@@ -56,14 +56,15 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
           'both folders to be read',
           60_000,
         )
-      await reading()
+      await untilReading()
       const write = (text: string, headers: Record<string, string>) =>
         deliver(dovecot.lmtpPort, {
           from: ANNA,
           to: [BOT],
           raw: Buffer.from(mail({ text, headers, subject: 'Parcel' })),
         })
-      const heard = (what: RegExp) =>
+      /** Waits for a mail of the bot. */
+      const untilSent = (what: RegExp) =>
         until(
           async () => {
             const found = await Promise.all(smtp.taken.map(({ raw }) => parseMail(raw)))
@@ -76,10 +77,11 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
       const append = (raw: string) => as(BOT, (client) => client.append('Sent', Buffer.from(raw), ['\\Seen']))
 
       await write('Where is it?', { 'Message-ID': '<one@example.net>' })
-      const reply = await heard(/Bot: Where is it\?/)
+      const reply = await untilSent(/Bot: Where is it\?/)
       await write('Another matter.', { 'Message-ID': '<other@example.net>' })
-      await heard(/Bot: Another matter\./)
-      // None of these pauses a conversation: a new mail, a forwarded one, a reply to an unknown thread, and an automatic reply.
+      await untilSent(/Bot: Another matter\./)
+      // None of these pauses a conversation: a new mail, a forwarded one, a reply to an unknown
+      // thread, and an automatic reply.
       const person = { from: `Sam <${BOT}>`, to: ANNA }
       await append(mail({ ...person, subject: 'Hello', id: 'fresh@example.com' }))
       await append(
@@ -93,7 +95,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
           headers: { 'Auto-Submitted': 'auto-replied', 'In-Reply-To': '<other@example.net>' },
         }),
       )
-      // The mail client of a person stores the answer there, and sends it by its own server.
+      // The mail client of a person stores the answer in Sent, and sends it over its own server.
       const ours = reply.messageId ?? ''
       await append(
         mail({
@@ -122,18 +124,19 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
 
       await daemon.end('SIGKILL')
       daemon = await site.start()
-      await reading()
-      // An answer to the person, without the earlier ids of the thread, waits. The other conversation continues.
+      await untilReading()
+      // An answer to the person waits, although it lacks the earlier ids of the thread. The other
+      // conversation continues.
       await write('Thanks, Sam.', { 'Message-ID': '<two@example.net>', 'In-Reply-To': '<sam@example.com>' })
       await write('And the other?', {
         'Message-ID': '<three@example.net>',
         'In-Reply-To': '<other@example.net>',
       })
-      await heard(/Bot: And the other\?/)
+      await untilSent(/Bot: And the other\?/)
       assert.equal(smtp.taken.filter(({ raw }) => /Thanks, Sam/.test(String(raw))).length, 0)
       assert.equal((await pauses()).length, 1)
       await daemon.invoke('conversation-resume', { conversation: pause.name })
-      await heard(/Bot: Thanks, Sam\./)
+      await untilSent(/Bot: Thanks, Sam\./)
       await daemon.end()
     })
   })

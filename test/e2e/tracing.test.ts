@@ -33,7 +33,10 @@ const exported = z.object({
   ),
 })
 
-/** Starts a receiver of OTLP/HTTP. Returns the variables that name it, and the received spans with their services. */
+/**
+ * Starts a receiver of OTLP/HTTP. Returns the variables that name it, and the received spans with
+ * their services.
+ */
 async function startReceiver(t: TestContext) {
   const bodies: string[] = []
   const { url, close } = await serveHttp(async (request, response) => {
@@ -111,7 +114,8 @@ routes: [{ name: invoices, queue: invoices }]
   assert.equal(inOther('process orders')?.parentSpanId, sender)
   assert.equal(inOther('receive orders')?.parentSpanId, inOther('process orders')?.spanId)
 
-  // Without a header, the message begins the trace, and the daemon exports the last spans when it ends.
+  // Without a header, the message begins the trace, and the daemon exports the last spans when it
+  // ends.
   await ask({})
   await daemon.end('SIGTERM')
   const own = receiver.spans().find(({ name, traceId }) => name === 'receive shop' && traceId !== trace)
@@ -149,9 +153,9 @@ test('a trace has the skill, its calls, the steps of a model and its tools, and 
     { text: 'Done.' },
   ])
   t.after(model.close)
-  const heard: { path: string; traceparent: string }[] = []
+  const requests: { path: string; traceparent: string }[] = []
   const elsewhere = await serveHttp((request, response) => {
-    heard.push({ path: request.url ?? '', traceparent: String(request.headers.traceparent) })
+    requests.push({ path: request.url ?? '', traceparent: String(request.headers.traceparent) })
     response.end('hello')
   })
   t.after(elsewhere.close)
@@ -182,27 +186,22 @@ routes: [{ name: all, skill: ask }]
   const id = String(answer.headers.get('location') ?? Object(answer.body).id)
 
   const seen = () => receiver.spans().filter((span) => span.traceId === trace)
-  const names = [
-    'receive shop',
-    'process all',
-    'skill ask',
-    'GET',
-    'skill event-emit',
-    'skill helper',
-    'chat tiny',
+  const expected = [
+    ...['receive shop', 'process all', 'skill ask', 'GET', 'skill event-emit', 'skill helper', 'chat tiny'],
+    ...['POST', 'execute_tool echo', 'skill echo', 'send shop', 'push crm', 'push bi'],
   ]
-  const more = ['POST', 'execute_tool echo', 'skill echo', 'send shop', 'push crm', 'push bi']
-  const missing = () => [...names, ...more].filter((name) => !seen().some((span) => span.name === name))
+  const missing = () => expected.filter((name) => !seen().some((span) => span.name === name))
   await until(() => missing().length === 0, 'the whole trace', 20_000).catch((error) => {
     throw new Error(`${missing()} are missing of ${seen().map(({ name }) => name)}`, { cause: error })
   })
-  const tree = (span: { name: string; parentSpanId?: string | undefined }): string => {
+  /** The names from the root of the trace to a span. */
+  const pathTo = (span: { name: string; parentSpanId?: string | undefined }): string => {
     const parent = seen().find(({ spanId }) => spanId === span.parentSpanId)
-    return parent ? `${tree(parent)} > ${span.name}` : span.name
+    return parent ? `${pathTo(parent)} > ${span.name}` : span.name
   }
-  const ways = new Set(seen().map(tree))
+  const paths = new Set(seen().map(pathTo))
   const ask = 'receive shop > process all > skill ask'
-  for (const way of [
+  for (const path of [
     'receive shop > send shop',
     'receive shop > push crm > POST',
     'receive shop > push bi > POST',
@@ -211,7 +210,7 @@ routes: [{ name: all, skill: ask }]
     `${ask} > skill helper > invoke_agent tiny > step 1 > chat tiny > POST`,
     `${ask} > skill helper > invoke_agent tiny > step 1 > execute_tool echo > skill echo`,
   ])
-    assert.ok(ways.has(way), `${way}\n${[...ways].join('\n')}`)
+    assert.ok(paths.has(path), `${path}\n${[...paths].join('\n')}`)
   const chat = seen().find(({ name }) => name === 'chat tiny')
   const tokens = chat?.attributes.find(({ key }) => key === 'gen_ai.usage.input_tokens')
   assert.equal(Number(tokens?.value.intValue), 11)
@@ -220,13 +219,13 @@ routes: [{ name: all, skill: ask }]
   const spanIds = seen().map(({ spanId }) => spanId)
   for (const path of ['/elsewhere', '/crm', '/bi']) {
     const [, traceId, spanId = ''] =
-      heard.find((one) => one.path.startsWith(path))?.traceparent.split('-') ?? []
+      requests.find((one) => one.path.startsWith(path))?.traceparent.split('-') ?? []
     assert.deepEqual([traceId, spanIds.includes(spanId)], [trace, true], path)
   }
   const shown = Object(await daemon.invoke('message-show', { id }))
   assert.equal(shown.traceUrl, `https://traces.example/trace/${trace}`)
 
-  // A call over HTTP continues the trace of its caller, which has the error.
+  // A call over HTTP continues the trace of its caller. Its span has the error.
   const own = trace.replaceAll('5', '6')
   await fetch(`${daemon.control}/v1/skills/message-show`, {
     method: 'POST',

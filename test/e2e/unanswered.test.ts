@@ -64,8 +64,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(answered.waitingSince, undefined)
     })
 
-    test('a list has those in which somebody can be answered, others with --all or by the name of their gateway', async () => {
-      // A delivery whose sender has got the result is a conversation of its own.
+    test('a list has conversations in which somebody can be answered, and others with --all or their --gateway', async () => {
+      // A conversation of its own, whose sender has got the result in the response.
       await daemon.post('/ask', JSON.stringify({ text: 'a question of a machine' }))
       const gateways = async (args: object) =>
         new Set((await list(args)).map(({ gateway }: { gateway: string }) => gateway))

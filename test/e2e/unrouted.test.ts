@@ -31,10 +31,11 @@ for (const store of ['embedded', 'redis'] as const) {
       )
       return page.messages.map(({ id }: { id: string }) => id).reverse()
     }
+    /** The outcome of a message, followed by its notes without those of the receive road. */
     const historyOf = async (id: string) => {
       const { outcome, history } = Object(await suite.daemon.invoke('message-show', { id }))
-      const told = history.filter(({ road }: { road: string }) => road !== 'receive')
-      return [outcome, ...told.map(({ what }: { what: string }) => what)]
+      const notes = history.filter(({ road }: { road: string }) => road !== 'receive')
+      return [outcome, ...notes.map(({ what }: { what: string }) => what)]
     }
     const metrics = async () => {
       const headers = { authorization: `Bearer ${suite.daemon.token}`, connection: 'close' }
@@ -54,7 +55,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(await troubled(), ['picky'])
     })
 
-    test('a message whose sender waits has one note about it', async () => {
+    test('a message whose sender waits for a result has one note that it is unrouted', async () => {
       assert.deepEqual(await historyOf(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
     })
 

@@ -62,7 +62,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(await chat.ask('two and two?'), 'Four.')
       await daemon.invoke('helper', { text: 'again' })
       await daemon.invoke('plain', { text: 'free' })
-      // Answered calls are stored before their answer, and survive a kill.
+      // The cost of a call is stored before the call is answered.
       await daemon.end('SIGKILL')
       daemon = await site.start()
       const other = redis && (await site.start({ TRIVIUM_DATA_DIR: '.other' }))

@@ -93,7 +93,8 @@ routes:
       const history = async (id: string) =>
         Object(await daemon.invoke('message-show', { id })).history.map(({ what }: { what: string }) => what)
 
-      // A message is acknowledged at once although the model does not answer, and messages of other conversations do not wait.
+      // A message is acknowledged at once although the model does not answer, and messages of other
+      // conversations do not wait.
       script.push({ hang: true }, { text: ' Please, help me. ', seconds: 2, tokens: 40 })
       const id = await post('/hook', form({ who: 'ada', text: '' }, clip))
       await until(() => speech.requests.length === 1, 'the model to be asked')
@@ -121,7 +122,8 @@ routes:
       })
       await until(async () => (await history(id)).includes('transcribed'), 'the history')
 
-      // A recording that fails, is too long or exceeds the budget stays a file, with the reason in the history.
+      // A recording that fails, is too long or exceeds the budget stays a file, with the reason in
+      // the history.
       script.push({ status: 400, message: 'this is no audio' })
       const broken = await post('/hook', form({ who: 'ada', text: 'see the clip' }, clip))
       const [, , second] = await noted(3)

@@ -7,7 +7,7 @@ import { type Chat, openSite } from '../fixtures/daemon.ts'
 import { type ModelAnswer, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Waits for the files that are named in its text. */
+/** Logs its text, then waits for the file `name` if the text has `wait:name`. */
 const SLOW = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
