@@ -17,7 +17,10 @@ function make(t: TestContext): { dir: string; artifacts: ArtifactStore } {
   return { dir, artifacts: createArtifacts(dir) }
 }
 
-/** The artifacts of a daemon on a shared Redis. `openElsewhere` reads one as a daemon with another data directory. */
+/**
+ * The artifacts of a daemon on a shared Redis. `openElsewhere` reads one as a daemon with another
+ * data directory.
+ */
 async function makeShared(t: TestContext) {
   const redis = await startRedisServer()
   t.after(redis.stop)
@@ -65,7 +68,7 @@ describe('an artifact', () => {
     assert.deepEqual(readdirSync(join(dir, 'artifacts', 'incoming')), [])
   })
 
-  test('is also on a shared store, which is renewed from the file until the file is removed', async (t) => {
+  test('has a copy on a shared store, which is renewed from the file until the file is removed', async (t) => {
     const { here, openElsewhere: openThere, client, keyOf } = await makeShared(t)
     const { sha256 } = await here.save('a.txt', 'text/plain', Buffer.from('hello'), 9)
     const openElsewhere = () => openThere(sha256)

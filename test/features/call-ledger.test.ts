@@ -9,7 +9,10 @@ import { silent, temporaryDir, toEvent } from './kit.ts'
 const unknown = { code: 'call_unknown' }
 const never = () => new Promise<null>(() => {})
 
-/** `open` opens the ledger of one store again at each call, as another process does; all write the same logs. */
+/**
+ * `open` opens the ledger of one store again at each call, as another process does; all write the
+ * same logs.
+ */
 async function start(t: TestContext) {
   const dir = temporaryDir(t)
   const logs = createLogs({ dir })

@@ -35,7 +35,7 @@ function stage() {
 const ofShop = callOf({ caller: { kind: 'http', gateways: ['shop'] } })
 const ofOther = callOf({ caller: { kind: 'http', gateways: ['other'] } })
 
-test('a program with one gateway pauses its own conversation, although the id is newer on another one', async () => {
+test('a program with one gateway pauses its own conversation, although another gateway has a newer one of that name', async () => {
   const { service, paused } = stage()
   const pause = (call: typeof ofShop) =>
     service['conversation-pause']({ conversation: 'c', drop: false }, call)

@@ -7,9 +7,9 @@ import { createFaultDisk, type FaultDisk, seeded } from './fault-disk.ts'
 import { notes } from './kit.ts'
 
 /**
- * Kills the writer at a random step of a write, `rounds` times on the same files. Checks each time that the
- * document is complete, that no acknowledged mutation is lost, and that the events give the document. Returns
- * the final count.
+ * Kills the writer at a random step of a write, `rounds` times on the same files. Checks each time
+ * that the document is complete, that no acknowledged mutation is lost, and that a replay of its
+ * events gives the document. Returns the final count.
  */
 export async function crashRounds(
   dir: string,

@@ -17,7 +17,7 @@ describe('a document', () => {
     })
   }
 
-  test('is unchanged by an update of which a step fails; the next update succeeds', async (t) => {
+  test('is unchanged by an update with a step that fails; the next update succeeds', async (t) => {
     for (let step = 1; step < 40; step += 1) {
       const dir = temporaryDir(t)
       const disk = createFaultDisk(step, 'error')
@@ -32,7 +32,8 @@ describe('a document', () => {
         )
       }
       const reopened = createStateManager({ dir, documents: [notes] })
-      // If the sync of the folder fails after the rename, the update is refused, but its text is there.
+      // If the sync of the folder fails after the rename, the update is refused, but its text is
+      // there.
       const maximum = updates + Number(disk.failedAtDir())
       const loaded = await reopened.load('notes')
       const count = Number(loaded.document.count)

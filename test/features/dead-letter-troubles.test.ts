@@ -142,7 +142,7 @@ test('runs that an operator cancelled are information, after the failed ones', a
   assert.equal(found[1]?.text, 'Cancelled by ada: wrong month.')
 })
 
-test('dead letters of tests are in no trouble', async () => {
+test('dead letters of test messages are not reported', async () => {
   const tested = { message: messageOf({ data: { replyTarget: { log: true, test: true } } }) }
   const only = letters('dispatch', 'orders', 'broken', [MINUTE], tested)
   assert.deepEqual(await troublesOf(only), [])

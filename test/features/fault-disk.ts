@@ -13,8 +13,8 @@ export type FaultDisk = Disk & {
 class Crash extends Error {}
 
 /**
- * The real disk until step `at`. `crash`: that step is half done, and all later ones fail, as if the process
- * had been killed. `error`: only that step fails, as on a full or broken disk.
+ * The real disk until step `at`. `crash`: that step is half done, and all later ones fail, as if
+ * the process had been killed. `error`: only that step fails, as on a full or broken disk.
  */
 export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk {
   let count = 0

@@ -19,16 +19,16 @@ test('the start of a trouble survives a restart, and a recovery of some minutes'
   assert.equal(await sinceOf(first), 1_000 * MINUTE)
   at += 5 * MINUTE
   assert.equal(await sinceOf(first), 1_000 * MINUTE)
-  // It is not seen for a moment, and another daemon starts.
+  // The trouble is gone for a moment; later, another daemon starts.
   await first([], true)
   at += 5 * MINUTE
   assert.equal(await sinceOf(first), 1_000 * MINUTE)
   assert.equal(await sinceOf(start(), [down(at)]), 1_000 * MINUTE)
-  // Data that tells of an earlier start counts.
+  // An earlier time in the data of the trouble counts.
   assert.equal(await sinceOf(start(), [down(900 * MINUTE)]), 900 * MINUTE)
 })
 
-test('the start of a trouble is that of the daemon while the store is away, or if it is no connection', async (t) => {
+test('a trouble starts when its daemon first saw it, if the store is away or the trouble is not about a connection', async (t) => {
   const { kv } = await openStore(t)
   const away = {
     ...kv,

@@ -165,7 +165,10 @@ async function openState(t: TestContext) {
   return { state, memory: createForgetting(documents, state) }
 }
 
-/** A document with a note of Alice, and a copy of it, which reads the document and then waits for `letWrite`. */
+/**
+ * A document with a note of Alice, and a copy of it, which reads the document and then waits for
+ * `letWrite`.
+ */
 async function startCopy(t: TestContext) {
   const [dir, from] = [await createFolder(t), await createFolder(t)]
   const log = createMemoryLog()

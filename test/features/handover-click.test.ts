@@ -87,6 +87,7 @@ test('a click to hand back what another person has handed back is refused', asyn
   const { click, recorded, pause } = await openClicks(t)
   await pause()
   const handBack = click('back')
+  // Bob's attempt ends the pause, and is then interrupted.
   await assert.rejects(click('back', 'team:BOB')())
   assert.match(String(Object(await handBack()).text), /No one has taken over/)
   assert.deepEqual(recorded, [])

@@ -4,7 +4,7 @@ import { heldCounts } from '../../src/features/pauses/held-counts.ts'
 import type { Pause } from '../../src/features/pauses/records.ts'
 import { createPauseView } from '../../src/features/pauses/view.ts'
 
-test('counts of pauses outlive a load of the pauses, and are unknown for a pause that is newer', async () => {
+test('counts of held messages stay right when the pauses are loaded again, and are unknown for a newer pause', async () => {
   const pause = (name: string): Pause => ({ kind: 'route', name, by: 'ada', since: 1 })
   const view = createPauseView(
     () => [],

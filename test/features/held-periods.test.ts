@@ -9,7 +9,7 @@ const RECEIVED = 100
 const NOW = 1_000
 /** Number of ended pauses of conversations that are kept. */
 const MAX_OF_CONVERSATIONS = 100
-const dispatch = (at: number, what: string, detail = {}): Note => ({ at, road: 'dispatch', what, detail })
+const dispatchNote = (at: number, what: string, detail = {}): Note => ({ at, road: 'dispatch', what, detail })
 const pause = (since: number, until?: number): Pause => {
   return { kind: 'gateway', name: 'shop', by: 'ada', since, ...(until !== undefined && { until }) }
 }
@@ -22,7 +22,7 @@ const periods = (
   heldPeriods({ receivedAt: RECEIVED }, { outcome, history }, pauses, NOW).map(({ from, to }) => [from, to])
 
 test('a pause holds a message from its arrival to its attempt, however long the pause is', () => {
-  const done = [dispatch(310, 'done', { ms: 10 })]
+  const done = [dispatchNote(310, 'done', { ms: 10 })]
   assert.deepEqual(periods(done, 'done', ended(50, 400)), [[100, 300]])
   assert.deepEqual(periods(done, 'done', ended(120, 250)), [[120, 250]])
   assert.deepEqual(periods(done, 'done', ended(10, 90), ended(305, 400)), [])
@@ -30,12 +30,14 @@ test('a pause holds a message from its arrival to its attempt, however long the 
 })
 
 test('a pause during the back-off or before a decision holds a message only when an attempt is due', () => {
-  const failed = [dispatch(210, 'failed', { ms: 10, delay: 90 }), dispatch(510, 'done', { ms: 10 })]
+  const failed = [dispatchNote(210, 'failed', { ms: 10, delay: 90 }), dispatchNote(510, 'done', { ms: 10 })]
   assert.deepEqual(periods(failed, 'done', ended(220, 280)), [])
   assert.deepEqual(periods(failed, 'done', ended(220, 450)), [[300, 450]])
-  const asked = [dispatch(110, 'waits for an approval', { ms: 10 })]
+  const asked = [dispatchNote(110, 'waits for an approval', { ms: 10 })]
   assert.deepEqual(periods(asked, 'approval', pause(200)), [])
-  assert.deepEqual(periods([...asked, dispatch(300, 'approved')], 'waiting', pause(200)), [[300, undefined]])
+  assert.deepEqual(periods([...asked, dispatchNote(300, 'approved')], 'waiting', pause(200)), [
+    [300, undefined],
+  ])
 })
 
 test('a state keeps the pauses that ended, with who resumed them; other changes of a pause end nothing', () => {

@@ -71,7 +71,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
   }
 
   describe(`StateManager over ${kind}`, () => {
-    test('an update returns what a later read returns, and no object that its function has', async (t) => {
+    test('an update returns what a later read returns, in an object that its function does not have', async (t) => {
       const { manager } = await make(t)
       let kept: JsonObject = {}
       const { document } = await manager().update('notes', (draft) => {

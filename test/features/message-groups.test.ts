@@ -19,7 +19,7 @@ describe('the groups of a message', async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
 
-  test('are those that get it: neither filters that exclude it nor groups of one call are listed', async () => {
+  test('are those that get it, without groups whose filter excludes it and groups of a single call', async () => {
     await daemon.invoke('event-subscribe', { topic: 'gateway-message' })
     const sent = async (path: string) => String(Object((await daemon.post(path, '{"text":"hello"}')).body).id)
     const groupsOf = async (id: string) =>

@@ -72,7 +72,7 @@ test('the end of a pause releases the jobs of the reachable shards, and the othe
   cleanup(t, () => pauses.stop())
   await until(() => released.length > 0, 'the job of a reachable shard')
   assert.deepEqual(released, ['a'])
-  // Later than the checks after a change.
+  // After the time in which a change is checked again.
   time += 60_000
   away = undefined
   await pauses.change((state) => ({ ...state }))

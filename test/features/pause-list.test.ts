@@ -4,7 +4,7 @@ import { withPauseList } from '../../src/features/pauses/pause-list.ts'
 import type { Pause } from '../../src/features/pauses/records.ts'
 import { callOf } from '../engine/kit.ts'
 
-test('pause-list shows a caller with some gateways only their pauses, and others all with what waits', async () => {
+test('pause-list shows the pauses of the gateways of its caller, or all, each with its waiting messages', async () => {
   const about = { by: 'ada', since: 1, reason: 'the bank is down' }
   const pauses: Pause[] = [
     { kind: 'gateway', name: 'shop', ...about },

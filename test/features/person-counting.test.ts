@@ -25,7 +25,10 @@ function placeOf(name: string, records: number, ready: Promise<unknown> = Promis
   }
 }
 
-/** Counts in places. `collected.times`: how often the person was looked up, which fails with `failure`. */
+/**
+ * Counts in places. `collected.times`: how often the person was looked up, which fails with
+ * `failure`.
+ */
 function countingOf(places: readonly Place[], failure?: Error) {
   const collected = { times: 0 }
   let time = 1_000
@@ -73,7 +76,7 @@ describe('the count of the records about a person', () => {
     assert.equal(collected.times, 2)
   })
 
-  test('is not forgotten when an older count of the same person ends, which was stopped for others', async () => {
+  test('is kept when an older count of the same person ends that was stopped in favour of others', async () => {
     const slow = Promise.withResolvers<void>()
     const { ask, collected } = countingOf([placeOf('jobs', 2, slow.promise)])
     const first = ask(ADA.identities, 60_000, NEVER)

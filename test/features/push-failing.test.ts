@@ -144,18 +144,18 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     assert.deepEqual(ns(), [1, 1])
   })
 
-  test('continues between whichever two looks at the clock the pause of Retry-After ends', async (t) => {
-    for (let looks = 1; looks <= 20; looks++) {
+  test('continues even if the pause of Retry-After ends between two reads of the clock', async (t) => {
+    for (let reads = 1; reads <= 20; reads++) {
       const store = await openStore(t)
-      let looksLeft = Number.POSITIVE_INFINITY
-      const now = () => Date.now() + (looksLeft-- > 0 ? 0 : 1_000)
+      let readsLeft = Number.POSITIVE_INFINITY
+      const now = () => Date.now() + (readsLeft-- > 0 ? 0 : 1_000)
       const { ns, url } = await startReceiver(t, (response, _, count) => {
-        if (count === 1) looksLeft = looks
+        if (count === 1) readsLeft = reads
         response.writeHead(count === 1 ? 429 : 200, { 'retry-after': '1' }).end()
       })
       await startPush(t, store, [subscription(url)], { now })
       await emit(store, { n: 1 })
-      await until(() => ns().length === 2, `another attempt, after ${looks} looks at the clock`)
+      await until(() => ns().length === 2, `another attempt, after ${reads} reads of the clock`)
     }
   })
 
@@ -247,7 +247,8 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     for (let n = 0; n < 6; n++) await emitAlone(store, n)
     await until(async () => (await show()).state === 'failing', 'an open circuit')
     failures = got.length
-    // Five failures open the circuit. Up to four attempts are under way then, and a few about to begin.
+    // Five failures open the circuit. Up to four attempts are under way then, and a few about to
+    // begin.
     assert.ok(failures <= 12, `${failures} attempts`)
     await until(() => probe, 'the one event that is tried')
     for (let n = 6; n < 30; n++) await emitAlone(store, n)
@@ -275,8 +276,8 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     const now = () => Date.now() + clock.ahead
     const { outcomes, show } = await startPush(t, store, subscriptions, { owner: 'b', now })
     await until(async () => (await show()).state === 'failing', 'an open circuit')
-    // After each pause, one more event joins those that are tried in turn. The third is the last of three
-    // and may come a pause later.
+    // After each pause, one more event joins those that are tried in turn. The third is the last of
+    // three and may come a pause later.
     for (let n = 2; n < 12 && !ns().includes(3); n++) {
       const before = outcomes.length
       // Longer than the longest pause.
@@ -377,6 +378,7 @@ describe('a push subscription with many conversations', () => {
     }
     const before = await heapAfter(100)
     const growth = (await heapAfter(2_000)) - before
+    // If it kept the names, the heap would grow by 2,000 of them.
     assert.ok(growth < 1_300 * nameSize, `${growth} bytes`)
   })
 })

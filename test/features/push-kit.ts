@@ -25,8 +25,8 @@ export function subscription(url: string, parts: object = {}): PushSubscription 
 }
 
 /**
- * A daemon that pushes to the subscriptions of its file. `outcomes` has the outcome of each attempt, and
- * `hidden` the secrets that must not be logged.
+ * A daemon that pushes to the subscriptions of its file. `outcomes` has the outcome of each
+ * attempt, and `hidden` the secrets that must not be logged.
  */
 export async function startPush(
   t: TestContext,

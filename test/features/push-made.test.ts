@@ -23,7 +23,9 @@ async function startReceiver(t: TestContext, status = 200) {
   return { got, url }
 }
 
-/** A daemon with these subscriptions in its file. `call` calls `subscription-create` and the like. */
+/**
+ * A daemon with these subscriptions in its file. `call` calls `subscription-create` and the like.
+ */
 async function startDaemon(t: TestContext, store: Store, owner = 'a', ofFile: PushSubscription[] = []) {
   const push = await startPush(t, store, ofFile, { owner })
   const { service } = push
@@ -136,7 +138,7 @@ for (const { kind, place, open } of storeKinds()) {
       ['update', { name: 'crm', rate: '9/s' }],
       ['delete', { name: 'crm', force: true }],
     ] as const) {
-      test(`is whole after a crash at any write of its ${verb} and a repetition of the call`, async (t) => {
+      test(`is complete if its ${verb} is repeated after a crash at any of its writes`, async (t) => {
         const { url } = await startReceiver(t, 500)
         const created = { ...orders(url), secret: SECRET }
         const args = verb === 'create' ? created : given
@@ -155,7 +157,8 @@ for (const { kind, place, open } of storeKinds()) {
           dying.end()
           const next = await startDaemon(t, store, 'next')
           if (verb === 'delete') {
-            // Without any write, nothing has happened. After the first, the next daemon completes the rest.
+            // Without any write, nothing has happened. After the first, the next daemon completes
+            // the rest.
             if ((await next.names()).includes('crm')) await next.call(verb, args)
             await untilDeleted(store, `after ${writes} writes`)
           } else {
@@ -190,7 +193,10 @@ async function untilDeleted(store: Store, when: string): Promise<void> {
   assert.ok((await store.stats()).jobs.every(({ waiting, running }) => waiting + running === 0))
 }
 
-/** A store whose process dies after so many writes of a call. Leases do not count: they only cost time. */
+/**
+ * A store whose process dies after `writes` writes. Those of leases do not count: they only cost
+ * time.
+ */
 function dyingAfter(real: Store, writes: number) {
   let isDying = false
   let writesLeft = writes
@@ -214,7 +220,7 @@ function dyingAfter(real: Store, writes: number) {
     begin: () => {
       isDying = true
     },
-    /** It is dead now, even if the call has made fewer writes. */
+    /** Makes further writes fail, even if the call has made fewer than `writes`. */
     end: () => {
       writesLeft = 0
     },

@@ -6,14 +6,14 @@ import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { SECRET } from './push-kit.ts'
 
-/** A push; `n` is that of the event's data. */
+/** A push. `n` is a field of the event's data. */
 type Push = { headers: IncomingHttpHeaders; body: string; id: string; n: unknown }
 /** Answers a push; `count` is the number of pushes so far. */
 export type Respond = (response: ServerResponse, push: Push, count: number) => void
 
 /**
- * A receiver that verifies the signatures of pushes and keeps them in `got`. With `verifies: false` it only
- * keeps them: a signature is invalid if the clock of its daemon is ahead.
+ * A receiver that verifies the signatures of pushes and keeps them in `got`. With `verifies: false`
+ * it only keeps them: a signature is invalid if the clock of its daemon is ahead.
  */
 export async function startReceiver(
   t: TestContext,

@@ -93,7 +93,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
     const id = accepted?.id ?? ''
     await wait(4)
     await use([subscription(url, { topic: 'gateway-message' })])
-    // More than the report has.
+    // More than a report keeps.
     const others = Array.from({ length: 60 }, (_, n) => newMessage({ text: `other ${n}` }))
     await store.journal.accept(others)
     await wait(64)
@@ -143,7 +143,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.deepEqual(ns(), numbers(1, 12))
   })
 
-  test('keeps the order behind a retry that another daemon has left', async (t) => {
+  test('keeps the order after a retry that another daemon has left', async (t) => {
     const store = await openStore(t)
     const otherArrived = Promise.withResolvers<void>()
     const { ns, url, wait } = await startReceiver(t, (response, { n }, count) => {

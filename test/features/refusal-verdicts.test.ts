@@ -6,7 +6,10 @@ import { verdictOf } from '../../src/features/troubles/refusal-verdicts.ts'
 const MINUTE = 60_000
 const WRONG = { from: '192.0.2.7', why: 'the signature does not match' }
 
-/** Deliveries of a gateway: accepted ones and refused ones. Returns the likely cause of the refusals. */
+/**
+ * Deliveries of a gateway: accepted ones and refused ones. Returns the likely cause of the
+ * refusals.
+ */
 function gateway() {
   let at = Date.UTC(2026, 10, 29, 3)
   const tally = createRefusalTally(() => at)

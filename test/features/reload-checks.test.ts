@@ -11,7 +11,10 @@ const ROUTE = 'routes: [{ name: jobs, queue: jobs }]\n'
 const GATEWAY = 'gateways: { jobs: { transport: bullmq, queue: jobs } }\n'
 const ECHO = 'routes: [{ name: rest, skill: echo }]\n'
 
-/** Which of `queues` and `listen` need a restart after a change of the file, while the queues of `open` are connected. */
+/**
+ * Which of `queues` and `listen` need a restart after a change of the file, while the queues of
+ * `open` are connected.
+ */
 async function restarts(t: TestContext, before: string, after: string, open: string[] = []) {
   const [old, next] = await Promise.all(
     [before, after].map(async (file) => {

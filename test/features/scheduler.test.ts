@@ -127,7 +127,7 @@ describe('schedules', () => {
   }
 
   for (const when of ['they fired', 'they were created'] as const)
-    test(`fire every hour after a clock that was a day ahead when ${when} is set back`, async (t) => {
+    test(`fire every hour after the clock, a day ahead when ${when}, was set back`, async (t) => {
       const { scheduler, pass, fired } = await make(t)
       const one = scheduler()
       const { cron: _, ...rest } = hourly

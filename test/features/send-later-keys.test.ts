@@ -71,7 +71,7 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(await site.sent(), [])
     })
 
-    test('makes it a duplicate of an earlier immediate send, also of a reply to a message', async (t) => {
+    test('makes the planned send a duplicate of an earlier immediate send, also of a reply', async (t) => {
       const site = await make(t)
       const messageId = await accept(site)
       for (const where of [CHAT, { messageId }]) {

@@ -124,10 +124,11 @@ for (const { kind, place, open } of storeKinds()) {
         assert.deepEqual([...found, ...(await sent())], ['text of a'])
       })
 
-    test('keep their time after a repetition with an earlier time that a crash cut short', async (t) => {
+    test('keep their time if a crash cuts short a repetition with an earlier time', async (t) => {
       const { start, sent, store, pass } = await make(t)
       const later = start()
       await plan(later, 'a', 2 * HOUR)
+      // All that the repetition has written.
       const entry = `send-due:${String(START + HOUR).padStart(15, '0')}:a`
       await store.kv.set(entry, 'a')
       pass(HOUR)

@@ -40,7 +40,7 @@ for (const { kind, place, open } of storeKinds()) {
   })
 }
 
-test('a budget of a skill is refused where it is no amount, or in another currency', () => {
+test('a budget of a skill is refused if it is not an amount, or is in another currency', () => {
   const issueOf = (skill: object, total = '1 EUR/1d') =>
     budgetSchema.safeParse({ total, skill }).error?.issues[0]
   assert.deepEqual(issueOf({ helper: '5 apples' })?.path, ['skill', 'helper'])

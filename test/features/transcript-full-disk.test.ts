@@ -6,7 +6,10 @@ import { createFolder } from '../runtime/support/folder.ts'
 
 const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
 
-/** Indexes more lines than fit into its files, and then fewer. Prints both times how many it finds, or the error. */
+/**
+ * Indexes more lines than fit into its files, and then fewer. Prints both times how many it finds,
+ * or the error.
+ */
 const PROGRAM = `
 import { createTranscriptIndex } from ${source('features/assistant/transcript-index.ts')}
 const words = Array.from({ length: 2_000 }, (_, n) => 'word' + n * 7919).join(' ')

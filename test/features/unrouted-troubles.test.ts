@@ -48,7 +48,8 @@ test('messages without a route are a trouble if their gateway has routes, or if 
     )
 
   assert.deepEqual(troubles({ waiting }), { shop: 1, orders: 2 })
-  // The oldest has waited for ten seconds only, so some worker, perhaps on another daemon, takes them.
+  // The oldest has waited for ten seconds only, so some worker, perhaps on another daemon, takes
+  // them.
   assert.deepEqual(troubles({ waiting: [unread('orders', now - 10_000)] }), { shop: 1 })
   assert.deepEqual(troubles({ waiting: [] }), { shop: 1 })
   const group = { topic: 'gateway-message', group: 'crm', lag: 0, pending: 0 }

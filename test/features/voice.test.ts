@@ -23,11 +23,13 @@ describe('a recording', () => {
     const ogg = Buffer.alloc(100)
     ogg.write('OggS', 0, 'latin1')
     ogg.write('OggS', 60, 'latin1')
+    // The position at the end of the last page: 7 s at 48 kHz.
     ogg.writeBigInt64LE(48_000n * 7n, 66)
     assert.equal(secondsOf(ogg), 7)
     const mp4 = Buffer.alloc(100)
     mp4.write('ftypM4A ', 4, 'latin1')
     mp4.write('mvhd', 40, 'latin1')
+    // The time scale (units per second), and the duration in units.
     mp4.writeUInt32BE(1_000, 56)
     mp4.writeUInt32BE(12_500, 60)
     assert.equal(secondsOf(mp4), 12.5)

@@ -20,7 +20,7 @@ async function make(t: TestContext, dir = temporaryDir(t)) {
   return { workbench: createWorkbench((work) => work(documents)), manager }
 }
 
-describe('the state', () => {
+describe('the agent state of a workbench', () => {
   test('of version 1 is migrated once, with a backup: its blockers become risks', async (t) => {
     const dir = temporaryDir(t)
     const v1 = {

@@ -61,6 +61,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return { cookie, origin: daemon.control }
     }
     const deadLetter = async () => {
+      // A read, which is not in the audit log.
       await daemon.invoke('message-list')
       const sent = { gateway: 'demo', text: `fail ${SECRET}` }
       await post('/v1/messages', sent, { authorization: `Bearer ${daemon.token}` })
@@ -157,7 +158,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       })
       assert.deepEqual(await list({ id: paused?.id }), [paused])
       assert.deepEqual(await list({ id: '00000000-0000-7000-8000-000000000000' }), [])
-      assert.deepEqual(await list({ what: 'PAGES' }), [resumed, paused].slice(1))
+      assert.deepEqual(await list({ what: 'PAGES' }), [paused])
       const { out } = await site.run(['audit', '--id', paused?.id ?? ''])
       assert.match(out, /what: paused a route[\s\S]*reason: pages everybody/)
     })
@@ -273,7 +274,7 @@ describe('pages of the audit log', async () => {
     assert.equal(next, undefined)
   })
 
-  test('go on behind a page of entries that only a newer version can read', async () => {
+  test('continue after a page of entries that only a newer version can read', async () => {
     const { record, service } = logOf(store.topics)
     await record({ by: 'before', via: 'cli', action: 'update', outcome: 'ok' })
     const data = { at: 1, by: 'next', via: 'telepathy', action: 'update', outcome: 'ok' }

@@ -14,11 +14,10 @@ function read(yaml: string, environment: Record<string, string> = {}) {
 const BEFORE =
   'gateways: { shop: { path: /shop } }\nroutes: [{ name: all, skill: echo }]\nlogs: { level: info }\n'
 
-async function targetOf(
-  ...change: Parameters<typeof recordChange> extends [infer A, infer B, unknown] ? [A, B] : never
-) {
+/** The target of the audit entry about a change; undefined without an entry. */
+async function targetOf(before: ReturnType<typeof read>, after: ReturnType<typeof read>) {
   const recorded: unknown[] = []
-  await recordChange(...change, async (entry) => void recorded.push(entry))
+  await recordChange(before, after, async (entry) => void recorded.push(entry))
   return Object(recorded[0]).target
 }
 

@@ -230,7 +230,8 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     await redis.start()
     await until(() => starts(worker, waiting.id) === 1, 'the other job')
     assert.equal((await reply(waiting)).text, 'did later')
-    // The lock of the first job expired meanwhile: BullMQ may start it once more, which needs another `go`.
+    // The lock of the first job expired meanwhile: BullMQ may start it once more, which needs
+    // another `go`.
     await until(() => {
       worker.go()
       return asked.chat.all('message').length > 0

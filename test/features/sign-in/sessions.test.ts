@@ -65,7 +65,7 @@ describe('sessions of the console', () => {
     assert.equal(await sessions.read(mine?.id), undefined)
   })
 
-  test('are not found by anything but the form of their ids', async () => {
+  test('are not found by a text that cannot be their id', async () => {
     const sessions = setUp().make()
     for (const id of [undefined, '', '../x', 'A'.repeat(42), `${'A'.repeat(43)}\n`, '*'.repeat(43)]) {
       assert.equal(await sessions.read(id), undefined)
