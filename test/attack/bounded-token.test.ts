@@ -123,7 +123,10 @@ function withoutOwn(records: { owner?: string }[]): string {
   return JSON.stringify(records.filter(({ owner }) => owner !== 'token:bounded'))
 }
 
-/** Arguments that fit a schema: always the required ones, and each known value of each property at least once. */
+/**
+ * Arguments that fit a schema: always the required ones, and each known value of each property at
+ * least once.
+ */
 function combinations(
   schema: { properties?: Record<string, Property>; required?: string[] },
   known: Record<string, unknown[]>,

@@ -88,7 +88,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await ask(daemon.control, 'POST', '/v1/session', { cookie, ...own() })).status, 401)
     })
 
-    test('is refused for requests of other web pages, and changes nothing without a page', async () => {
+    test('is refused for requests from other web pages; a request from no page can read, but not change', async () => {
       const cookie = pairOf(await signIn())
       const ofOtherPages: Record<string, string>[] = [
         { origin: 'https://evil.example' },

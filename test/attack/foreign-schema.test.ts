@@ -122,7 +122,7 @@ describe('an untrusted schema', () => {
       const text = readFileSync(join(ROOT, file), 'utf8')
       return text.includes('@modelcontextprotocol/client') && !text.includes('jsonSchemaValidator')
     })
-    // It connects only for a login.
+    // Its client connects only for a login.
     assert.deepEqual(clients, ['src/cli/commands/mcp.ts'])
     assert.deepEqual(withText(/\.listTools\(/), [])
   })

@@ -11,7 +11,10 @@ const MB = 1024 * 1024
 const ADDRESS = 'bombs@example.com'
 const ZEROS = Buffer.alloc(512 * MB)
 
-/** Maximum growth of the daemon's memory by one mail (MB): a few copies of it, but not its unpacked content. */
+/**
+ * Maximum growth of the daemon's memory by one mail (MB): a few copies of it, but not its unpacked
+ * content.
+ */
 const BOUND = 150
 
 type File = { type: string; name: string; content: Buffer }

@@ -103,7 +103,10 @@ describe('the memory for requests of strangers', { timeout: 540_000 }, () => {
     assert.ok(large < BOUND + SOCKETS, `frames: ${large} MB`)
   })
 
-  /** Peak growth of the memory (MB) by complete deliveries at the same time, each of which is answered 202 or 503. */
+  /**
+   * Peak growth of the memory (MB) by complete deliveries at the same time, each of which is
+   * answered 202 or 503.
+   */
   const grownByDeliveries = async (count: number, headers: string[], body: Buffer) => {
     const atRest = await memory.live()
     const head = ['POST /demo HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers]
@@ -159,7 +162,10 @@ describe('the memory for requests of strangers', { timeout: 540_000 }, () => {
     assert.ok(files < BOUND * 2 + SOCKETS, `100 forms of 1 MB: ${files} MB`)
   })
 
-  /** Sends a byte per second of a body of 1,000 bytes. Resolves with the answer and the duration of the connection. */
+  /**
+   * Sends a byte per second of a body of 1,000 bytes. Resolves with the answer and the duration of
+   * the connection.
+   */
   const drip = async (path: string, at: string): Promise<[answer: string, seconds: number]> => {
     const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
     const socket = await begin(head, at)

@@ -25,7 +25,7 @@ describe('the namespaces of identities', () => {
     assert.equal(compileMember('*:external:U1')({ kind: 'route', id: String(partner) }), true)
   })
 
-  test('separate the notes of teams', () => {
+  test('separate operators, people and programs, also with the scope `team`', () => {
     const operator = teamOf({ kind: 'http' })
     assert.equal(teamOf({ kind: 'route', id: 'http:ada' }).sees(operator.owner), false)
     assert.equal(teamOf({ kind: 'route', id: 'chat:ada' }).sees('chat:bob'), true)

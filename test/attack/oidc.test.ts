@@ -142,7 +142,11 @@ describe('a sign-in at an identity provider', () => {
     await assert.rejects(finish(token, { state: other.state }), REFUSED, 'another state')
     await assert.rejects(finish(token, { iss: 'https://evil.example' }), REFUSED, 'mix-up')
     const back = new URL(`${CALLBACK}?${new URLSearchParams({ code: 'c', state })}`)
-    await assert.rejects(oidc.finish(options, back, cookie), REFUSED, 'no issuer although it says one')
+    await assert.rejects(
+      oidc.finish(options, back, cookie),
+      REFUSED,
+      'no issuer, although the provider promises one',
+    )
     await assert.rejects(oidc.finish({ ...options, issuer: 'https://evil.example' }, back, cookie), REFUSED)
     clock.at += 600_000
     await assert.rejects(finish(token), REFUSED, 'too late')

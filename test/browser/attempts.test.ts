@@ -60,7 +60,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     assert.equal(await page.getByRole('button', { name: 'Retry now' }).count(), 0)
   })
 
-  test('a row of a message that is tried again shows the error and the time, and what a vain retry led to', async () => {
+  test('a row of a message in back-off shows its error and the next attempt; after a retry, the page says that it failed again', async () => {
     const id = await post(`customs ${'of a very long order '.repeat(20)}`)
     await page.setViewportSize({ width: 1440, height: 900 })
     await show('messages?outcome=retrying')

@@ -80,7 +80,7 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     await page.getByText('127.0.0.1').first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('audit-entry')
-    const { url } = { url: page.url() }
+    const url = page.url()
     await page.reload()
     assert.equal(page.url(), url)
     await page.getByRole('link', { name: 'All about this object' }).click()
@@ -89,7 +89,7 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     await page.getByText('There is no such entry.').waitFor()
   })
 
-  test('an address with a parameter of another view is searched by it, or says that it is ignored', async () => {
+  test('a parameter of another view in the address is used for the search, or reported as ignored', async () => {
     await show('audit?search=warehouse')
     await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
     await until(async () => (await rows.count()) === 2, 'the head and one entry')

@@ -24,7 +24,8 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
       searches++
       const response = await route.fetch()
       const json = await response.json()
-      // As if the last three had arrived after the first page was read, and before the stream began.
+      // As if the last three had arrived after the first page was read, and before the stream
+      // began.
       if (searches === 1) json.result.messages = json.result.messages.slice(3)
       else if (searches === 2) {
         await post('five')

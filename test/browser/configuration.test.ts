@@ -22,8 +22,11 @@ const MORE = `routes:
     skill: echo
   - { name: bank, match: { gateway: bank }, skill: echo }
 `
-/** Of the table of routes: the lines of its highest row, how far it is too wide, and its broken words. */
-const TABLE = `(() => {
+/**
+ * Measures the table of routes: the lines of its highest row (14 px are padding), by how many px it
+ * is too wide, and its broken words.
+ */
+const MEASURE_TABLE = `(() => {
   const box = document.querySelector('[aria-label="All routes"]')
   const rows = [...box.querySelectorAll('tbody tr')]
   const line = (cell) => Number.parseFloat(getComputedStyle(cell).lineHeight)
@@ -128,7 +131,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
       .waitFor()
     for (const width of [1280, 1440, 1920]) {
       await page.setViewportSize({ width, height: 900 })
-      const { lines, overflow, broken } = Object(await page.evaluate(TABLE))
+      const { lines, overflow, broken } = Object(await page.evaluate(MEASURE_TABLE))
       assert.ok(lines < 4, `${lines} lines at ${width}`)
       assert.deepEqual(broken, [], `words broken at ${width}`)
       assert.ok(overflow <= 1, `the table is ${overflow} px wider than its place at ${width}`)

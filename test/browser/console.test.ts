@@ -76,7 +76,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.deepEqual(await row.boundingBox(), place)
     await leaveLists(page)
     await rows.filter({ hasText: 'another' }).waitFor()
-    // It is the second row from the top.
+    // The row of `id` is the second from the top.
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
@@ -181,7 +181,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await assert.rejects(streamRequest, 'an invalid stream is not requested again')
   })
 
-  test('shows a conversation as a chat, which is answered by hand', async () => {
+  test('shows a conversation as a chat; a double click sends an answer by hand once', async () => {
     const chat = await daemon.chat('/chat')
     chat.send({ type: 'message', text: 'is anybody there?', conversation: 'c1' })
     await page.getByRole('link', { name: 'Conversations' }).click()

@@ -41,7 +41,8 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('refuses all').waitFor()
-    // The broken one comes first, then the one that refuses, before those that are configured before it.
+    // First the broken gateway, then the one that refuses all, then the others in the order of the
+    // file.
     assert.deepEqual(await page.locator('.gateway-card h2').allTextContents(), [
       'post',
       'hub',
@@ -98,7 +99,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 
-  test('say of a mailbox that cannot be read since when, with its login', async () => {
+  test('show since when a mailbox cannot be read, and its login', async () => {
     await show('gateways')
     await page
       .getByRole('article', { name: 'post' })
@@ -110,7 +111,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
       .getByText(/for \d+ s, since/)
       .waitFor()
     await fact('login').getByText('clerk at 127.0.0.1:1').waitFor()
-    // The call needs no token.
+    // Not in `/readyz`, which needs no token.
     assert.doesNotMatch(JSON.stringify(await (await fetch(`${daemon.control}/readyz`)).json()), /clerk/)
     await shots('gateway-down')
   })
@@ -129,7 +130,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     assert.match(page.url(), /#\/gateways\/hub$/)
   })
 
-  test('are counted on a phone with everything that is wrong, as Now lists it', async () => {
+  test('count on a phone towards the number of problems, which is that of Now', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('dead-letters')
     const { troubles } = Object(await daemon.invoke('troubles', {}))
@@ -138,7 +139,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 
-  test('have a list of refusals with a quiet gateway beside a noisy one, which says what it leaves out', async () => {
+  test('have a list of refusals that keeps a quiet gateway beside a noisy one, and says what it leaves out', async () => {
     await deliver(0, '/till')
     for (let n = 0; n < 50; n++) await deliver(n)
     await show('gateways')
@@ -148,7 +149,8 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await list.locator('.refusals > li').filter({ hasText: 'till' }).waitFor()
     await list.locator('.refusals > li').filter({ hasText: 'hub' }).getByText('50 ×').waitFor()
 
-    // Many more than the rows shown: refusals of one millisecond are not in the order of delivery, so some share a row.
+    // Many more than the rows shown: refusals of one millisecond are not in the order of delivery,
+    // so some share a row.
     for (let n = 0; n < 45; n++) {
       await deliver(n)
       await deliver(n, '/till')

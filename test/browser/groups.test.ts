@@ -62,6 +62,7 @@ routes: [{ name: all, skill: echo }]
     await answer(/^Replay/)
     await jobs.getByText('Replay orders to push crm').first().waitFor()
   })
+
   test('the events of a topic are listed, and one is shown whole and delivered again', async () => {
     const { id } = Object(
       await daemon.invoke('event-emit', { topic: 'orders', type: 'paid', data: { order: 4711, by: 'card' } }),
@@ -105,6 +106,7 @@ routes: [{ name: all, skill: echo }]
     await show('queues/orders/crm/00000000-0000-7000-8000-000000000000')
     await page.getByText('This event is not retained any more.').waitFor()
   })
+
   test('a group has a page with its backlog over time, its readers and its next event', async () => {
     await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'analytics', replay: true })
     await daemon.post('/shop', '{"text":"order 1"}')

@@ -123,9 +123,11 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
   test('can be taken over from the list, have a list of their own then, and are handed back', async () => {
     await show('conversations')
     const row = rows.filter({ hasText: 'where are you?' })
-    // Unanswered conversations move to the top: wait for that, so that the row stays below the pointer.
+    // Unanswered conversations move to the top: wait for that, so that the row stays below the
+    // pointer.
     await page.getByRole('button', { name: /^Unanswered \d/ }).waitFor()
-    // The button shows while the pointer or the focus is in its row. The focus stays if the row moves.
+    // The button shows while the pointer or the focus is in its row. The focus stays if the row
+    // moves.
     const takeOver = row.getByRole('button', { name: /^Take over/ })
     await row.hover()
     await takeOver.focus()
@@ -136,7 +138,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByRole('button', { name: 'Taken over 1' }).click()
     await rows.filter({ hasText: 'where are you?' }).getByText('has it').waitFor()
     await until(async () => (await rows.count()) === 1, 'only that one')
-    // Whoever has written to a person who took over still waits for them.
+    // The sender still waits for an answer of the person who took over.
     const held = rows.filter({ hasText: 'where are you?' })
     await held.getByText(/waits/).waitFor()
     await page.getByRole('button', { name: 'Mine 1' }).click()

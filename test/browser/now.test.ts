@@ -40,6 +40,7 @@ describe('Now', { timeout: 60_000 }, async () => {
     await page.getByRole('link', { name: 'See the push' }).first().click()
     await page.waitForURL(/queues\/orders\/customer-relations-\d$/)
   })
+
   test('nothing moves under the pointer while its button is pressed, also with a text that is cut off', async () => {
     await daemon.invoke('gateway-pause', {
       gateway: 'shop',

@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts'
 const CLIENT = { clientId: 'trivium', clientSecret: 'a-secret-of-the-client' }
 
 describe('signing in to the console at an identity provider', { timeout: 300_000 }, async () => {
-  // It does not answer until `open`.
+  // It does not answer until `provider.open` is called.
   const provider = await startOidcProvider()
   const routes = (roles: string) => `
 gateways: { demo: { transport: cli } }
@@ -81,7 +81,7 @@ console:
       `#/dead-letters/${id}`,
       '#/skills/fail',
     ]
-    const shows =
+    const harmless =
       /^(Sign out|Copy|Export CSV|Reload|Try again|Previous|Next|Save|Search|Show|\d|any|last|More|Help|Close|Go to|Model$|Skill$|Sender$|Day$)/i
     for (const place of places) {
       await page.goto(`${daemon.control}/${place}`)
@@ -92,7 +92,7 @@ console:
           buttons.map((button) => String(button.getAttribute('aria-label') ?? button.textContent).trim()),
         )
       assert.deepEqual(
-        pressable.filter((name) => !shows.test(name)),
+        pressable.filter((name) => !harmless.test(name)),
         [],
         place,
       )
@@ -111,7 +111,7 @@ console:
     await page.getByLabel('Control token').fill(daemon.token)
     await page.getByRole('button', { name: 'Open the console' }).click()
     await page.getByText('Live', { exact: true }).waitFor()
-    // The following tests need it.
+    // The following tests need the provider.
     provider.open({ ...CLIENT, callback })
   })
 

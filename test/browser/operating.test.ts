@@ -7,7 +7,9 @@ import { until } from '../fixtures/until.ts'
 import { callback } from '../transports/slack/harness.ts'
 
 const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text) } }`
-/** The call that posts, and those by which the daemon checks whether an uncertain post has arrived. */
+/**
+ * The call that posts, and those by which the daemon checks whether an uncertain post has arrived.
+ */
 const METHODS = ['chat.postMessage', 'conversations.replies', 'conversations.history']
 const FAULTS = Array.from({ length: 200 }, () => ({ status: 503, body: {} }))
 
@@ -33,7 +35,8 @@ routes:
   test('sees live that the reply of a done message cannot be sent, and later that it was sent', async () => {
     await show('messages')
     const refuse = slack.hold('chat.postMessage')
-    // From the start: on a busy machine, the held call may end by its timeout before the page shows the message.
+    // From the start: on a busy machine, the held call may end by its timeout before the page shows
+    // the message.
     for (const method of METHODS) slack.fail(method, ...FAULTS)
     await slack.sockets.deliver('events_api', callback({ text: 'is anybody there?', ts: slack.nextTs() }))
     await row('is anybody there?')

@@ -43,7 +43,8 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
   })
 
   test('show their result and reply, are sent again without a confirmation, and stay in the history', async () => {
-    // The reply is recorded after the outcome: the first two answers have the outcome, but no reply yet.
+    // The reply is recorded after the outcome: the first two answers have the outcome, but no reply
+    // yet.
     let answersWithoutReply = 2
     await page.route('**/v1/skills/message-show', async (route) => {
       const response = await route.fetch()
