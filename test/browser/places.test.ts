@@ -40,10 +40,11 @@ describe('navigation in the console', { timeout: 300_000 }, async () => {
   test('returns by Escape and the back button to the row and scroll position of a message', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await row(`number ${MANY - 1}.`).waitFor()
-    // Further down than one page of the list.
+    // 120 rows of 36 px: further down than one page of the list.
+    const position = 120 * 36
     await until(async () => {
-      await list.evaluate((element) => Object(element).scrollTo(0, 120 * 36))
-      return (await top()) === 120 * 36
+      await list.evaluate((element, y) => Object(element).scrollTo(0, y), position)
+      return (await top()) === position
     }, 'a list of several pages')
     const before = await top()
     await row('number 25.').click()

@@ -89,7 +89,7 @@ describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
     await page.getByText(/Could not load the retry/).waitFor()
   })
 
-  test('of one letter tells what became of it, with a link to the message', async () => {
+  test('of one letter shows its outcome, with a link to the message', async () => {
     site.write('open-for-all', '')
     await show('dead-letters')
     await press('Retry')

@@ -25,7 +25,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
   await page.setViewportSize({ width: 1440, height: 900 })
   const rows = page.getByRole('listitem').filter({ has: page.locator('.message-row') })
   const rowOf = (text: string) => rows.filter({ hasText: text })
-  const retriedTimes = async () => (await letters()).filter(({ retriedAt }) => retriedAt !== undefined).length
+  const countRetried = async () => (await letters()).filter(({ retriedAt }) => retriedAt !== undefined).length
 
   test('show the route, the duration, the error, and that the reply was not sent', async () => {
     await show('messages')
@@ -38,7 +38,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await rowOf('charge 2').getByText('no money for 2 today').waitFor()
   })
 
-  test('have their causes above them only without a filter that the causes do not have', async () => {
+  test('have their causes above them only if the causes can be filtered in the same way', async () => {
     const causes = page.getByRole('list', { name: 'Why they failed' })
     for (const other of [
       'event=push',
@@ -73,7 +73,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await page.getByRole('dialog').getByText('Retry 2 dead letters?').waitFor()
     await answer('Retry')
     await page.getByText('Retried, and failed again: 2 dead letters.').waitFor()
-    assert.equal(await retriedTimes(), 2)
+    assert.equal(await countRetried(), 2)
   })
 
   test('have a button to retry, and show that a dead letter failed again', async () => {
@@ -92,7 +92,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     assert.equal(title, `Skill charge failed: no money for ${number} today`)
     await fresh.hover()
     await fresh.getByRole('button', { name: /^Retry/ }).click()
-    await until(async () => (await retriedTimes()) === 3, 'the retry')
+    await until(async () => (await countRetried()) === 3, 'the retry')
     await leaveLists(page)
     await until(async () => (await rows.getByText(/retried .* ago, failed again/).count()) === 3, 'all rows')
   })

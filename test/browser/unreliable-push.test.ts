@@ -5,7 +5,7 @@ import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 
-describe('pushes and groups that need a look, in the console', { timeout: 120_000 }, async () => {
+describe('unreliable pushes and stalled groups in the console', { timeout: 120_000 }, async () => {
   let attempts = 0
   const receiver = await serveHttp(async (request, response) => {
     await request.toArray()
