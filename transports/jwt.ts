@@ -2,15 +2,15 @@ import type { KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 
 /**
- * Algorithms by kind of key: a public key must never be used as an HMAC secret. `none` is not
- * allowed.
+ * Accepted algorithms, by kind of key, because a public key must never be used as an HMAC secret.
+ * `none` is not accepted.
  */
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
 export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
-/** Of the request for an issuer's keys. */
+/** Timeout of the request for an issuer's keys. */
 const TIMEOUT_MS = 5_000
-/** Minimum pause between two fetches because of an unknown key. */
+/** After keys were fetched, a token with an unknown key causes no new request for this time. */
 const COOLDOWN_MS = 30_000
 
 export type TokenKey = KeyObject | Uint8Array
@@ -34,11 +34,9 @@ export function createTokenKeys(
   }
 }
 
-/**
- * Why a token is invalid, by an error of jose. Without expected values, because strangers see the
- * text.
- */
+/** Why a token is invalid. Contains no expected values, because strangers see the text. */
 export function reasonForToken(
+  /** An error of jose. */
   error: { code: string; claim?: string; payload?: { exp?: number } },
   now: number,
 ): string {

@@ -45,7 +45,7 @@ export function anyPublicKey(text: string): KeyObject {
   return raw.length === 32 ? ed25519Key(raw.toString('hex')) : publicKey(bare)
 }
 
-/** The keys that options have: the public key, or one per secret. */
+/** The keys in options: the public key, or a key for each secret. */
 export function keysIn(options: {
   secret?: string[]
   'secret-encoding': SecretEncoding

@@ -22,13 +22,14 @@ export const bodySize = size.refine(
 )
 
 /**
- * Option: one secret, or a list during rotation; parses to a list. `what`: describes the secret in
- * the error if it is missing.
+ * Option: one secret, or a list during a rotation. Always parses to a list. `what` describes the
+ * secret in the error about a missing one.
  */
 export function secretsOf(what?: string) {
   return (
     z
-      // `abort`: checks of several keys must not see a secret that is no list.
+      // `abort`: otherwise, `superRefine` of the whole object would get a secret that is not a
+      // list.
       .union([z.string().min(1, { abort: true }), z.array(z.string().min(1, { abort: true })).min(1)], {
         error: ({ input }) =>
           input !== undefined
@@ -42,8 +43,8 @@ export function secretsOf(what?: string) {
 export const secrets = secretsOf()
 
 /**
- * Whether a list of the option `origins` has an origin. Browsers send it in lower case, without a
- * slash at the end.
+ * Whether an origin is in a list of the option `origins`. Browsers send origins in lower case,
+ * without a slash at the end.
  */
 export function listsOrigin(listed: readonly string[], origin: string): boolean {
   return listed.some((one) => one === '*' || one === origin || withoutSlash(one).toLowerCase() === origin)
@@ -52,27 +53,27 @@ export function listsOrigin(listed: readonly string[], origin: string): boolean 
 const withoutSlash = (origin: string) => origin.replace(/\/$/, '')
 
 /**
- * Refuses requests of web pages to a gateway without authentication. On a loopback listener, such a
- * gateway is for programs on this machine, but not for web pages that are open here, which could
- * use DNS rebinding. Their requests are recognised by host and origin. Throws `forbidden`.
+ * Throws `forbidden` if a web page sent the request. For gateways without authentication on a
+ * loopback listener (`isLocal`): they serve programs on this machine, but not the web pages that
+ * are open in its browser. Host and origin reveal a web page, also one that uses DNS rebinding.
  * `option`: the option that enables authentication, for the error.
  */
-export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
+export function refuseWebPage({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
   const { host, origin, 'sec-fetch-site': site } = headers
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined
   const isSameOrigin = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
-  // Pictures and links send no origin, but browsers say where they are from.
-  const isOfPage = origin === undefined && (site === 'cross-site' || site === 'same-site')
-  if (isSameOrigin && !isOfPage && isLocalName(host)) return
+  // Requests for pictures and links have no origin, but `sec-fetch-site`.
+  const isFromPage = origin === undefined && (site === 'cross-site' || site === 'same-site')
+  if (isSameOrigin && !isFromPage && isLocalName(host)) return
   const what = `A request from the web page ${(origin ?? String(host)).slice(0, MAX_ORIGIN)}`
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 
 /**
- * For `doctor`: warns about a gateway without authentication, also on a local address, which a
- * proxy or tunnel may expose. `name`: the option that enables it. `scheme`: how senders are
- * verified; undefined if they are not.
+ * For `doctor`: warns about a gateway without authentication. Also on a local address, because a
+ * proxy or tunnel may expose it. `name`: the option that enables authentication. `scheme`: how
+ * senders are verified; undefined if they are not.
  */
 export function checkProtection({ isLocal }: PublicHttp, name: string, scheme: string | undefined): Check {
   if (scheme !== undefined) return { name, ok: true, detail: scheme }

@@ -8,13 +8,12 @@ import { waitFor } from '../src/lib/wait-for.ts'
 const OUTBOX_GRACE_MS = 2_000
 
 /**
- * Stores a reply under the answered message and the hash of its body, for the waiting request or
- * job. A caller who only guessed the key of a delivery learns that it is a duplicate, but not the
- * reply.
+ * Stores a reply for the request or job that waits for it. The name of the log contains the hash of
+ * the delivery's body: a caller who guesses the key of a delivery does not get the reply to it.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) refuseTarget(gateway)
-  return replies.append(placeOf(reply.inReplyTo ?? '', reply.target), reply)
+  return replies.append(replyLogOf(reply.inReplyTo ?? '', reply.target), reply)
 }
 
 /** Refuses explicit targets, for transports that can only reply. */
@@ -24,10 +23,10 @@ export function refuseTarget(gateway: string): never {
 }
 
 /**
- * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest.
+ * Waits for the first reply to a message (`text`, `data`); for a `duplicate`, takes the newest one.
  * Resolves with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill
- * of the message ended without a reply. A message without a route may be answered by a worker
- * (`gateway-send`) in that time. Never rejects, because the message is durable in any case.
+ * of the message ended without a reply. For a message without a route it waits the whole time,
+ * because a worker may answer (`gateway-send`). Never rejects, because the message is durable.
  */
 export async function awaitReply(
   deps: TransportDeps,
@@ -37,7 +36,7 @@ export async function awaitReply(
   disconnected: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const { replies, log } = deps
-  const place = placeOf(messageId, target)
+  const logName = replyLogOf(messageId, target)
   const noReply = new AbortController()
   const signal = AbortSignal.any([disconnected, noReply.signal])
   const endWithSkill = async () => {
@@ -47,24 +46,24 @@ export async function awaitReply(
     noReply.abort()
   }
   const giveUp = (err: unknown) => {
-    log.warn({ messageId, err }, 'cannot look for the reply; the sender gets 202')
+    log.warn({ messageId, err }, 'cannot look for the reply; the sender gets none')
     noReply.abort()
     return undefined
   }
   endWithSkill().catch(giveUp)
   return waitFor<JsonObject>({
     async attempt() {
-      const after = duplicate ? Math.max(0, (await replies.end(place)) - 1) : 0
-      const [entry] = await replies.read(place, after, 1)
+      const after = duplicate ? Math.max(0, (await replies.end(logName)) - 1) : 0
+      const [entry] = await replies.read(logName, after, 1)
       return typeof entry?.data.text === 'string' ? { value: entry.data } : {}
     },
-    watch: (wake) => replies.onAppend(place, wake),
+    watch: (wake) => replies.onAppend(logName, wake),
     timeout,
     signal,
   }).catch(giveUp)
 }
 
 /** The name of the log with the replies to a message. */
-export function placeOf(messageId: string, target?: Json): string {
+export function replyLogOf(messageId: string, target?: Json): string {
   return `${messageId} ${pathGet(target, 'body') ?? ''}`
 }

@@ -7,7 +7,9 @@ export type QueueHost = {
   queueServer(redis?: string): Promise<QueueServer>
 }
 
-/** A Redis with BullMQ queues. Commands wait indefinitely for it; callers set their own limits. */
+/**
+ * A Redis with BullMQ queues. While it is away, commands wait; callers set their own time limits.
+ */
 export type QueueServer = {
   /** Options for queues and workers; an explicit prefix takes precedence over this one. */
   options: { connection: Redis | Cluster; prefix: string; telemetry?: Telemetry }
@@ -15,6 +17,6 @@ export type QueueServer = {
   failed(error: unknown): void
   /** Reports that a command succeeded, which ends the trouble. */
   worked(): void
-  /** Why it is currently unusable; undefined if it is usable. */
+  /** Why the server is unusable now; undefined if it is usable. */
   trouble(): string | undefined
 }

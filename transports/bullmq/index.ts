@@ -34,8 +34,8 @@ const name = z.string().min(1).max(255)
 const RESERVED = ['format', 'body', 'respond', 'replyTarget']
 
 /**
- * A job added by a program. Other fields become `data` of the message, along with those of its own
- * `data`.
+ * A job added by a program. The fields in `data`, and all other fields, become `data` of the
+ * message.
  */
 const jobData = z
   .object({

@@ -3,8 +3,8 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { TransportKind } from '../../src/core/transport.ts'
 
 /**
- * The cli transport: messages from the command line and from programs. Replies go to the log of
- * their conversation, readable by any daemon.
+ * The cli transport: messages from the command line and from programs. A reply goes to the log of
+ * its conversation, which every daemon can read.
  */
 export const cli: TransportKind<object> = {
   kind: 'cli',

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { VerifierDeps } from './verifier-types.ts'
 
-/** Of a request to a provider. */
+/** Timeout of a request to a provider. */
 const TIMEOUT_MS = 5_000
 const MAX_RESPONSE_BYTES = 64 * 1024
 /** Maximum number of cached certificates, and of concurrent requests. Providers have a few. */

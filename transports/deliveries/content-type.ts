@@ -89,7 +89,7 @@ function knownDecoder(charset: string): TextDecoder | undefined {
   }
 }
 
-/** The decoder that the byte order mark asks for. That of UTF-16 is not valid UTF-8. */
+/** The decoder for the byte order mark, for a body labelled as UTF-8 that may be UTF-16. */
 function decoderByMark(raw: Buffer): TextDecoder {
   const label = raw[0] === 0xff && raw[1] === 0xfe ? 'utf-16le' : raw[1] === 0xff ? 'utf-16be' : 'utf-8'
   return new TextDecoder(label, { fatal: true })

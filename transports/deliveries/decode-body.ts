@@ -69,7 +69,7 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
       if (!isUtf8(raw)) return BINARY
       break
     case 'form':
-      // `curl --data-binary @photo.png` labels a file as a form, which has no zero bytes.
+      // `curl --data-binary @photo.png` labels a file as a form. A real form has no zero bytes.
       if (raw.includes(0) && !isUtf8(raw)) return BINARY
   }
   // `guess`, `form`, and `unknown` in UTF-8.
@@ -88,7 +88,7 @@ function requireJson(text: string): DecodedBody {
   throw new TriviumError('bad_request', { reason: `its body is not valid JSON${hint}` })
 }
 
-/** The lines as a list. Throws `bad_request` if one of them is no JSON. */
+/** The lines as a list. Throws `bad_request` if a line is not JSON. */
 function readLines(text: string): DecodedBody {
   const list = listOfLines(text)
   const read = list === undefined ? undefined : readJson(list)
@@ -96,7 +96,7 @@ function readLines(text: string): DecodedBody {
   throw new TriviumError('bad_request', { reason: 'one of the lines of its body is not valid JSON' })
 }
 
-/** The JSON of a list of the lines; undefined if one of them is no JSON. */
+/** The lines as the text of a JSON list. Undefined if a line is not JSON. */
 function listOfLines(text: string): string | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const list = `[${lines.join(',')}]`
@@ -110,8 +110,8 @@ function guessJson(text: string): DecodedBody | undefined {
 }
 
 /**
- * Undefined for anything else. Throws `bad_request` if it is nested too deeply or has too many
- * values.
+ * Undefined if the text is not JSON. Throws `bad_request` if the JSON is nested too deeply or has
+ * too many values.
  */
 function readJson(text: string): DecodedBody | undefined {
   const body = parseForeignJson(text)
@@ -120,14 +120,14 @@ function readJson(text: string): DecodedBody | undefined {
   return { format: 'json', text, body }
 }
 
-/** `name`: a field that has to be JSON, if it is there. */
+/** `name`: a field whose JSON is the body. Without this field, the form is. */
 function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
   const text = decodeText(raw, charset)
   const fields = new Map<string, Json>()
-  for (const [name, value] of pairsIn(raw, text, charset)) {
-    const known = fields.get(name)
+  for (const [field, value] of pairsIn(raw, text, charset)) {
+    const known = fields.get(field)
     if (Array.isArray(known)) known.push(value)
-    else fields.set(name, known === undefined ? value : [known, value])
+    else fields.set(field, known === undefined ? value : [known, value])
   }
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
   const form: JsonObject = Object.fromEntries(fields)
@@ -135,8 +135,8 @@ function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
 }
 
 /**
- * The text of a field of a form: undefined for other content types, and unless the field is there
- * once. With `body: form.NAME`, the body is the JSON in this text.
+ * The text of a field of a form. Undefined if the body is not a form, or does not have the field
+ * exactly once. With `body: form.NAME`, the JSON in this text is the body.
  */
 export function fieldOfForm(contentType: string | undefined, raw: Buffer, name: string): string | undefined {
   const { kind, charset } = readContentType(contentType)
@@ -146,8 +146,8 @@ export function fieldOfForm(contentType: string | undefined, raw: Buffer, name: 
 }
 
 /**
- * The fields of a form. Escaped bytes that are not UTF-8 are in the charset that a field of the
- * form names (PayPal, HTML), or in `charset`.
+ * The fields of a form. Escaped bytes that are not UTF-8 are decoded with the charset that a field
+ * of the form names (as in forms of PayPal and HTML), or with `charset`.
  */
 function pairsIn(raw: Buffer, text: string, charset: string): [string, string][] {
   const pairs = [...new URLSearchParams(text)]
@@ -180,8 +180,8 @@ function fromMultipart(raw: Buffer, boundary: string | undefined, name?: string)
 }
 
 /**
- * The JSON in a field of a form. Forms of GitHub, Slack and Plex have a single field `payload` with
- * it. A field that was configured is refused if it is no JSON.
+ * The JSON in a field of a form: in the configured field `name`, by default in `payload` (GitHub,
+ * Slack, Plex). Throws `bad_request` if the configured field is not JSON.
  */
 function payloadOf(fields: JsonObject, name?: string): DecodedBody | undefined {
   const value = Object.hasOwn(fields, name ?? 'payload') ? fields[name ?? 'payload'] : undefined

@@ -6,9 +6,9 @@ import type { TokenKey } from '../jwt.ts'
 type Rules = { algorithms: string[]; tolerance: number; now: number }
 
 /**
- * Verifies a body with a detached signature (RFC 7515, appendix F: `HEADER..SIGNATURE`), also of a
- * body that is not encoded (RFC 7797). Resolves with the reason of a refusal; rejects with an error
- * of jose for a signature that does not match.
+ * Verifies the detached signature of a body (RFC 7515, appendix F: `HEADER..SIGNATURE`). The body
+ * may be signed without base64 (RFC 7797). Resolves with the reason of a refusal, and undefined if
+ * the signature is valid. Rejects with an error of jose if the signature does not match.
  */
 export async function faultOfDetached(
   token: string,

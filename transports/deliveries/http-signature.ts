@@ -44,17 +44,17 @@ export const httpSignature = z
     const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
     const { secret, 'public-key': keys } = options
     if ((secret === undefined) === (keys === undefined)) report('expected either secret or public-key')
-    const isSecret = (one: string) =>
-      attempt(() => keyOfSecret(one, options['secret-encoding'])) !== undefined
-    if (!secret?.every(isSecret) && secret) report(`expected a secret in ${options['secret-encoding']}`)
+    const isNoSecret = (one: string) =>
+      attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined
+    if (secret?.some(isNoSecret)) report(`expected a secret in ${options['secret-encoding']}`)
     if (keys?.some((one) => attempt(() => anyPublicKey(one)) === undefined)) report('expected a public key')
   })
 
 export type HttpSignatureOptions = z.output<typeof httpSignature>
 
 /**
- * Makes the verifier: one signature must cover the body, by its `Content-Digest`, and be made
- * recently.
+ * Makes the verifier. One of the signatures must be recent, and cover the body by its
+ * `Content-Digest`.
  */
 export function createHttpSignatureVerifier(options: HttpSignatureOptions, deps: VerifierDeps): Verifier {
   const { secret = [], 'public-key': texts = [], signs, tag, tolerance } = options
@@ -111,8 +111,8 @@ function faultOfTime({ created, expires }: MessageSignature, tolerance: number, 
 }
 
 /**
- * The algorithms of RFC 9421 (3.3) that a key can have. One that the signature names has to be
- * among them.
+ * Whether a signature matches by an algorithm that the key can have (RFC 9421, 3.3). If the
+ * signature names an algorithm, only this one counts.
  */
 function isSigned(text: Buffer, key: Buffer | KeyObject, { value, algorithm }: MessageSignature): boolean {
   const isNamed = (name: string) => algorithm === undefined || algorithm === name

@@ -8,9 +8,9 @@ import type { JwtOptions } from './jwt-options.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 
 /**
- * Creates the check of the token of a delivery. It resolves with the reason why it is refused,
- * undefined if it is valid, and rejects with `keys_unavailable` if the issuer's keys cannot be
- * fetched.
+ * Creates the check of the token of a delivery. The check resolves with the reason of a refusal,
+ * and undefined for a valid token. It rejects with `keys_unavailable` if the issuer's keys cannot
+ * be fetched.
  */
 export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDeps) {
   const { audience, issuer, tolerance, claims = {} } = options

@@ -11,8 +11,8 @@ const IV_BYTES = 16
 /**
  * Lark and Feishu with an Encrypt Key:
  * https://open.larksuite.com/document/server-docs/event-subscription-guide/event-subscription-configure-/encrypt-key-encryption-configuration-case.
- * The request that checks the address is encrypted, but not signed. Lark repeats a delivery that is
- * answered with any other status than 200.
+ * The request that checks the address is encrypted, but not signed. Lark repeats a delivery unless
+ * the answer is 200.
  */
 export const LARK: Preset = {
   signature: [
@@ -51,8 +51,8 @@ function textAt(body: unknown, path: string): string | undefined {
 }
 
 /**
- * The JSON in `{"encrypt":"…"}`: AES-256-CBC with the SHA-256 of the key, after the initialisation
- * vector.
+ * The JSON in `{"encrypt":"…"}`. The value has the initialisation vector, then the text in
+ * AES-256-CBC. The key is the SHA-256 of the secret.
  */
 function decrypted(raw: Buffer, secrets: readonly string[]): Buffer | undefined {
   const sealed = pathGet(parseForeignJson(raw.toString()), 'encrypt')

@@ -39,10 +39,10 @@ const VALUE = /(?<=^|,) *([a-z*][\w.*-]*)=:([\w+/=]*):(?= *(?:,|;|$))/g
 const ITEM = new RegExp(`(${TEXT})(${PARAMETERS})`, 'g')
 const PARAMETER = new RegExp(String.raw`; *([a-z*][\w.*-]*)(?:=(${BARE}))?`, 'g')
 
-/** Enough for a proxy that adds its own. Each costs a check of its signature. */
+/** Enough for a sender and some proxies. Limited because checking a signature takes time. */
 const MAX_SIGNATURES = 5
 
-/** The signatures of a request, the first few of them. */
+/** The first signatures of a request, up to `MAX_SIGNATURES`. */
 export function signaturesIn(headers: IncomingHttpHeaders): MessageSignature[] {
   const values = new Map<string, Buffer>()
   for (const [, label = '', encoded = ''] of textOf(headers, 'signature').matchAll(VALUE))
@@ -87,17 +87,20 @@ function unquoted(value: string): string {
   return value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : value
 }
 
-/** The text that is signed (RFC 9421, 2.5), or the component that the request does not have. */
+/**
+ * The text that is signed (RFC 9421, 2.5), or the name of a component that the request does not
+ * have or that the signature lists twice.
+ */
 export function signedText(
   signature: MessageSignature,
   target: Target,
 ): { text: string } | { missing: string } {
   const lines: string[] = []
-  const known = new Set<string>()
+  const seen = new Set<string>()
   for (const component of signature.components) {
     const value = component.isKnown ? componentValue(component, target) : undefined
-    if (value === undefined || known.has(component.text)) return { missing: component.name }
-    known.add(component.text)
+    if (value === undefined || seen.has(component.text)) return { missing: component.name }
+    seen.add(component.text)
     lines.push(`${component.text}: ${value}`)
   }
   lines.push(`"@signature-params": ${signature.params}`)

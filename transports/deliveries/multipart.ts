@@ -72,7 +72,7 @@ function fieldsAndFiles(parts: readonly MultipartPart[]): Multipart {
   return { fields: Object.fromEntries(fields), files }
 }
 
-/** The value of a part that is declared as JSON; the text itself if it is none. */
+/** The value of a part that is declared as JSON. If it is not JSON, its text. */
 function jsonIn(text: string): Json {
   const value = parseForeignJson(text)
   if (value === undefined) return text
@@ -88,21 +88,21 @@ function charsetsOf(parts: readonly MultipartPart[]): ReadonlyMap<string, string
   return new Map(entries.map(([name, charset]) => [name, String(charset)]))
 }
 
-/** The content of a part: one chunk, or none if empty. */
+/** The content of a part. Usually it is one chunk, which needs no copy. */
 function bytesOf({ content, bytes }: MultipartPart): Uint8Array {
   const [only, ...others] = content
   return others.length === 0 ? (only ?? new Uint8Array()) : bytes
 }
 
 /**
- * Browsers, curl and fetch escape exactly these three:
+ * Browsers, curl and fetch escape only quotes, CR and LF in names:
  * https://html.spec.whatwg.org/#multipart-form-data
  */
 function unescaped(name: string): string {
   return name.replace(/%(22|0D|0A)/gi, (code) => decodeURIComponent(code))
 }
 
-/** `filename*` is already decoded. */
+/** The name of a file. The parser has already decoded a `filename*`. */
 function fileNameOf({ filename, headers }: MultipartPart): string | undefined {
   const isDecoded = /;\s*filename\*=/i.test(headers['content-disposition'] ?? '')
   return isDecoded || filename === undefined ? filename : unescaped(filename)

@@ -24,8 +24,8 @@ export const paypal = z.strictObject({
     .describe('Accepted difference between the signed time and now (replay window).'),
 })
 
-/** The signed id of the transmission, because the body is only covered by a checksum. */
 export const PAYPAL: Preset = {
+  // The transmission id is signed. Of the body, only a checksum is.
   key: 'header.paypal-transmission-id',
   event: 'event_type',
 }
@@ -35,16 +35,15 @@ const CERTIFICATE =
   /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/[\w-]{1,100}$/
 
 /**
- * Creates the verifier for PayPal, as https://developer.paypal.com/api/rest/webhooks/rest
- * describes: the id and time of the transmission, the id of the webhook and the CRC32 of the body
- * are signed.
+ * Creates the verifier for PayPal: https://developer.paypal.com/api/rest/webhooks/rest. The signed
+ * text has the id and time of the transmission, the id of the webhook and the CRC32 of the body.
  */
 export function createPaypalVerifier(options: z.output<typeof paypal>, deps: VerifierDeps): Verifier {
   const { now } = deps
   const certificateAt = createCertificates(deps)
   return {
     async check({ headers, raw }) {
-      const missing = NAMES.find((name) => headerOf(headers, name) === '')
+      const missing = REQUIRED_HEADERS.find((name) => headerOf(headers, name) === '')
       if (missing) return `the header paypal-${missing} is missing`
       if (headerOf(headers, 'auth-algo') !== 'SHA256withRSA') return 'its algorithm is not SHA256withRSA'
       const address = headerOf(headers, 'cert-url')
@@ -68,7 +67,8 @@ export function createPaypalVerifier(options: z.output<typeof paypal>, deps: Ver
   }
 }
 
-const NAMES = ['transmission-id', 'transmission-time', 'transmission-sig', 'cert-url', 'auth-algo']
+/** Without the prefix `paypal-`. */
+const REQUIRED_HEADERS = ['transmission-id', 'transmission-time', 'transmission-sig', 'cert-url', 'auth-algo']
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string {
   const value = headers[`paypal-${name}`]

@@ -9,8 +9,8 @@ import { secretsOf } from '../options.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 
 /**
- * `verify: { scheme: plaid }`: a token whose key has to be asked for with the credentials of the
- * account.
+ * `verify: { scheme: plaid }`: a token. The credentials of the account are needed to get its key
+ * from Plaid.
  */
 export const plaid = z.strictObject({
   scheme: z.literal('plaid'),
@@ -30,6 +30,7 @@ export const plaid = z.strictObject({
 const TIMEOUT_MS = 5_000
 /** Plaid has a few keys. */
 const MAX_KEYS = 20
+/** Limits the requests for keys. */
 const RATE = { count: 20, per: MINUTE }
 const KEY_ID = /^[\w-]{1,100}$/
 
@@ -55,7 +56,8 @@ export function createPlaidVerifier(options: z.output<typeof plaid>, deps: Verif
         if (key.expired_at && key.expired_at * 1000 < now()) return 'the key of its token has expired'
         const { payload } = await jwtVerify(token, await importJWK({ ...key, alg: 'ES256' }), {
           algorithms: ['ES256'],
-          // A clock that is behind Plaid's sees tokens of the future.
+          // 0: the tolerance alone is the maximum age. It also allows tokens from the future, which
+          // a clock behind Plaid's sees.
           maxTokenAge: 0,
           clockTolerance: options.tolerance / 1000,
           currentDate: new Date(now()),
@@ -70,15 +72,18 @@ export function createPlaidVerifier(options: z.output<typeof plaid>, deps: Verif
   }
 }
 
-/** Plaid's keys by id, and the ids without a key, kept for a day. Throws `keys_unavailable`. */
+/**
+ * Creates the lookup of Plaid's keys by id. Keeps each answer for a day, also that an id has no
+ * key. The lookup throws `keys_unavailable`.
+ */
 function createKeys(options: z.output<typeof plaid>, { gateway, now }: VerifierDeps) {
   const keys = new Map<string, { at: number; key: PlaidKey }>()
-  // Apart from the keys, because strangers can name any number of ids.
+  // Separate from `keys`, because strangers can name many unknown ids, which would displace keys.
   const unknown = new Map<string, { at: number; key?: never }>()
   const takeToken = createTokenBucket(RATE, now)
   const address = `https://${options.environment}.plaid.com/webhook_verification_key/get`
 
-  async function ask(id: string, secret: string): Promise<PlaidKey | undefined> {
+  async function fetchKey(id: string, secret: string): Promise<PlaidKey | undefined> {
     const response = await fetch(address, {
       method: 'POST',
       redirect: 'error',
@@ -104,7 +109,7 @@ function createKeys(options: z.output<typeof plaid>, { gateway, now }: VerifierD
     let failure: unknown
     for (const secret of options.secret) {
       try {
-        const key = await ask(id, secret)
+        const key = await fetchKey(id, secret)
         if (key) putLast(keys, id, { at: now(), key }, MAX_KEYS)
         else putLast(unknown, id, { at: now() }, MAX_KEYS)
         return key

@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 
 /**
- * Locations in a delivery, separated by spaces; the first that leads to a non-empty text or a
- * number counts. A location is `header.NAME`, `cookie.NAME` (its value is hashed), `#` (the hash of
- * the body) or a path in the body. In a path, `*` gives the value that all items have in common
- * (items without one do not count), and `+` joins the values of all items. Or a function of the
- * delivery.
+ * A function of the delivery, or locations in it, separated by spaces. The first location that
+ * leads to a non-empty text or a number counts. A location is `header.NAME`, `cookie.NAME` (its
+ * value is hashed), `#` (the hash of the body) or a path in the body. In a path, `*` gives the
+ * value that all items have in common (items without a value are ignored), and `+` joins the values
+ * of all items.
  */
 export type Pointers = string | ((delivery: ReadableDelivery) => string | undefined)
 
@@ -30,7 +30,7 @@ export function valueAt(pointers: Pointers | undefined, delivery: ReadableDelive
   return undefined
 }
 
-/** As `valueAt`, for the option `text`: an empty text or null gives an empty text. */
+/** Like `valueAt`, but for the option `text`: a location with `""` or null gives an empty text. */
 export function textAt(pointer: string | undefined, place: ReadableDelivery): string | undefined {
   const path = pointer?.replace(/^data\./, '')
   if (path === undefined) return undefined
@@ -52,7 +52,7 @@ type Pointer = {
   isPlain: boolean
 }
 
-/** Presets and options use few pointers, for every delivery. */
+/** Parsed pointers. Never cleared, because presets and options have only a few. */
 const cache = new Map<string, Pointer[]>()
 
 function parseAll(pointers: string): Pointer[] {

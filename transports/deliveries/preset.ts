@@ -23,10 +23,11 @@ export type AcceptedDelivery = {
 export type Answer = { status: number; type?: string; text?: string }
 
 /**
- * What is specific to a provider. One of `signature`, `header` and `inBody` verifies deliveries.
+ * What is specific to a provider. One of `signature`, `header` and `inBody` verifies deliveries,
+ * except for SNS and PayPal, which have verifiers of their own.
  */
 export type Preset = {
-  /** Alternatives; the first whose header is present applies. */
+  /** Alternatives. The first one whose header or field is present applies. */
   signature?: readonly Scheme[]
   /** Converts a secret, as shown by the provider, to a key. Throws for an invalid one. */
   keyOf?(secret: string): Buffer | KeyObject
@@ -50,18 +51,18 @@ export type Preset = {
   /** How a delivery is split into messages, unless the gateway waits for a result. */
   split?: Split
   /**
-   * Answers the request by which a provider checks the URL, before any verification. A text is the
-   * reason for a refusal, undefined means that this is not such a request.
+   * Answers the request by which a provider checks the URL. Called before any verification. Returns
+   * the reason of a refusal as text, and undefined for other requests.
    */
   greet?(method: string, query: URLSearchParams, own: PresetOptions): Answer | string | undefined
-  /** The same for checks that are in the body. `raw`: a short body, not verified. */
+  /** Like `greet`, for checks in the body. `raw`: a short body, not verified. */
   greetBody?(raw: Buffer, own: PresetOptions): Answer | undefined
+  /** Like `greet`, for checks that the provider signs: called after the verification. */
+  handshake?(body: Json | undefined, own: PresetOptions, headers: IncomingHttpHeaders): Answer | undefined
   /** Decrypts a verified body with one of the secrets. Throws `bad_request`. */
   open?(raw: Buffer, secret: readonly string[]): Buffer
-  /** The same for checks that the provider signs. They become no message. */
-  handshake?(body: Json | undefined, own: PresetOptions, headers: IncomingHttpHeaders): Answer | undefined
   /** The response that the provider expects for an accepted delivery. */
-  answer?(taken: AcceptedDelivery, body: Json | undefined): Answer
+  answer?(accepted: AcceptedDelivery, body: Json | undefined): Answer
 }
 
 /** The options of a gateway that presets use. */

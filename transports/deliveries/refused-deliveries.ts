@@ -14,8 +14,8 @@ const MAX_BYTES = MIB
 type Kept = Delivery & { id: string; at: number }
 
 /**
- * The newest deliveries with a refused signature, unchanged, so that another secret can be tried.
- * Only in memory, because they contain credentials of senders.
+ * Keeps the newest deliveries with a refused signature, unchanged, so that another secret can be
+ * tried. Keeps them only in memory, because they contain credentials of senders.
  */
 export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const { gateway, now } = deps
@@ -23,10 +23,10 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const isRecent = ({ at }: Kept) => at > now() - MAX_AGE_MS
 
   return {
-    /**
-     * Returns the id for `try`; undefined if the delivery is too large, or the scheme has no
-     * secret.
-     */
+        /**
+         * Returns the id for `try`. Undefined for a too large delivery or a scheme without a
+         * secret.
+         */
     keep(delivery: Delivery): string | undefined {
       if (!hasSecret(verify) || delivery.raw.length > MAX_BYTES) return undefined
       const id = randomUUID()
@@ -36,15 +36,15 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
         room -= raw.length
         return room >= 0
       })
-      // Copied, because a slice would keep the whole larger buffer.
+      // Copied, because `raw` may be a slice, which would keep a larger buffer in memory.
       kept = [{ ...delivery, raw: Buffer.from(delivery.raw), id, at: now() }, ...fitting]
       return id
     },
-    /**
-     * Checks the kept deliveries with another secret. Returns the result of the one with this id,
-     * by default the newest, and how many of all would be valid (`fits`). Accepts nothing, and does
-     * not keep the secret. Throws `refused_gone`, `usage`.
-     */
+        /**
+         * Checks the kept deliveries with another secret. Returns the result for the delivery `id`
+         * (by default the newest), and how many of all deliveries the secret fits (`fits`). Accepts
+         * nothing, and does not keep the secret. Throws `refused_gone`, `usage`.
+         */
     async try({ id, secret }: { id?: string | undefined; secret: string }): Promise<RefusedTry> {
       if (!hasSecret(verify)) {
         const details = `gateway ${gateway} has verify: { scheme: ${verify.scheme} }, which uses no secret`
@@ -65,10 +65,9 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
     },
   }
 
-  /**
-   * Checks with the clock at its arrival, because signatures contain a time. Returns the reason of
-   * a refusal.
-   */
+      /**
+       * Checks a delivery as of its arrival, because signatures contain a time. Returns the fault.
+       */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'
     try {

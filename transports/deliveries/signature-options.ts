@@ -135,12 +135,12 @@ function reportSecretPlace({ scheme, template = '' }: Signature, report: (messag
   if (scheme === 'hash' && places !== 1)
     report('a plain hash needs a template with {secret} once, such as "{secret}{body}"')
   if (scheme === 'public-key' && places > 0) report('{secret} has no meaning with a public key')
-  const isTimeOnly = template.includes('{timestamp}') && places > 0
+  const hasTimeAndSecret = template.includes('{timestamp}') && places > 0
   if (
     template === '' ||
     signsBody(template) ||
     template.includes('{body.') ||
-    (scheme === 'hmac' && isTimeOnly)
+    (scheme === 'hmac' && hasTimeAndSecret)
   )
     return
   report(NO_BODY)

@@ -65,7 +65,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
         ? undefined
         : `its time is ${Math.round(difference / 1000)} s away from now; check the clock`
     },
-    /** Confirms a subscription of this gateway, at Amazon's own host. */
+    /** Confirms a subscription to a topic of this gateway, at Amazon's own host. */
     async handshake(raw) {
       const message = readMessage(raw) ?? {}
       const type = textAt(message, 'Type')
@@ -90,7 +90,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
   }
 }
 
-/** Also with query and hash: each new one would be fetched again. */
+/** The path with query and hash: each different URL would be another certificate to fetch. */
 function pathOf({ pathname, search, hash }: URL): string {
   return pathname + search + hash
 }

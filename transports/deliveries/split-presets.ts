@@ -15,9 +15,7 @@ export type Split = {
   conversation?: Pointers
 }
 
-/**
- * Ids alone may repeat, and `attemptNumber` changes, so the key consists of id, object and time.
- */
+/** The key has id, object and time: ids alone may repeat, and `attemptNumber` changes. */
 export const HUBSPOT_SPLIT: Split = {
   parts: (body) => partsAt(body, ''),
   key(delivery) {
@@ -59,7 +57,7 @@ export const META_SPLIT: Split = {
     const status = valueAt('value.statuses.0.id', delivery)
     if (status && !hasSeveral(pathGet(delivery.body, 'value.statuses.0')))
       return `${status} ${valueAt('value.statuses.0.status', delivery) ?? ''}`
-    // Equal elements without a time differ by the time of their entry.
+    // Without a time of its own, an element can equal an older one; the time of its entry differs.
     const entry = valueAt('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
     return `sha256:${hash('sha256', (entry ? JSON.stringify(entry) : '') + delivery.text)}`
   },
@@ -70,8 +68,8 @@ export const META_SPLIT: Split = {
 }
 
 /**
- * Whether a message may have the same status several times: in a group once for each member, and an
- * order once for each attempt to pay.
+ * Whether a message may have the same status several times: a message to a group once for each
+ * member, an order once for each attempt to pay.
  */
 function hasSeveral(status: unknown): boolean {
   const signs = ['payment', 'recipient_type', 'recipient_participant_id']
@@ -88,8 +86,8 @@ function partsOfEntry(entry: Json, outer: JsonObject): Part[] {
 }
 
 /**
- * One change for each message and status in a change. A message keeps only the contact of its
- * sender, if listed.
+ * Makes one change for each message and status in a change. A message keeps only the contact of its
+ * sender; if that is not listed, it keeps all contacts.
  */
 function changesIn(change: Json): Json[] {
   const value = isJsonObject(change) ? change.value : undefined

@@ -6,10 +6,10 @@ const ORIGIN_WITH_PORT = /^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/
 const ORIGIN = /^https?:\/\/[^/?]+/
 
 /**
- * The texts that Twilio may have signed: the URL followed by the sorted form fields, or with a hash
- * of the body in its query. The URL may be signed with or without the port, as received,
- * normalised, or with its query re-encoded. All variants are tried, as in Twilio's library. Empty
- * if the hash of the body does not match.
+ * The texts that Twilio may have signed, as in Twilio's library. A text is the URL followed by the
+ * sorted form fields, or the URL alone if its query has a hash of the body. The URL may have its
+ * port or not, and be as received, normalised, or with a re-encoded query. Empty if the hash of the
+ * body does not match.
  */
 export function twilioVariants(request: Signed): Signed[] {
   const { raw, url: address = '' } = request

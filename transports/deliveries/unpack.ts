@@ -35,10 +35,10 @@ export function createUnpack(gateway: string, limit: number) {
 }
 
 /**
- * Limits the memory for processing bodies after they were read: a small compressed one may become
- * `limit` bytes. Half of `memory` is for the bodies as they were read, waiting or not; above it,
- * they are refused with `overloaded`. The other half is for their unpacked content: the bodies that
- * do not fit wait.
+ * Limits the memory for processing bodies after they were read: a small compressed body may become
+ * `limit` bytes. Half of `memory` is for bodies as they were read, including those that wait. More
+ * bodies are refused with `overloaded`. The other half is for unpacked content: bodies wait until
+ * theirs fits.
  */
 export function createMemoryLimit(limit: number, memory = MEMORY_BYTES) {
   // While it decompresses, zlib holds the chunks as well as the result.
@@ -73,7 +73,8 @@ const inflate: Unpack = promisify(inflateRaw)
 /** Some clients send `deflate` without the header of zlib, against RFC 9110. */
 const deflate: Unpack = (raw, options) => {
   const [first = 0, second = 0] = raw
-  // RFC 1950: the lower bits are the method (8 is deflate), and both bytes are a multiple of 31.
+  // RFC 1950: the lower 4 bits are the method (8 is deflate). The two bytes, read as one number,
+  // are a multiple of 31.
   const isZlib = (first & 15) === 8 && ((first << 8) | second) % 31 === 0
   const isGzip = first === 0x1f
   return isZlib || isGzip ? gunzip(raw, options) : inflate(raw, options)

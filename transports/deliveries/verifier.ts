@@ -100,6 +100,7 @@ function withPreset(preset: Preset, settings: PresetSettings, deps: VerifierDeps
   // Most providers sign only the body and headers.
   if (!signedVariants && !signature.some(readsMore)) return { check, ...conceal }
   return {
+    ...conceal,
     check({ url: path, ...delivery }) {
       const publicUrl = isAddressSigned ? address() : undefined
       const request: Signed = { ...delivery, path, field: fieldReader(delivery, deps.body) }
@@ -122,10 +123,10 @@ function noAddress(gateway: string): TriviumError {
 }
 
 /**
- * Creates a function that reads fields of a body, decoded on first use: the first of several paths
- * that leads to a text, number or boolean. With `body: form.NAME`, the path `NAME` is the field
- * itself, as it was sent. Compressed bodies are not read, because their content could differ from
- * what was signed.
+ * Creates a function that reads a field of the body: at the first of several paths that leads to a
+ * text, number or boolean. The body is decoded on first use. With `body: form.NAME`, the path
+ * `NAME` gives the form field as it was sent. Compressed bodies are not read, because their content
+ * could differ from what was signed.
  */
 function fieldReader(
   { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
@@ -137,7 +138,8 @@ function fieldReader(
   const isUnreadable = isCompressed(headers['content-encoding'])
   let isRead = isUnreadable
   return (paths) => {
-    // Not the field of this name in the JSON of the form, whose other fields would not be signed.
+    // The JSON in this form field may have a field of the same name. That one is not meant: with
+    // it, the rest of the JSON would not be signed.
     if (paths === name) return isUnreadable ? undefined : fieldOfForm(type, raw, name)
     if (!isRead) body = decodeBody(type, raw, as).body
     isRead = true
@@ -150,10 +152,7 @@ function fieldReader(
   }
 }
 
-/**
- * Requires one of the known secrets in a header: as the first group of `pattern`, by default the
- * whole value.
- */
+/** Requires one of the known secrets in a header: as its whole value, or the group of `pattern`. */
 function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
   const indexOf = createSecretCheck(known)
   return {
@@ -165,7 +164,7 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verif
   }
 }
 
-/** Requires one of the known secrets in a query parameter, which may only be there once. */
+/** Requires one of the known secrets in a query parameter, which must not be repeated. */
 function withSecretInQuery(name: string, known: string[]): Verifier {
   const indexOf = createSecretCheck(known)
   return {

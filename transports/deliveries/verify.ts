@@ -20,8 +20,8 @@ import {
 import { sns } from './sns-options.ts'
 
 /**
- * For providers whose retries may have the time of the first attempt. They also sign an id, so
- * replays are recognised.
+ * For providers whose retries may have the time of the first attempt. They also sign an id, by
+ * which replays are recognised.
  */
 const longTolerance = tolerance.unwrap().default(DAY)
 

@@ -40,7 +40,7 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     const signal = AbortSignal.any([disconnected.signal, closing.signal])
     const reply = await awaitReply(deps, delivery, data.replyTarget, options.timeout, signal)
     const http = isJsonObject(reply?.data) ? reply.data.http : undefined
-    // It was validated when it was sent.
+    // The reply was validated when it was sent.
     const httpAnswer = http === undefined ? undefined : attempt(() => readHttpAnswer(deps.gateway, http))
     if (httpAnswer) writeHttpAnswer(response, httpAnswer)
     else acknowledge(response, { ...delivery, ...(reply && { reply: String(reply.text) }) }, body)

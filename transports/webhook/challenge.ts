@@ -12,7 +12,8 @@ import { type ChallengeOptions, isSigned } from './challenge-options.ts'
 const VALUE = /^[\x20-\x7e]{1,1000}$/
 /**
  * A value to sign: letters, digits and the signs of base64 and UUIDs. A signature of anything else
- * could be used for a forged delivery, because many providers sign both with the same secret.
+ * could be used for a forged delivery: many providers sign challenges and deliveries with the same
+ * secret.
  */
 const SIGNABLE = /^[\w.~+/-]{1,500}={0,2}$/
 
@@ -24,7 +25,10 @@ const SIGNABLE = /^[\w.~+/-]{1,500}={0,2}$/
 export function createChallenge(options: ChallengeOptions, secret: string | undefined) {
   const { at, when = {}, header } = options
   const needsBody = [at, ...Object.keys(when)].some((place) => place.startsWith('data.'))
-  const checks = Object.entries(when).map(([place, value]) => ({ place, isSame: createSecretCheck([value]) }))
+  const checks = Object.entries(when).map(([place, value]) => ({
+    place,
+    indexOf: createSecretCheck([value]),
+  }))
 
   function answerChallenge(
     request: IncomingMessage,
@@ -34,7 +38,7 @@ export function createChallenge(options: ChallengeOptions, secret: string | unde
     const read = (place: string) => valueAt(place, request, body)
     const value = read(at)
     if (value === undefined || !(isSigned(options) ? SIGNABLE : VALUE).test(value)) return false
-    if (!checks.every(({ place, isSame }) => isSame(read(place) ?? '') === 0)) return false
+    if (!checks.every(({ place, indexOf }) => indexOf(read(place) ?? '') >= 0)) return false
     if (header !== undefined) response.setHeader(header, value)
     answer(response, answerWith(options.answer, value, secret))
     return true
@@ -60,7 +64,7 @@ function valueAt(place: string, request: IncomingMessage, body: Json | undefined
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
-/** The response: `text/plain`, so that no browser reads the value as a page, or JSON. */
+/** The response: JSON, or `text/plain`, so that no browser shows the value as a page. */
 function answerWith(template: ChallengeOptions['answer'], value: string, secret = '') {
   const fill = (text: string) =>
     text.replaceAll(/\{(value|hmac-hex|hmac-base64)\}/g, (_, name: string) => {

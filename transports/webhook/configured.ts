@@ -4,16 +4,12 @@ import { isInData, joinedKey, SENDER } from './part-view.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
 /**
- * A delivery as pointers see it: `inData` from the `data` of its message, `delivery` from its body.
- * `isElement`: the body is the single element of a gateway with `split`, so that options also apply
- * to it.
+ * What pointers are looked up in: the `data` of the message (`inData`), or the body (`delivery`).
+ * `isElement`: with `split`, the body is a single element, so options are also paths in the body.
  */
 export type Views = { inData: ReadableDelivery; delivery: ReadableDelivery; isElement: boolean }
 
-/**
- * Prepares an option of a gateway that is a path in `data`. Undefined without the option, which
- * then costs nothing.
- */
+/** Makes the reader of an option that is a path in `data`. Undefined without the option. */
 export function configured(
   pointer: string | undefined,
   read: (path: string, from: ReadableDelivery) => string | undefined = valueAt,
@@ -27,15 +23,15 @@ export function configured(
   }
 }
 
-/** The same for a key of one or several paths. */
+/** Like `configured`, for a key of one or several paths. */
 export function configuredKey(pointers: string | readonly string[] | undefined) {
   if (pointers === undefined || typeof pointers === 'string') return configured(pointers)
   return (views: Views): string | undefined => joinedKey(pointers, (pointer) => configured(pointer)?.(views))
 }
 
 /**
- * Makes a function that finds the sender: by the option `from`, else where the provider, or most
- * providers, name it.
+ * Makes a function that finds the sender: by the option `from`, else where the preset says, else
+ * where most providers name it.
  */
 export function createFromReader(
   option: string | undefined,

@@ -7,9 +7,9 @@ const MAX_AGE_SECONDS = 600
 const HEADER_NAMES = /^[\w-]{1,100}(?:\s*,\s*[\w-]{1,100}){0,50}$/
 
 /**
- * Lets the web pages of these origins read the response
- * (https://fetch.spec.whatwg.org/#http-cors-protocol), and answers what browsers ask before they
- * send JSON. Without cookies. Returns whether the request is from one of these pages.
+ * Sets the headers that let web pages of these origins read the response, also of preflight
+ * requests (https://fetch.spec.whatwg.org/#http-cors-protocol). Does not allow cookies. Returns
+ * whether the request is from one of these pages.
  */
 export function allowPage(
   { method, headers }: IncomingMessage,

@@ -4,7 +4,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import type { Preset, PresetOptions } from '../deliveries/preset.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
-import { refuseForeign } from '../options.ts'
+import { refuseWebPage } from '../options.ts'
 import { answer } from './answers.ts'
 import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
@@ -14,7 +14,7 @@ import { answerProbe, isProbe, requireMethod } from './methods.ts'
 /** Requests that check an address are short. Longer bodies are deliveries. */
 const MAX_BODY_BYTES = 8_192
 
-/** The checks of a request before it is verified. */
+/** Makes the checks of a request before its signature is verified. */
 export function createHeadCheck(
   options: WebhookOptions,
   { gateway, http }: TransportDeps,
@@ -33,8 +33,8 @@ export function createHeadCheck(
   }
 
   /**
-   * Answers the requests by which providers check an address. Throws for other requests that are no
-   * deliveries.
+   * Answers requests by which providers check an address, and returns true for them. Returns false
+   * for deliveries. Throws for other requests.
    */
   function isAnsweredByHead(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = '' } = request
@@ -51,11 +51,11 @@ export function createHeadCheck(
     }
     if (challenge?.answerByHead(request, response)) return true
     requireMethod(method, options.path, options.methods, response)
-    if (isUnsigned && !isListed) refuseForeign(request, http.isLocal, 'verify')
+    if (isUnsigned && !isListed) refuseWebPage(request, http.isLocal, 'verify')
     return false
   }
 
-  /** Answers such requests that are known by their body. They are not verified. */
+  /** Answers requests that check an address and are recognised by their body. */
   function isAnsweredByBody(request: IncomingMessage, response: ServerResponse, raw: Buffer): boolean {
     if (raw.length === 0 || raw.length > MAX_BODY_BYTES) return false
     if (challenge?.answerByBody(request, response, raw)) return true

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 
-/** Maximum bytes of a body and of all headers. */
 const MAX_BODY_BYTES = 1024 * 1024
+/** Maximum bytes of all headers together. */
 const MAX_HEADER_BYTES = 8 * 1024
 /** Maximum number of values of one header. */
 const MAX_HEADER_VALUES = 50
@@ -78,9 +78,7 @@ function bodyFault(status: number, body: string): string | undefined {
   return `a response with status ${status} has no body`
 }
 
-/**
- * The response of a gateway to all accepted deliveries: with a status that says that all is well.
- */
+/** The response of a gateway to all accepted deliveries. Its status is 2xx. */
 export const acceptedAnswer = z.union([
   z.string().transform((body) => ({ status: 200, headers: {}, body })),
   httpSchema

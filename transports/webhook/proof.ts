@@ -9,12 +9,12 @@ import type { Verify } from '../deliveries/verify.ts'
 export type Proof = {
   /** Whether it proves the whole body. */
   body: boolean
-  /** Paths of the body, if not the whole body is proven. */
+  /** Proven paths in the body, if the whole body is not proven. */
   fields: readonly string[]
-  /** Names in lower case. */
+  /** Names of proven headers, in lower case. */
   headers: readonly string[] | 'all'
   query: boolean
-  /** Whether it proves who sent the request, although the delivery names nobody. */
+  /** Whether the peer counts as a verified sender if the delivery names no sender. */
   sender: boolean
 }
 
@@ -22,7 +22,7 @@ const NOTHING: Proof = { body: false, fields: [], headers: [], query: false, sen
 /** A shared secret in the request authenticates the whole request. */
 const EVERYTHING: Proof = { body: true, fields: [], headers: 'all', query: true, sender: true }
 
-/** What a gateway may trust with this verification. `as`: how bodies are decoded. */
+/** What is proven by a verification of this kind. `as`: how bodies are decoded. */
 export function proofOf(verify: Verify, preset: Preset | undefined, as: BodyOption = 'auto'): Proof {
   switch (verify.scheme) {
     case 'none':
@@ -33,6 +33,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined, as: BodyOpti
     case 'basic':
       return EVERYTHING
     case 'paypal':
+      // Of the body, only a checksum is signed.
       return NOTHING
     case 'jwt':
       return { ...NOTHING, body: verify.detached || verify['body-hash'] !== undefined, sender: true }
@@ -77,8 +78,8 @@ function byTemplates(templates: readonly (string | undefined)[], as: BodyOption 
 }
 
 /**
- * Whether a proof covers the body and not the header `Content-Type`, so that a captured delivery
- * can be repeated with another type.
+ * Whether a proof covers the body, but not the header `Content-Type`. A captured delivery can then
+ * be repeated with another type.
  */
 export function leavesTypeOpen({ body, headers }: Proof): boolean {
   return body && headers !== 'all' && !headers.includes('content-type')

@@ -105,7 +105,9 @@ export function createReader(
   }
 }
 
-/** Makes a function that decodes bodies as their types, or their signatures, allow. */
+/**
+ * Makes a function that decodes bodies by their content type. Distrusts a type that is not signed.
+ */
 function createDecoder({ verify, body: as }: WebhookOptions, preset: Preset | undefined) {
   const isTypeOpen = leavesTypeOpen(proofOf(verify, preset, as))
   return ({ headers }: IncomingMessage, bytes: Buffer): DecompressedBody => {
@@ -117,14 +119,15 @@ function createDecoder({ verify, body: as }: WebhookOptions, preset: Preset | un
 }
 
 /**
- * Only who sends the same content again gets its reply. With GET, the content is in the address.
+ * The hash under which a reply is stored: only a sender of the same content gets it. With GET, the
+ * content is in the URL.
  */
 function contentHash({ method, url = '' }: IncomingMessage, bytes: Buffer): string {
   if (method === 'POST') return hash('sha256', bytes)
   return hash('sha256', Buffer.concat([Buffer.from(`${method} ${url}\n`), bytes]))
 }
 
-/** For senders that sign a body before they compress it. */
+/** For senders that sign a body and then compress it. */
 function createDecompression(
   { verify }: WebhookOptions,
   unpack: (encoding: string, body: Buffer) => Promise<Buffer>,

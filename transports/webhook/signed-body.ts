@@ -21,7 +21,7 @@ export function decodeSignedBody(type: string | undefined, raw: Buffer, as: Body
   // JSON is decoded as UTF-8 anyway, and multipart forms need their type.
   if (kind === 'json' || kind === 'multipart' || !isUtf8(raw)) return { decoded: decodeBody(type, raw, as) }
   const guessed = decodeBody('text/plain', raw, as)
-  // One line of NDJSON may be JSON, and is text like several lines.
+  // A single line of NDJSON is valid JSON. It is read as text, like several lines.
   if (guessed.format === 'json' && LINES.test(type ?? ''))
     return { decoded: decodeBody(type, raw, as), keySource: guessed }
   if (guessed.format === 'json') return { decoded: guessed }

@@ -5,7 +5,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { updateKv } from '../../src/core/update-kv.ts'
 import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { listsOrigin, refuseForeign } from '../options.ts'
+import { listsOrigin, refuseWebPage } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
 import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
@@ -19,9 +19,11 @@ export type Peer = { subject?: string; address: string; expiresAt?: number }
 const MAX_SHOWN_ORIGIN = 200
 /** Maximum number of offered subprotocols in which a token is looked for. */
 const MAX_SUBPROTOCOLS = 8
-/** Lengths of an id's random part and of the key (bytes), and of its MAC (base64url characters). */
+/** Length of the random part of an id. */
 const RANDOM_BYTES = 16
+/** Length of the key that makes the MACs of ids. */
 const KEY_BYTES = 32
+/** Length of a MAC, in base64url characters. */
 const MAC_LENGTH = 16
 
 /**
@@ -36,15 +38,16 @@ export function createAuthenticator(options: WebsocketOptions, deps: TransportDe
     : options.tokens && createTokenCheck(options.tokens)
   return async (request: IncomingMessage, query: URLSearchParams): Promise<Peer> => {
     const isListed = checkOrigin(request, options.origins)
-    if (!checkToken && !isListed) refuseForeign(request, deps.http.isLocal, 'tokens')
+    if (!checkToken && !isListed) refuseWebPage(request, deps.http.isLocal, 'tokens')
     const address = peerOf(request)
     if (!checkToken) return { address }
     let reason = TOKEN_MISSING
     for (const token of givenTokens(request, query)) {
-      const holder = await checkToken(token)
-      if (typeof holder !== 'string') return { ...holder, address }
-      // Subprotocols may include names that are not tokens; a text with a dot may be a JWT.
-      if (reason === TOKEN_MISSING || token.includes('.')) reason = holder
+      const holderOrReason = await checkToken(token)
+      if (typeof holderOrReason !== 'string') return { ...holderOrReason, address }
+      // Subprotocols may be names instead of tokens. A text with a dot may be a JWT, so its reason
+      // says more.
+      if (reason === TOKEN_MISSING || token.includes('.')) reason = holderOrReason
     }
     throw new TriviumError('signature_invalid', { gateway, reason })
   }
@@ -86,10 +89,10 @@ function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
 }
 
 /**
- * The requested conversation: one of our ids or, with a token, a name chosen by the client; without
- * a request a new one. Our ids are 128 random bits with a MAC (by the gateway's key) for the
- * subject, so that nobody else can guess, forge or use them. They are valid on every daemon of the
- * store. Throws `forbidden` and `store_unavailable`.
+ * The conversation of a client: a new one, or the requested one. A client can request an id that it
+ * got from us or, with a token, a name that it chose. Our ids are 128 random bits with a MAC of the
+ * subject by the gateway's key, so no other client can guess, forge or use them. They are valid on
+ * all daemons of the store. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
   { subject, expiresAt }: Pick<Peer, 'subject' | 'expiresAt'>,
@@ -101,7 +104,7 @@ export async function conversationFor(
   if (!requested) {
     const random = randomBytes(RANDOM_BYTES).toString('base64url')
     const conversation = `${random}.${macOf(subject, random)}`
-    // Subjects of JWTs are not listed anywhere, so the existence of the conversation is recorded.
+    // The subjects of JWTs are not known here, so `requireConversation` needs this record.
     if (expiresAt !== undefined)
       await kv.set(existenceKey(gateway, conversation), true, { ttl: EXISTENCE_TTL_MS })
     return conversation
@@ -120,7 +123,7 @@ export async function conversationFor(
   throw new TriviumError('forbidden', { what: 'This conversation', reason })
 }
 
-/** How long (ms) a conversation counts as existing after its last connection: 90 days. */
+/** How long (ms) a conversation exists after its last connection: 90 days. */
 const EXISTENCE_TTL_MS = 90 * 86_400_000
 
 function existenceKey(gateway: string, conversation: string): string {

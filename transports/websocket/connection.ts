@@ -10,7 +10,9 @@ import { createFrameTaker } from './take-frame.ts'
 
 export type Connection = ReturnType<typeof serveConnection>
 
-/** An admitted client. It gets the replies after `after`; `end` is the newest. */
+/**
+ * An admitted client. It gets the replies after number `after`. `end`: number of the newest one.
+ */
 export type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
 /** The close code of RFC 6455 for a client that may reconnect later ("try again later"). */

@@ -6,9 +6,7 @@ import { createLoop } from '../../src/lib/loop.ts'
 /** Replies per read of the log. */
 const PAGE_SIZE = 64
 
-/**
- * Where to begin: with the first reply after number `after`. `end` is the number of the newest one.
- */
+/** Where to begin: with the first reply after number `after`. `end`: number of the newest one. */
 type StartPosition = { conversation: string; after: number; end: number }
 
 /**

@@ -18,7 +18,7 @@ const GOING_AWAY = 1001
 /** Close code of this transport for an expired token. */
 const TOKEN_EXPIRED = 4401
 
-/** After how long (s) a client may try again that was refused because of `max-connections`. */
+/** When (s) a client that `max-connections` refused may try again. */
 const RETRY_AFTER_SECONDS = 5
 
 const SERVER_OPTIONS = {
@@ -42,7 +42,7 @@ export function createGateway(
   const { gateway } = deps
   const authenticate = createAuthenticator(options, deps)
   const inFlight = createInFlight()
-  const protection = checkProtection(deps.http, 'tokens', proofOf(options))
+  const protection = checkProtection(deps.http, 'tokens', verificationBy(options))
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
     ...SERVER_OPTIONS,
@@ -55,7 +55,7 @@ export function createGateway(
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     try {
-      // Checked again below; here, so that a flood of connections costs no reads of the store.
+      // Checked again below. Also here, so that a flood of connections costs no reads of the store.
       requireConnectionsLeft(connections.size, options, gateway)
       const admitted = await admit(request, authenticate, deps)
       if (inFlight.isStopping()) throw stoppingError()
@@ -138,7 +138,7 @@ function requireConnectionsLeft(
   throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: RETRY_AFTER_SECONDS })
 }
 
-function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
+function verificationBy({ tokens, jwt }: WebsocketOptions): string | undefined {
   return tokens || jwt ? 'clients need a token' : undefined
 }
 

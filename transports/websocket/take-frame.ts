@@ -49,8 +49,8 @@ export function createFrameTaker(
       const { code, message, retryable } = error
       // `accept` reports its own refusals.
       if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
-      // At debug, because an unreachable store refuses thousands of frames a second, and logs that
-      // once itself.
+      // Only at debug: without a store, thousands of frames a second are refused. The store logs
+      // its failure once.
       log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
       return { type: 'error', code, message, retryable, ...defined({ id }) }
     }
@@ -74,7 +74,7 @@ function messageOf(
   }
 }
 
-/** An error if the token has expired, as the timer that closes the connection may be late. */
+/** An error if the token has expired. The timer that closes the connection may be late. */
 function expiryOf({ expiresAt }: Peer, { gateway, now }: TransportDeps): TriviumError | undefined {
   if (expiresAt === undefined || expiresAt > now()) return undefined
   return new TriviumError('signature_invalid', { gateway, reason: 'the token has expired' })

@@ -9,11 +9,9 @@ const CHUNK_OVERHEAD = 512
 const FRAGMENT_OVERHEAD = 128
 /** Maximum number of fragments of a message. */
 const MAX_FRAGMENTS = 1_024
-/**
- * Minimum of `ws`'s limit of buffered chunks, and the size (bytes) of the smallest chunks that a
- * large frame may come in.
- */
+/** Maximum number of buffered chunks, for small values of `max-frame`. */
 const MIN_BUFFERED_CHUNKS = 4_096
+/** A frame of `max-frame` bytes may come in chunks of this size (bytes). */
 const SMALL_CHUNK = 256
 
 /** Limits for `ws`, so that a connection cannot use much more memory than the bytes it sends. */
@@ -36,8 +34,9 @@ export function createUnfinishedLimit(limit = MAX_BYTES) {
   /** The estimated memory (bytes) of all connections. */
   let totalCost = 0
   return (raw: Duplex, socket: WebSocket, exceeded: () => void) => {
-    /** The bytes received since the last complete message, and their estimated memory. */
+    /** The bytes received since the last complete message. */
     let received = 0
+    /** The estimated memory (bytes) that they take. */
     let cost = 0
     const setCost = (next: number) => {
       totalCost += next - cost
@@ -58,8 +57,7 @@ export function createUnfinishedLimit(limit = MAX_BYTES) {
       // A single connection is limited by `max-frame`.
       if (totalCost > limit && totalCost > cost) exceeded()
     })
-    // A message may have had one header or a thousand; control frames have exactly one, a short
-    // one.
+    // A message has one to MAX_FRAGMENTS headers. A control frame has one header, a short one.
     socket.on('message', (data) => complete(lengthOf(data), LONGEST_HEADER, MAX_FRAGMENTS * LONGEST_HEADER))
     for (const event of ['ping', 'pong'] as const) {
       socket.on(event, (data: Buffer) => complete(data.length, CONTROL_HEADER, 0))

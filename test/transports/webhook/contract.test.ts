@@ -1,4 +1,4 @@
-import { placeOf } from '../../../transports/reply-to-request.ts'
+import { replyLogOf } from '../../../transports/reply-to-request.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
@@ -23,7 +23,7 @@ transportContract({
       conversation: id,
       inReplyTo: id,
       async received() {
-        const entries = await fixture.deps.replies.read(placeOf(id), 0, 100)
+        const entries = await fixture.deps.replies.read(replyLogOf(id), 0, 100)
         return entries.map(({ data }) => String(data.text))
       },
     }
