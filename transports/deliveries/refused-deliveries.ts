@@ -23,10 +23,10 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const isRecent = ({ at }: Kept) => at > now() - MAX_AGE_MS
 
   return {
-        /**
-         * Returns the id for `try`. Undefined for a too large delivery or a scheme without a
-         * secret.
-         */
+    /**
+     * Returns the id for `try`. Undefined for a too large delivery or a scheme without a
+     * secret.
+     */
     keep(delivery: Delivery): string | undefined {
       if (!hasSecret(verify) || delivery.raw.length > MAX_BYTES) return undefined
       const id = randomUUID()
@@ -40,11 +40,11 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
       kept = [{ ...delivery, raw: Buffer.from(delivery.raw), id, at: now() }, ...fitting]
       return id
     },
-        /**
-         * Checks the kept deliveries with another secret. Returns the result for the delivery `id`
-         * (by default the newest), and how many of all deliveries the secret fits (`fits`). Accepts
-         * nothing, and does not keep the secret. Throws `refused_gone`, `usage`.
-         */
+    /**
+     * Checks the kept deliveries with another secret. Returns the result for the delivery `id`
+     * (by default the newest), and how many of all deliveries the secret fits (`fits`). Accepts
+     * nothing, and does not keep the secret. Throws `refused_gone`, `usage`.
+     */
     async try({ id, secret }: { id?: string | undefined; secret: string }): Promise<RefusedTry> {
       if (!hasSecret(verify)) {
         const details = `gateway ${gateway} has verify: { scheme: ${verify.scheme} }, which uses no secret`
@@ -65,9 +65,9 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
     },
   }
 
-      /**
-       * Checks a delivery as of its arrival, because signatures contain a time. Returns the fault.
-       */
+  /**
+   * Checks a delivery as of its arrival, because signatures contain a time. Returns the fault.
+   */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'
     try {

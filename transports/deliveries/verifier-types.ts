@@ -15,10 +15,10 @@ export type Verifier = {
   check(delivery: Delivery): string | undefined | Promise<string | undefined>
   /** The header `WWW-Authenticate`, if the scheme has one. */
   challenge?: string
-    /**
-     * The body for the message: decrypted, or without a secret that it contains. Readers of the
-     * message could use the secret to forge deliveries.
-     */
+  /**
+   * The body for the message: decrypted, or without a secret that it contains. Readers of the
+   * message could use the secret to forge deliveries.
+   */
   conceal?(raw: Buffer, headers: Delivery['headers']): Buffer
   /** Answers a verified delivery that is not a message. */
   handshake?(raw: Buffer): Promise<Answer | undefined>

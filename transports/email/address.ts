@@ -1,6 +1,6 @@
 import { TriviumError } from '../../src/core/errors.ts'
 
-/** See RFC 5321, section 4.5.3.1. */
+/** Maximum characters (RFC 5321, section 4.5.3.1). */
 const MAX_ADDRESS = 320
 /**
  * A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in

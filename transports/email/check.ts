@@ -9,17 +9,18 @@ import { type EmailOptions, foldersOf } from './options.ts'
 import type { Submission } from './outbound/submission.ts'
 import { MICROSOFT } from './proof/trusted.ts'
 
-/** Maximum wait for the mail. */
+/** Maximum wait for the mail to itself. */
 const ARRIVAL_MS = 30_000
-/** Interval at which the check looks for it. */
+/** Interval of the searches for this mail. */
 const POLL_MS = 500
+/** The domain in the forged `Authentication-Results` of this mail. */
 const FORGED = 'forged-by-doctor.invalid'
 const MAX_FOLDERS = 20
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
 /**
- * For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which is not
- * read as a message, and deleted.
+ * For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself. This mail does
+ * not become a message, and is deleted.
  */
 export async function checkMailbox(
   options: EmailOptions,
@@ -50,8 +51,8 @@ export async function checkMailbox(
 }
 
 /**
- * The folder of sent mail, if it is missing. The first reply creates it, unless the server stores
- * the copies.
+ * A check for a missing folder of sent mail. It only fails if the server stores the copies;
+ * otherwise, the first reply creates the folder.
  */
 function checkSentFolder({ sent }: EmailOptions, folders: ReadonlySet<string>): Check[] {
   if (!sent || folders.has(sent.folder)) return []
@@ -83,8 +84,7 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission
   })
   const { trust } = options
   if (!arrival.ok || !trust || trust === MICROSOFT) return [arrival]
-  // Tests whether the server removes forged results in its name. It may keep those of its own
-  // users.
+  // The server must remove forged results in its name. It may keep them in mail of its own users.
   const name = `trust ${trust}`
   if (!headers.includes(FORGED)) return [arrival, { name, ok: true, detail: 'forged results are removed' }]
   const detail =

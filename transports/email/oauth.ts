@@ -7,7 +7,10 @@ import { pause } from '../../src/lib/pause.ts'
 import { createVault } from '../../src/lib/vault.ts'
 import type { OAuth2Options } from './options.ts'
 
-/** Resolves with an access token: a valid one from the cache, or a new one, as after a refusal. */
+/**
+ * Resolves with an access token. `cached`: from the cache if still valid. `renew`: a new one, after
+ * the server refused the cached one.
+ */
 export type TokenSource = (use?: 'cached' | 'renew') => Promise<string>
 
 const tokens = z.object({
@@ -20,7 +23,7 @@ const tokens = z.object({
 const MARGIN_MS = 60_000
 /** Timeout of a renewal, including all refresh tokens that are tried. */
 const TIMEOUT_MS = 15_000
-/** Lease of a renewal: a dead daemon blocks others for so long. */
+/** Lease of a renewal: a dead daemon blocks other daemons for this time. */
 const LEASE_MS = 25_000
 /** How long to wait for another daemon's renewal; limited, so that a mailbox can be stopped. */
 const MAX_WAIT_MS = 10_000
@@ -48,7 +51,7 @@ export function createTokenSource(
   /** `expiresAt`: Unix ms. */
   let current: { token: string; expiresAt: number } | undefined
   let pending: Promise<string> | undefined
-  /** Issued by the provider, but possibly not stored yet. */
+  /** A refresh token from the provider that may not be stored yet. */
   let unsaved: string | undefined
 
   const refresh = async () => {

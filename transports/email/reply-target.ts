@@ -46,9 +46,9 @@ export const replyTargetSchema = z.object({
   threadIndex: z.string().exactOptional(),
   /** When the mail was written or received, whichever is earlier (Unix ms). */
   at: z.number(),
-  /** The key of its thread for the reply budget, independent of the conversation. */
+  /** The key of the mail's thread for the reply budget, independent of the conversation. */
   thread: z.string().exactOptional(),
-  /** It answers our mail so quickly that a robot may have written it. */
+  /** The mail answers ours so quickly that a robot may have written it. */
   quick: z.literal(true).exactOptional(),
   /** Why no reply may be sent. */
   suppress: z.string().exactOptional(),
@@ -59,7 +59,7 @@ export type ReplyTarget = z.output<typeof replyTargetSchema>
 /** Facts about a mail. */
 type Facts = {
   own: OwnAddresses
-  /** Why it counts as automatic. */
+  /** Why the mail counts as automatic. */
   auto: string | undefined
   identity: Identity
   /** Whether an address may write to this gateway. */
@@ -75,8 +75,8 @@ type Facts = {
 
 /** Determines where a reply to this mail may go, and whether one may be sent at all. */
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
-  // Reply-To counts only for an address that may write here, and only if the proof of the sender
-  // covers it: otherwise answers could leak to anyone.
+  // Reply-To counts only if its address may write here and the proof of the sender covers the
+  // header. Otherwise, answers could leak to anyone.
   const isUnsigned = facts.identity.unsigned?.includes('reply-to')
   const replyTo = isUnsigned
     ? undefined
@@ -109,7 +109,7 @@ const MAX_OTHERS = 50
 
 /**
  * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To
- * and Cc. Left out are addresses that may not write here, those of machines, and those in a header
+ * and Cc, so this leaves out addresses that may not write here, addresses of machines, and headers
  * that the proof of the sender does not cover.
  */
 function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): ReplyTarget['others'] {

@@ -32,7 +32,7 @@ export function marksIn(text: string): string[] {
 const recordSchema = z.object({
   /** `sending`: sent completely, but without a response yet. `refused`: not accepted. */
   state: z.enum(['sending', 'sent', 'refused']),
-  /** Of the outbox job. */
+  /** The key of the outbox job. */
   key: z.string(),
   /** The date of the mail (Unix ms). */
   at: z.number(),
@@ -49,8 +49,8 @@ const recordSchema = z.object({
    */
   recipients: z.record(z.string(), z.string()).exactOptional(),
   /**
-   * The fingerprint of its text, by which words of others are found in a quote of it. Records of
-   * older versions have this name.
+   * The fingerprint of the mail's text: in a quote of the mail, it shows which words others wrote.
+   * The name is that of older versions.
    */
   said: z.string().exactOptional(),
   /** The response of the SMTP server. */
@@ -82,9 +82,9 @@ export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId 
   const aliasOf = (messageId: string) =>
     `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
   /**
-   * The record of a mail of which a reply, copy or bounce arrived, which shows that it was sent. If
-   * earlier attempts reached some of its recipients, it shows nothing about the others, who may
-   * still be waiting.
+   * Returns the record of a mail. Called when a reply to it, a copy or a bounce arrived: this
+   * proves that the mail was sent. With a list of `recipients` it proves nothing, because some of
+   * them may still be waiting.
    */
   const confirm = async (mark: string): Promise<SentRecord | undefined> => {
     const { value, record } = await read(mark)
@@ -97,7 +97,7 @@ export function createSentLog(kv: KeyValues, gateway: string, replacesMessageId 
     get: async (mark: string) => (await read(mark)).record,
     set: (mark: string, record: SentRecord) => store(mark, { ...record }),
     confirm,
-    /** As `confirm`, by the Message-ID that an incoming mail has or refers to. */
+    /** Like `confirm`, but by a Message-ID that an incoming mail has or refers to. */
     async byMessageId(messageId: string): Promise<SentRecord | undefined> {
       const [mark] = marksIn(messageId)
       if (mark !== undefined) return confirm(mark)

@@ -130,10 +130,7 @@ function createSubmission(
   return { submission: createSmtp(deps.gateway, smtp, tokensFor(smtp), timing), replacesMessageId: false }
 }
 
-/**
- * The reading of the folder of sent mail, which shows the answers of people; empty unless
- * `handover` is set.
- */
+/** The folder of sent mail, which has the answers of people. Empty unless `handover` is set. */
 function sentFolderReading(
   options: EmailOptions,
   parts: Omit<Parameters<typeof createHumanReplies>[0], 'handover'>,

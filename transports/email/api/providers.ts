@@ -11,7 +11,7 @@ type Options<Name extends MailApiOptions['provider']> = Extract<MailApiOptions, 
 
 /** The API for these options. `domain`: domain of the sender's address. */
 export function mailApiOf(given: MailApiOptions, domain: string, now: () => number): MailApi {
-  // Paths follow.
+  // Paths are appended to it.
   const url = given.url?.replace(/\/+$/, '')
   const options = { ...given, ...defined({ url }) }
   switch (options.provider) {
@@ -100,8 +100,8 @@ function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>,
 }
 
 /**
- * https://resend.com/docs/api-reference/emails/send-email: an Idempotency-Key sends one mail within
- * 24 hours, of which an hour is left as a margin.
+ * https://resend.com/docs/api-reference/emails/send-email: Resend knows an Idempotency-Key for 24
+ * hours. One hour less is used, as a margin.
  */
 function resend({ token, url = 'https://api.resend.com' }: Options<'resend'>): MailApi {
   return {

@@ -1,8 +1,8 @@
 import { words } from './quote-words.ts'
 
 /**
- * Phrases that announce answers within the quote below, in lower case: their place, colour or
- * author.
+ * Phrases (in lower case) that announce answers within the quote below. They name the place, colour
+ * or author of the answers.
  */
 const ANNOUNCEMENTS = words(`
 below|in-line|inline|in line|beneath|underneath|further down|down there|interspersed|embedded in|are embedded|comments embedded|answers embedded|embedded below|within your|inside your|
@@ -56,7 +56,7 @@ moji odgovori|spodaj|z rdečo|v besedilu|allpool|punasega|sinisega|tekstis|zemā
 a baix|a sota|en vermell|en blau|al text|les meves respostes|bên dưới|dưới đây|ở dưới|màu đỏ|màu xanh|trong nội dung|
 di bawah|berikut|warna merah|warna biru|dalam teks|jawaban saya`)
 
-/** The same in languages that do not separate words by spaces, or attach prefixes to them. */
+/** Such phrases in languages that do not separate words by spaces, or attach prefixes to them. */
 const UNSPACED = words(`
 下面|以下|如下|下方|下文|下邊|下边|红色|紅色|蓝色|藍色|绿色|綠色|标红|標紅|标注|標註|文中|行内|行內|逐条|逐條|逐一|见下|見下|内文|內文|正文|我的回复|我的回覆|
 下記|以下|下に|下の|赤字|赤色|赤で|青字|青色|青で|緑|太字|文中|本文|インライン|行間|それぞれ|回答を|コメントを|

@@ -17,9 +17,9 @@ export type Reply = {
 }
 
 /**
- * Whether a person may have written within the quote, as in Outlook, which does not mark quotes.
- * Errs on the side of true, so that no answers are lost: announced answers ("see below, in red"),
- * no text above the quote, lines that start with the sender's name, initials or an arrow, answered
+ * Whether a person may have written within the quote, as in Outlook, which does not mark quotes. In
+ * doubt true, so that no answers are lost. Signs are announced answers ("see below, in red"), no
+ * text above the quote, lines that start with the sender's name, initials or an arrow, answered
  * questions, the sender's name below, and words that the quoted mail does not contain.
  */
 export function hasAnswersInside({ top, quote, latest, author, sender, fingerprint }: Reply): boolean {
@@ -48,18 +48,17 @@ const BRACKETED = /^\s*[[{](\p{L}[\p{L}\d .'-]{0,24})[\]}]\s*[:>-]?\s*\S/u
  */
 const LABEL =
   /^(?:image|cid|logo|external|extern|ext|caution|warning|photo|picture|icon|inline|bild|spam|mail|mailto|http|jira|ticket|case|patch|bug|issue|request|ref|order|internal|confidential|public|link|button|video|attachment|file|signature|unsubscribe|view|click)\b/i
-/** The same between asterisks: "*** EXTERNAL EMAIL ***". */
+/** The start of a warning or disclaimer of a mail server: "*** EXTERNAL EMAIL ***". */
 const BANNER =
   /^\W*(?:external|extern|caution|warning|achtung|attention|vorsicht|disclaimer|confidential|important|note|this (?:e-?mail|message)|diese (?:e-?mail|nachricht)|ce (?:message|courriel))\b/i
 const QUESTION = /[?？؟]["'”’)\]]*$/
 const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
 const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
-/**
- * Maximum characters of a line that can be an answer; of the last line; and of the lines of an
- * answered list.
- */
+/** Maximum characters of a line that can be an answer. */
 const MAX_ANSWER = 80
+/** Maximum characters of an answer that is the last line. */
 const MAX_LAST_ANSWER = 40
+/** Maximum characters of the lines of an answered list. */
 const MAX_ITEM = 60
 /** Longer lines are not searched for names. */
 const MAX_LINE = 1_000
@@ -135,7 +134,7 @@ function hasAnsweredQuestions(latest: readonly string[], author: string): boolea
 
 function isAnswer(line: string, author: string): boolean {
   if (line.length > MAX_ANSWER || !/[\p{L}\d]/u.test(line)) return false
-  // The author's own name below a question signs it.
+  // The author's own name below a question is the signature.
   if (nameIn(author).includes(nameIn(line))) return false
   return !QUESTION.test(line) && !LIST_ITEM.test(line) && !isClosing(line) && !isGreeting(line)
 }

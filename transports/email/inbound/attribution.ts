@@ -51,7 +51,10 @@ function mayEnd(line: string): boolean {
   return ATTRIBUTION_VERBS.some((verb) => text.endsWith(verb)) && ADDRESS_IN_BRACKETS.test(text)
 }
 
-/** Of all possible wrappings, the one with a typical start, or else the shortest `sure` one. */
+/**
+ * The attribution that ends here. It may have several lines: prefers a number of lines with a
+ * typical start, then the shortest `sure` attribution.
+ */
 function endingAt(lines: readonly string[], end: number): Attribution | undefined {
   let best: Attribution | undefined
   let joined = ''

@@ -10,8 +10,8 @@ import { isCalendar, type Part } from './parts.ts'
 export type OwnAddresses = ReadonlySet<string>
 
 /**
- * Why a mail is automatic or bulk mail (RFC 3834, section 2, and practice), which is never
- * answered; undefined if it is not.
+ * Why a mail counts as automatic or bulk mail, which is never answered (RFC 3834, section 2, and
+ * practice). Undefined for other mail.
  */
 export function automaticReason(mail: Mail, own: OwnAddresses): string | undefined {
   const [sender] = mail.from

@@ -17,18 +17,13 @@ type Piece = Record<Format, string[]>
 type Place = {
   /** Whether it is an immediate part of a `multipart/alternative`. */
   isAlternative: boolean
-  /**
-   * The piece of the outermost `multipart/alternative` around it, whose parts have the same
-   * content.
-   */
+  /** The piece for the outermost `multipart/alternative`: all its parts have the same content. */
   shared?: Piece
-  /**
-   * The formats that `shared` has from the alternatives before the one that contains the entity.
-   */
+  /** The formats that `shared` already had before this part of the `multipart/alternative`. */
   known: readonly Format[]
   /**
-   * The `known` of the `multipart/alternative` around it: it repeats their content in these
-   * formats.
+   * The formats that `shared` already had before the innermost `multipart/alternative`. A text in
+   * one of these formats only repeats content.
    */
   repeated: readonly Format[]
 }

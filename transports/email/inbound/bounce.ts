@@ -5,9 +5,9 @@ import { marksIn, type SentLog } from '../sent-log.ts'
 import { type Mail, startAsText } from './parse.ts'
 
 /**
- * Recognises bounces. `bounce` is one of a mail that we sent; `report` adds it to the log, the
- * metrics and the history of the answered message. `foreign` is one of another mail from this
- * mailbox. Other mails give undefined.
+ * Recognises bounces. The outcome is `bounce` if we sent the bounced mail, and `foreign` if
+ * something else sent it from this mailbox. Undefined for other mails. `report` adds the bounce to
+ * the log, the metrics and the history of the answered message.
  */
 export function createBounces(deps: TransportDeps, sent: SentLog) {
   const { log } = deps

@@ -32,8 +32,9 @@ export type Invitation = {
   answer?: string
   /** Higher numbers replace lower ones (RFC 5546, section 2.1.4). */
   sequence?: number
-  /** The recurrence rule (RRULE), and the occurrence that is meant. */
+  /** The recurrence rule (RRULE). */
   recurrence?: string
+  /** The start of the occurrence that is meant. */
   recurrenceId?: string
 }
 
@@ -44,8 +45,9 @@ const MAX_BYTES = 256 * 1024
  */
 const BARE_ZONE =
   /^((?:DTSTART|DTEND|DUE|RECURRENCE-ID)\b[^\n":]{0,200}?;TZID=)([^"\n;]{0,200}[:,][^"\n;]{0,200})(:\d{8}(?:T\d{6}Z?)?)$/gim
-/** Maximum characters of a text and of a parameter. */
+/** Maximum characters of a text. */
 const MAX_TEXT = 20_000
+/** Maximum characters of a parameter. */
 const MAX_PARAMETER = 500
 /** Maximum characters of an address (RFC 5321, section 4.5.3.1). */
 const MAX_ADDRESS = 320
@@ -89,10 +91,7 @@ function parseCalendar(text: string): ICAL.Component | undefined {
   })
 }
 
-/**
- * Drops the further lines of a text that should have been folded: some programs do not fold
- * descriptions.
- */
+/** Drops continuation lines without indentation: some programs do not fold descriptions. */
 function withoutInvalidLines(text: string): string {
   const lines = text.split('\n')
   return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')

@@ -1,7 +1,4 @@
-/**
- * The colours behind and of a text: `[red, green, blue]`, or undefined if unknown, such as of an
- * image.
- */
+/** The colour of a text (`ink`), and behind it (`paper`). Undefined if unknown, as for an image. */
 export type Colours = { ink: Rgb | undefined; paper: Rgb | undefined }
 
 type Rgb = readonly [red: number, green: number, blue: number]
@@ -27,7 +24,7 @@ export function isCamouflaged({ ink, paper }: Colours): boolean {
 }
 
 /**
- * The colours of an element within one with the colours `outer`. `name` is that of the element, and
+ * The colours of an element. `outer`: the colours of the element around it. `name`: its own name.
  * `value` returns a property of its style.
  */
 export function coloursIn(

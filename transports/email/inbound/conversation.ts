@@ -35,10 +35,10 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
   }
 
   /**
-   * Resolves with the conversation of a mail. `thread`: the conversation of our mail that this one
-   * refers to, whoever wrote it; otherwise its own. `answers`: when we sent that mail (Unix ms).
-   * `remember` stores the conversation for later mails; `forget` drops it if the mail is not
-   * accepted.
+   * Resolves with the conversation of a mail. `thread`: the conversation of our mail that this mail
+   * refers to, even if it is forged; otherwise its own conversation. `answeredAt`: when we sent our
+   * mail (Unix ms). `remember` stores the conversation for later mails. `forget` drops it if the
+   * mail is not accepted.
    */
   return async (mail: Mail, { unsigned = [] }: Identity) => {
     const { messageId: id, inReplyTo, references, from, subject } = mail
@@ -72,6 +72,6 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
       forget()
     }
     const thread = answered?.thread ?? answered?.conversation ?? conversation
-    return { conversation, thread, answers: answered?.at, remember, forget }
+    return { conversation, thread, answeredAt: answered?.at, remember, forget }
   }
 }

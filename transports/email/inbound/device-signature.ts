@@ -35,15 +35,15 @@ virgilio|orange|laposte|sfr|comcast|xfinity|verizon|at&t|t-mobile|vodafone|o2|te
 const APOLOGY =
   /please|excuse|pardon|forgive|sorry|typo|brevity|bitte|entschuld|tippfehler|kürze|désolé|excus|fautes|disculp|perdon|errores|desculp|erros|scus|errori|fouten|ursäkta|undskyld|beklager|przepraszam|извин/
 const OUTLOOK_LINK = /https:\/\/aka\.ms\/|outlook\.com\/mobile/i
-/**
- * Maximum number of words: of each part of a signature, before a link, and of "Sent from my" with a
- * model.
- */
+/** Maximum number of words of a part of a signature. */
 const MAX_WORDS = 8
+/** Maximum number of words of a signature with a link. */
 const MAX_WORDS_WITH_LINK = 4
+/** Maximum number of words of "Sent from my" with a model. */
 const MAX_WORDS_WITH_MODEL = 7
-/** Maximum characters of a signature without its link, and with it. */
+/** Maximum characters of a signature without its link. */
 const MAX_LENGTH = 100
+/** Maximum characters of a signature with its link. */
 const MAX_LINE = 500
 const LINK = /\s?[<([]?(?:https?:\/\/|mailto:)[^\s<>]+[>)\]]?/gi
 /** Only whole names, not "pixels", but with endings of inflected languages. */
@@ -51,7 +51,7 @@ const NAME = new RegExp(
   `(?<![\\p{L}\\d])(?:${NAMES.map(escaped).join('|')})(?:'?\\p{Script=Cyrillic}{0,3})(?![\\p{L}])`,
   'u',
 )
-/** Part of a word, for languages that attach endings or write without spaces. */
+/** Names within words, for languages that attach endings or write without spaces. */
 const NAME_IN_WORD = /(?:iphone|ipad|android|outlook|galaxy|samsung|huawei|xiaomi)/
 
 /**

@@ -8,9 +8,9 @@ import { kindOfMail } from './subject.ts'
 const MAX_SCAN = 262_144
 
 /**
- * The new part of a mail's text, without quotes; the HTML helps to find them. Coloured words in a
- * quote count as answers, so the quote stays; so do words that are not in the answered mail
- * (`fingerprint`). A quote without an introduction is found by its HTML element.
+ * The new part of a mail's text, without quotes. A quote stays if it may contain answers: coloured
+ * words in the HTML, or words that the answered mail does not have (`fingerprint`). The HTML also
+ * shows where a quote without an introduction begins.
  */
 export function freshText(mail: Mail, fingerprint?: string): string {
   const kind = kindOfMail(mail)

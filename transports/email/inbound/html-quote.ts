@@ -13,7 +13,7 @@ const MAX_UNCLOSED = 50
  */
 const QUOTE =
   /\bid\s*=\s*["']?(?:x_)*(?:divRplyFwdMsg|appendonsend|OLK_SRC_BODY_SECTION|mail-editor-reference-message-container|ms-outlook-mobile-reference-message|reply-intro|replySplit|isReplyContent)\b|\bclass\s*=\s*["']?[^"'>]{0,200}\b(?:gmail_quote|gmail_attr|yahoo_quoted|protonmail_quote|moz-cite-prefix|tutanota_quote|zmail_extra|ms-outlook-mobile-reference-message|ydp[a-z0-9]+yahoo_quoted)\b|\btype\s*=\s*["']?cite\b|border-top:\s*solid\s*#(?:E1E1E1|B5C4DF)/i
-/** Those of Outlook, which are also above the earlier mails in a quote. */
+/** The ones of Outlook. They are also above the earlier mails in a quote. */
 const OUTLOOK_QUOTE = /divRplyFwdMsg|border-top:\s*solid\s*#(?:E1E1E1|B5C4DF)/i
 /** Elements without a closing tag. */
 const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/

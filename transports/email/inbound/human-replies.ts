@@ -38,8 +38,8 @@ export function createHumanReplies(parts: {
     const identity = { result: 'none' as const, by: 'sent', detail: 'it is in the folder with sent mail' }
     const { conversation, remember, forget } = await findConversation(mail, identity)
     const by = `${gateway}:${mail.from[0]?.address ?? 'a person'}`
-    const length = handover.for === 'resume' ? undefined : handover.for
-    const pause = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: length }) }
+    const duration = handover.for === 'resume' ? undefined : handover.for
+    const pause = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: duration }) }
     const isKnown = await deps.takeOver({ conversation, ...pause })
     if (!isKnown) return forget()
     // Answers to the person belong to the same conversation.

@@ -17,7 +17,7 @@ export type Incoming = {
   size: number
   /** Unix ms, from the server. */
   internalDate: number
-  /** Only the headers of a mail over `max-size`. */
+  /** The mail as received; of a mail over `max-size` only the headers. */
   raw: Buffer
   mail: Mail
 }
@@ -43,7 +43,7 @@ type IngestOutcome =
 /** The result of ingesting a mail. */
 export type Ingested = {
   outcome: IngestOutcome
-  /** Why it was accepted only in part. */
+  /** Why only a part of the mail could be read. */
   unreadable?: string
   /** Id of the message. */
   id?: string

@@ -32,11 +32,11 @@ type IngestParts = {
 }
 
 /**
- * Creates the function that accepts a batch of mails. They are read in parallel and accepted
- * together, in the order of the mailbox. It resolves when all effects are durable. Mails that can
- * never be accepted are reported and left in place. If a mail cannot be accepted now, it rejects,
- * and the batch may be offered again. `waited` resolves with how long a mail has been undecided
- * (ms); 0 for a new one.
+ * Creates the function that accepts a batch of mails: reads them in parallel, and accepts them
+ * together, in the order of the mailbox. The function resolves when all effects are durable. It
+ * reports mails that can never be accepted, and leaves them in place. It rejects if a mail cannot
+ * be accepted now; the batch may then be offered again. `waited` resolves with how long (ms) a mail
+ * has been undecided: 0 for a new one.
  */
 export function createIngest(parts: IngestParts) {
   const { deps, sent } = parts
@@ -59,16 +59,16 @@ export function createIngest(parts: IngestParts) {
   ): Promise<Ingested[]> => {
     const reading = batch.map(async (mail) => {
       const work = read(mail, () => waited(mail))
-      return { mail, read: await orRefused(mail, work, deps) }
+      return { mail, result: await orRefused(mail, work, deps) }
     })
     // Waits for all of them, so that nothing is written after a stop.
     await Promise.allSettled(reading)
-    const placed: Placed[] = []
-    for (const { mail, read } of await Promise.all(reading)) {
-      const accept = 'outcome' in read ? read : await orRefused(mail, place(read, parts), deps)
-      placed.push({ mail, accept: 'outcome' in accept ? async () => accept : accept })
+    const prepared: Prepared[] = []
+    for (const { mail, result } of await Promise.all(reading)) {
+      const accept = 'outcome' in result ? result : await orRefused(mail, prepare(result, parts), deps)
+      prepared.push({ mail, accept: 'outcome' in accept ? async () => accept : accept })
     }
-    return acceptAll(placed, deps)
+    return acceptAll(prepared, deps)
   }
 }
 
@@ -113,12 +113,12 @@ async function answeredFingerprint(
 }
 
 /** Finds the conversation of a mail, and returns the function that accepts it. */
-async function place(
+async function prepare(
   { mail, identity, target, draft }: Ready,
   { findConversation, deps }: IngestParts,
 ): Promise<() => Promise<Ingested>> {
-  const { conversation, thread, answers, remember } = await findConversation(mail, identity)
-  const quick = answers !== undefined && deps.now() - answers < MIN_ANSWER_MS ? true : undefined
+  const { conversation, thread, answeredAt, remember } = await findConversation(mail, identity)
+  const quick = answeredAt !== undefined && deps.now() - answeredAt < MIN_ANSWER_MS ? true : undefined
   const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
   return async () => {
     const message = { ...draft, conversation, data }
@@ -129,16 +129,16 @@ async function place(
 }
 
 /** A mail, and the function that accepts it. */
-type Placed = { mail: Incoming; accept(): Promise<Ingested> }
+type Prepared = { mail: Incoming; accept(): Promise<Ingested> }
 
 /**
  * Accepts all mails in one turn of the event loop, and so in one write of the store. Those that
  * fail are tried again, one after another.
  */
-async function acceptAll(placed: readonly Placed[], deps: TransportDeps): Promise<Ingested[]> {
-  const attempts = await Promise.allSettled(placed.map(({ accept }) => accept()))
+async function acceptAll(prepared: readonly Prepared[], deps: TransportDeps): Promise<Ingested[]> {
+  const attempts = await Promise.allSettled(prepared.map(({ accept }) => accept()))
   const results: Ingested[] = []
-  for (const [at, { mail, accept }] of placed.entries()) {
+  for (const [at, { mail, accept }] of prepared.entries()) {
     const attempt = attempts[at]
     results.push(attempt?.status === 'fulfilled' ? attempt.value : await orRefused(mail, accept(), deps))
   }

@@ -34,7 +34,7 @@ export type Mail = {
   html?: string
   parts: Part[]
   invitation?: Invitation
-  /** Why only a part could be read. */
+  /** Why only a part of the mail could be read. */
   unreadable?: string
   /** The mail could not be parsed; its headers were read approximately, and prove nothing. */
   guessed?: true
@@ -102,8 +102,7 @@ export function mailFrom(root: Entity): Mail {
  */
 function messageIds(value: string | undefined): string[] {
   if (!value) return []
-  // Some programs fold or encode an id. Without spaces and decoded, it is the one of its thread
-  // again.
+  // Some programs fold or encode an id. Decoded and without spaces, it is the original id again.
   const written = decodeIdWords(value.slice(0, MAX_REFERENCES)).match(/<[^<>]{1,900}>/g) ?? []
   const ids = written.map((id) => id.replaceAll(/\s+/g, '')).filter((id) => id !== '<>')
   return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids

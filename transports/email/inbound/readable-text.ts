@@ -10,11 +10,9 @@ import { visibleHtml } from './visible-html.ts'
  */
 const MAX_HTML = 128 * 1024
 const CUT_NOTICE = '(The rest has no formatting, because the HTML is too large.)'
-/**
- * Marks of the place where the conversion stopped, and of the ends of cells: private-use
- * characters, which no text contains.
- */
+/** Marks where the conversion stopped. A private-use character, which no text contains. */
 const STOPPED = '\ue0f0'
+/** Marks the end of a cell. */
 const CELL_END = '\ue0f1'
 /** Elements on lines of their own, which the library would join. */
 const BLOCKS =

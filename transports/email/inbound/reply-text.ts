@@ -30,10 +30,7 @@ export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>)
   return readNewPart(text, kind, sender).text
 }
 
-/**
- * As `newPart`, and says whether there was a quote. `fingerprint` is that of the answered mail, if
- * we sent it.
- */
+/** Like `newPart`, and says whether there was a quote. `fingerprint`: of our answered mail. */
 export function readNewPart(
   text: string,
   kind: MailKind,

@@ -17,10 +17,7 @@ export function withoutSignature(lines: readonly string[], kind: 'reply' | 'firs
   return withoutDevices(body.map((line) => line.trimEnd()))
 }
 
-/**
- * Removes device and app signatures at the end, with a separator above them, and with the one that
- * Outlook puts below.
- */
+/** Removes device and app signatures at the end, and the separators above and below them. */
 function withoutDevices(lines: string[]): string[] {
   let end = lines.length
   let hasDevice = false

@@ -1,11 +1,10 @@
 import { decodeHTML } from 'entities/decode'
 
-/**
- * Maximum characters of a stub, without links; of one that has words of the HTML; and with its
- * links.
- */
+/** Maximum characters of a stub without its links. */
 const MAX_STUB = 1_000
+/** Maximum characters of a stub that has the same words as the HTML. */
 const MAX_COPY = 300
+/** Maximum characters of a stub with its links. */
 const MAX_WITH_LINKS = 20 * MAX_STUB
 /** Maximum characters of HTML that are examined. */
 const MAX_HTML = 256 * 1024

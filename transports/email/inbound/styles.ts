@@ -4,7 +4,7 @@
 export type Look = {
   /** The element and its content are not shown, regardless of the styles inside. */
   isGone?: boolean
-  /** Inherited until overridden: unreadably small, invisible, or transparent text. */
+  /** Unreadably small text. Like the next two properties, inherited until overridden. */
   isTiny?: boolean
   isInvisible?: boolean
   isTransparent?: boolean
@@ -20,13 +20,13 @@ export type Sheet = ReadonlyMap<string, { selector: string; rule: Rule }[]>
 
 const STYLES = /<style(?=[\s>])[^>]{0,500}>(.*?)(?:<\/style|$)/gis
 const CONDITIONAL = /<!--\[if.*?(?:-->|$)/gis
-/**
- * Limits of a page: characters of CSS, and selectors; of an element: classes, and characters of its
- * style.
- */
+/** Maximum characters of CSS of a page. */
 const MAX_CSS = 256 * 1024
+/** Maximum number of selectors of a page. */
 const MAX_SELECTORS = 5_000
+/** Maximum number of classes of an element. */
 const MAX_CLASSES = 50
+/** Maximum characters of the attribute `style`. */
 const MAX_STYLE = 20_000
 const COMMENT = /\/\*.*?(?:\*\/|$)/gs
 const RELEVANT =
@@ -161,8 +161,8 @@ export function declarationsFor(
 }
 
 /**
- * The look of an element with these declarations. `isCell`: a table part, whose height is a
- * minimum.
+ * The look of an element with these declarations. `isCell`: it is part of a table, where a height
+ * is only a minimum.
  */
 export function lookOf(style: Declarations, isCell: boolean): Look {
   if (style.size === 0) return {}

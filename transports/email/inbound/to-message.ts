@@ -14,7 +14,7 @@ export type MailFacts = {
   key: string
   incoming: Pick<Incoming, 'folder' | 'uid' | 'source' | 'id' | 'size'>
   identity: Identity
-  /** Why it is automatic mail; undefined if it is not. */
+  /** Why the mail counts as automatic; undefined if it does not. */
   auto: string | undefined
   /**
    * Whether the sender is proven to be in `allowed-senders`, and the threading headers are signed.
@@ -26,12 +26,9 @@ export type MailFacts = {
   fingerprint?: string | undefined
 }
 
-/**
- * Maximum bytes of the text of a message. A longer one, which no person writes, is cut; a file has
- * all of it.
- */
+/** Maximum bytes of the text of a message. A longer text is cut, and stored in full as a file. */
 const MAX_TEXT = 1024 * 1024
-/** The same for fields that routes do not use. */
+/** Maximum bytes of a field that routes do not use. */
 const MAX_INLINE = 65_536
 /** Maximum number of headers. */
 const MAX_HEADERS = 200
@@ -52,8 +49,7 @@ export async function toMessage(mail: Mail, facts: MailFacts, artifacts: Artifac
   const address = sender?.address ?? ''
   const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
   /**
-   * Resolves with the text; if it is too long, with its beginning and the path of a file with all
-   * of it.
+   * Resolves with the text. If it is too long: with its beginning, and the path of the full text.
    */
   const inlineOrFile = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)

@@ -9,8 +9,8 @@ const RARE_DAYS = /;BYMONTHDAY=(?:29|3\d)/
 /** Maximum number of rules; real calendars have two for each time zone. */
 const MAX_RULES = 10
 /**
- * Rules without an end start in this year, as no mail is about an event before it. Outlook writes
- * 1601.
+ * Rules without an end start in this year at the earliest, because no mail is about an event before
+ * it. Outlook writes 1601.
  */
 const FIRST_YEAR = 1970
 

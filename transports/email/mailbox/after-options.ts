@@ -62,7 +62,7 @@ export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
 /** Creates the function that moves mails to a folder, and creates the folder if it is missing. */
 function mover(folder: string) {
   return async (client: ImapFlow, uids: number[]): Promise<void> => {
-    // Without one of these, the library would also expunge mails that the user has marked.
+    // Without both, the library would also expunge mails that the user has marked as deleted.
     const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
     if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
     // The library joins the parts with the server's separator.

@@ -17,15 +17,15 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
   const uids = [...(await newUids(start, opened)), ...retried]
   const missing = new Set(retried)
   const waited = ({ uid }: Fetched) => now() - (undecided.find((each) => each.uid === uid)?.since ?? now())
-  // Moved and migrated mails may be in any order.
+  // Mails below `until` may have been moved or migrated, so the order of their UIDs means nothing.
   const isWanted = (mail: { uid: number; internalDate: number }) =>
     mail.uid >= start.until || mail.internalDate >= start.floor
   const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted, readAhead: readOnly }
   let cursor = start
   for await (const batch of fetchAll(uids, fetching)) {
-    // Throws, because returning early would make the cursor skip the rest. This batch is still
-    // processed if fetching the next one ended the connection: otherwise the same would happen at
-    // each attempt.
+    // Throws instead of returning: after a return, the cursor would skip the rest. If the folder is
+    // read ahead, the next fetch may have ended the connection. This batch is processed
+    // nevertheless; otherwise, the same would happen at each attempt.
     if (!readOnly || stopped.aborted) signal.throwIfAborted()
     const results = await opened.ingest(batch, waited)
     await applyAfterOptions(connection, batch, results, { after, quarantine, log })
@@ -41,8 +41,8 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
 }
 
 /**
- * The mails set aside that are due for a retry, which count as tried now. `retried`: the UIDs of
- * all of them.
+ * Takes the mails set aside that are due for a retry. They count as tried now. `undecided`: those
+ * that can be fetched. `retried`: the UIDs of all.
  */
 function takeDue(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; retried: number[] } {
   const { memory, deps } = opened
@@ -51,7 +51,7 @@ function takeDue(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; retr
   const unfetchable = due.filter((each) => each.unfetchable).slice(0, 1)
   const undecided = due.filter((each) => !each.unfetchable)
   const retried = [...undecided, ...unfetchable].map(({ uid }) => uid)
-  // Mails with an entry are fetched one at a time.
+  // Mails with an entry in `failures` are fetched one at a time.
   for (const { uid } of unfetchable) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
   for (const uid of retried) memory.triedAt.set(uid, deps.now())
   return { undecided, retried }
@@ -74,7 +74,7 @@ async function newUids(
   { uid: after, until, floor, aside }: Cursor,
   { connection: { search } }: OpenFolder,
 ): Promise<number[]> {
-  const before = new Set(aside.map(({ uid }) => uid))
+  const asideUids = new Set(aside.map(({ uid }) => uid))
   const first = Math.max(after + 1, until)
   // SEARCH only supports days, in the server's time zone; the exact time is checked when a mail is
   // listed.
@@ -82,7 +82,7 @@ async function newUids(
   const old = after + 1 < until ? await search({ uid: `${after + 1}:${until - 1}`, ...since }) : []
   // `n:*` always includes the last mail, even if its UID is lower (RFC 3501, section 6.4.8).
   const found = [...old, ...(await search({ uid: `${first}:*` })).filter((uid) => uid >= first)]
-  return found.filter((uid) => !before.has(uid))
+  return found.filter((uid) => !asideUids.has(uid))
 }
 
 /** The cursor after a batch: adds undecided mails to those set aside, and removes decided ones. */

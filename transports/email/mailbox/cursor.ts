@@ -7,7 +7,7 @@ const asideSchema = z.object({
   uid: z.int(),
   /** When the mail was set aside (Unix ms). */
   since: z.number(),
-  /** The server cannot deliver it. Otherwise its author could not be verified yet. */
+  /** True: the server cannot deliver the mail. Absent: its author could not be verified yet. */
   unfetchable: z.literal(true).exactOptional(),
 })
 
@@ -15,13 +15,11 @@ const cursorSchema = z.object({
   uidValidity: z.string(),
   /** All mails up to this UID are processed, except those set aside. */
   uid: z.number(),
-  /**
-   * Of the existing mails below this UID, only those that arrived at `floor` or later are
-   * processed.
-   */
+  /** Mails below this UID are processed only if they arrived at `floor` or later. */
   until: z.number().default(0),
-  /** Unix ms: the newest processed mail, and `floor`. */
+  /** Arrival of the newest processed mail (Unix ms). */
   newest: z.number(),
+  /** See `until` (Unix ms). */
   floor: z.number(),
   aside: z.array(asideSchema).default([]),
 })
@@ -37,7 +35,7 @@ export type Cursor = z.output<typeof cursorSchema>
 
 /**
  * Stores a folder's cursor under the lease's fencing token. Throws if a later holder of the lease
- * has written it: this one must stop.
+ * has written the cursor: this daemon must stop reading.
  */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`

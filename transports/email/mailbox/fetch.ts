@@ -28,7 +28,7 @@ export const MAX_FAILURES = 3
 
 /** Number of mails per list request. */
 const LIST_SIZE = 200
-/** Bytes of each mail in its response: enough for most mails. */
+/** Bytes of each mail that a list request returns: enough for most mails. */
 const FIRST_BYTES = 16 * 1024
 /** Maximum bytes per fetch of larger mails. */
 const BATCH_BYTES = LIST_SIZE * FIRST_BYTES
@@ -73,8 +73,8 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
 }
 
 /**
- * The bytes that are not in the list yet. A mail over the limit counts as infinite, so that it is
- * alone.
+ * The bytes of mails that did not come with the list. A mail over the limit counts as infinite, so
+ * that it gets a batch of its own.
  */
 function bytesToFetch(mails: readonly Listed[], maxSize: number): number {
   const missing = mails.filter(({ raw }) => !raw)
@@ -128,7 +128,7 @@ async function parseBatch(batch: readonly Listed[], { folder, maxSize }: FetchPa
   for (const { raw, ...listed } of batch) {
     if (!raw) continue
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    // Without the body, a mail over the limit would be parsed as an empty one of its Content-Type.
+    // Of a mail over the limit, only the headers are here. They would be parsed as an empty mail.
     const cut = listed.size > maxSize ? { text: '', parts: [], unreadable: reason } : {}
     incoming.push({ ...listed, folder, raw, mail: { ...(await parseMail(raw)), ...cut } })
     await nextTurn()

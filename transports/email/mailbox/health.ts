@@ -2,9 +2,9 @@ import type { Health } from '../../../src/core/transport.ts'
 import type { Aside } from './cursor.ts'
 
 export type FolderState = {
-  /** Last successful read (Unix ms). */
+  /** Last successful read, or else the start (Unix ms). */
   progressAt: number
-  /** Whether there was one. */
+  /** Whether the folder was read successfully since the start. */
   wasRead: boolean
   aside: readonly Aside[]
   /** Current problem. */
@@ -34,7 +34,7 @@ function problemOf(
 ): Health | undefined {
   const silence = now - progressAt
   const why = error ? `: ${error}` : ''
-  // Without the time: `since` has it, and after a restart it may be that of an earlier daemon.
+  // The text has no time: `since` has it. After a restart, it may be the time of an earlier daemon.
   if (silence > maxSilence) return { ok: false, detail: `${folder} cannot be read${why}`, since: progressAt }
   if (!error) return undefined
   const retrying = `${folder} cannot be read${why}; trying again`

@@ -122,7 +122,7 @@ export function endpointOf(tlsPort: number, { host, port = tlsPort, tls, ca }: S
 }
 
 const MIN_TLS = 'TLSv1.2'
-/** By the certificates in addition to those of the system: making one takes a tenth of a second. */
+/** Contexts by their additional certificates. Making one takes a tenth of a second. */
 const contexts = new Map<string, SecureContext>()
 
 /**

@@ -21,8 +21,7 @@ export async function openCursor(opened: OpenFolder, stored: Cursor | undefined)
     )
   const first = firstDate(options.since, startedAt)
   const newest = stored?.newest ?? first
-  // Without an overlap if the keys of the repeated mails may have expired. Late mails have arrived
-  // by then.
+  // No overlap if the keys of repeated mails may have expired. Late mails have arrived by then.
   const areKeysKnown = deps.now() - newest <= KEY_TTL - OVERLAP_MS
   const resumeAt = areKeysKnown ? newest - OVERLAP_MS : newest + 1
   const floor = stored ? Math.max(stored.floor, resumeAt) : first

@@ -14,7 +14,7 @@ import type { FolderReading, ReadingParts } from './reading.ts'
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
-/** Why the reading of a mailbox ends. Only the first one shows that there is another daemon. */
+/** Why the reading of a mailbox ends. `TAKEN` proves that there is another daemon. */
 const TAKEN = 'another daemon reads the mailbox now'
 const NOT_RENEWED =
   'the lease of the mailbox could not be renewed in time; reading goes on after the next one, here or on another daemon'
@@ -124,10 +124,7 @@ async function acquireLease(
   let isPending = false
   /** Whether the store has answered that another daemon holds the lease. */
   let isTaken = false
-  /**
-   * Acquires or renews the lease. Resolves with whether it is held, false also while another call
-   * is pending.
-   */
+  /** Acquires or renews the lease. Resolves with false if it failed or another call is pending. */
   const acquire = async (): Promise<boolean> => {
     if (isPending) return false
     isPending = true
@@ -155,9 +152,8 @@ async function acquireLease(
     await pause(ttl / 6, signal)
   }
   const timer = setInterval(async () => {
-    // Given up before it expires, so that two daemons never hold it at once. A process that was too
-    // busy to renew it in time continues if no other daemon has it: there, the load would be the
-    // same.
+    // Gives the lease up before it expires, so that two daemons never hold it at once. A process
+    // that was too busy to renew it in time continues if it still gets the lease.
     if (!(await acquire()) && performance.now() > expiresAt - ttl / 3)
       lost.abort(new Error(isTaken ? TAKEN : NOT_RENEWED))
   }, ttl / 4)

@@ -41,12 +41,13 @@ export type FolderParts = ReadingParts &
 /** A folder that is open on a connection. */
 export type OpenFolder = FolderParts & {
   uidValidity: string
-  /** The UID of the next mail, when the folder was opened. */
+  /** The UID that the next mail will get, as of the opening of the folder. */
   uidNext: number
   /** True if no option changes mails on the server. */
   readOnly: boolean
   save: ReturnType<typeof createCursorStore>['save']
-  /** Aborts when reading is stopped; `signal` also when the connection has ended. */
+  /** Aborts when reading is stopped. */
   stopped: AbortSignal
+  /** Aborts when reading is stopped or the connection has ended. */
   signal: AbortSignal
 }

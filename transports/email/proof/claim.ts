@@ -35,8 +35,8 @@ export type Claim = NonNullable<ReturnType<typeof readClaim>>
 type Signature = { signer: string; covered: Covered; isPartial: boolean }
 
 /**
- * The header names (lower case) covered by a signature, once per covered instance; the last
- * instances first.
+ * The names (lower case) of the headers that a signature covers. A name that is listed twice covers
+ * the last two headers of this name.
  */
 export type Covered = readonly string[]
 
@@ -123,9 +123,9 @@ function syntaxProblem(raw: Buffer, address: string): string | undefined {
 }
 
 /**
- * Whether a line that is not a header is harmless below the header `name`: a folded line, or a name
- * with spaces, which some parsers read as a header and others as a continuation, below a header
- * that is not relevant.
+ * Whether a line that is not a header is harmless below the header `name`. A folded line is. Below
+ * a header that is not relevant, a name with spaces is too, although some parsers read it as a
+ * header and others as a continuation.
  */
 function mayFollow(line: string, name: string): boolean {
   return /^[ \t]/.test(line) || (!RELEVANT.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
@@ -141,8 +141,8 @@ const SINGLE = [
 ]
 
 /**
- * What a signature does not cover although it is used here, so that it may have been added;
- * undefined if it covers everything.
+ * Describes something that is used here and not covered by a signature, so that anyone may have
+ * added it. Undefined if the signature covers everything.
  */
 export function coverageGap(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
@@ -158,8 +158,8 @@ export function coverageGap(claim: Claim, { covered, isPartial }: Omit<Signature
 }
 
 /**
- * Describes a repeated header that is not fully covered, of which parsers may use different values;
- * undefined if there is none.
+ * Describes a header that is repeated and not fully covered: parsers may use different values of
+ * it. Undefined if there is none.
  */
 export function repeatedHeader({ headers }: Claim, covered: Covered = []): string | undefined {
   const repeated = SINGLE.find((name) => {
@@ -177,7 +177,7 @@ export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered
   )
 }
 
-/** Maximum characters of a mail that are compared with its type. */
+/** Maximum characters of a mail that are compared with its Content-Type. */
 const MAX_START = 320 * 1024
 /**
  * The start of a multipart body: a boundary and part headers, after at most a note for old clients.
@@ -206,7 +206,7 @@ function isOtherType(mail: Mail, body: string): boolean {
   return mail.html === undefined && isMarkup(mail.text)
 }
 
-/** The same for Content-Transfer-Encoding. */
+/** Like `isOtherType`, for Content-Transfer-Encoding. */
 function isOtherEncoding(mail: Mail, body: string): boolean {
   if (/^multipart\//i.test(header(mail, 'content-type') ?? '')) return false
   const encoding = header(mail, 'content-transfer-encoding') ?? ''

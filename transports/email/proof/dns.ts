@@ -3,12 +3,12 @@ import type { DNSResolver } from 'mailauth'
 import { z } from 'zod'
 import { inTime } from '../../../src/lib/pause.ts'
 
-/** Of one attempt of a lookup. */
+/** Timeout of one attempt of a lookup. */
 const TIMEOUT_MS = 3_000
 const TRIES = 2
 /**
- * Total time for a mail's lookups, whose number and speed senders control. A slower mail is retried
- * later.
+ * Maximum total time of a mail's lookups. Senders control their number and speed. A slower mail is
+ * retried later.
  */
 const LIMIT_MS = 10_000
 

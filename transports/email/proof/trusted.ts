@@ -42,7 +42,7 @@ export function trustedResult(claim: Claim, host: string): Identity {
   const statements = results.map((each) => `${each.method}=${each.result}`)
   const detail = [...statements, note, objection].filter(Boolean).join('; ') || `nothing from ${host}`
   if (objection && result === 'pass') {
-    // Nothing is proven; then the policy of the domain decides.
+    // Nothing is proven, so the policy of the domain decides.
     return { result: dmarcIn(group).some(asksToRefuse) ? 'fail' : 'none', by: 'trusted', detail }
   }
   // Empty if not a signature but SPF proved the sender.
@@ -78,10 +78,7 @@ function dmarcIn(group: Group): MethodResult[] {
   return group.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
 }
 
-/**
- * The topmost headers of `host`. Undefined if one of them, or another one in their place, is
- * invalid.
- */
+/** The topmost headers of `host`. Undefined if one of them, or the next one, cannot be parsed. */
 function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
   const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
@@ -122,7 +119,7 @@ function asksToRefuse({ properties, comments }: MethodResult): boolean {
 
 /** Servers of Microsoft. */
 const OWN_SERVER = /\.(?:outlook\.com|office365\.com|exchangelabs\.com|office365\.us|outlook\.cn)$/
-/** Those that receive mail from outside and write the results. */
+/** The ones that receive mail from outside and write the results. */
 const EDGE_SERVER = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|outlook\.cn)$/
 /** Addresses that only Exchange Online uses; tenants of Azure have others (`2603:1030:…`). */
 const INTERNAL_ADDRESS = /^(?:2603:10[\da-f]6|2a01:111):/i

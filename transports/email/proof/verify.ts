@@ -41,7 +41,7 @@ export function createIdentityCheck(
       if (trust) return { identity: trustedResult(claim, trust) }
       return await decide(await gather(claim, resolver), oneTimeResolver(resolver))
     } catch (error) {
-      // The error may be temporary, or provoked by the mail, which must not be let in.
+      // The error may be temporary, or the mail provoked it. Such a mail must not be let in.
       return { identity: { result: 'fail', by: 'error', detail: reasonOf(error) }, undecided: true }
     }
   }

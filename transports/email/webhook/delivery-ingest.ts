@@ -73,10 +73,7 @@ export function createDeliveryIngest(
     })
 }
 
-/**
- * Creates the function that resolves with how long (ms) a mail has been undecided: 0 at its first
- * delivery.
- */
+/** Creates the function that tells how long (ms) a mail is undecided: 0 at its first delivery. */
 function createUndecidedTimes({ kv, gateway, now }: TransportDeps) {
   return async ({ raw }: Incoming): Promise<number> => {
     const key = `email/${gateway}/undecided/${hash('sha256', raw, 'base64url').slice(0, 22)}`

@@ -85,7 +85,7 @@ function fieldsIn({ body, format }: DecodedBody, provider: string): JsonObject {
   throw incomplete(provider, 'its body is not a form')
 }
 
-/** The files of a form. The field `ids` is JSON that maps each Content-ID to an attachment. */
+/** The files of a form. `ids`: the field with JSON that maps each Content-ID to a file. */
 function filesIn({ files = [] }: DecodedBody, fields: JsonObject, ids: string): PieceFile[] {
   const map = parseJson(textAt(fields, ids) ?? '')
   const contentIds = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])

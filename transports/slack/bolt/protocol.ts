@@ -29,7 +29,10 @@ export type FromThread =
   /** The app is loaded. */
   | { kind: 'ready' }
   | { kind: 'failed'; error: ErrorData }
-  /** The outcome of a run. `matched`: false if the listeners were reached, and none took the payload. */
+  /**
+   * The outcome of a run. `matched`: false if the listeners were reached, and none took the
+   * payload.
+   */
   | { kind: 'done'; id: number; matched?: boolean; error?: ErrorData }
   /** Something of the app works differently here. Sent once per text. */
   | { kind: 'warning'; text: string }
