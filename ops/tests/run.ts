@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import type { Failed } from './failed.ts'
 import { openRunner } from './open-runner.ts'
 import { inOrder } from './order.ts'
+import { type Pace, paceOf } from './pace.ts'
 import type { FileResult } from './result.ts'
 import { secondTry } from './second-try.ts'
 
@@ -21,7 +21,7 @@ type TestRun = {
   isVerbose: boolean
   /** Prints the processor time of each file at the end. */
   printsUsage: boolean
-  /** Number of files that run in parallel. */
+  /** Number of files that run in parallel; by default as many as keep the cores busy. */
   jobs: number | undefined
   /** Runs files that failed once more, alone, if they are few. */
   retriesFailures: boolean
@@ -30,8 +30,6 @@ type TestRun = {
 const MINUTE = 60_000
 /** Number of files in the list of the slowest. */
 const SLOWEST = 8
-/** Most files wait for servers, timers and processes half of the time. */
-const JOBS_PER_CORE = 2
 /** The first comment of a file that needs its own process, with the reason. */
 const ALONE = /^\/\/ Own process: /m
 
@@ -41,7 +39,7 @@ const ALONE = /^\/\/ Own process: /m
  * Resolves with the failures. `flaky` are first failures of files that passed when they ran again.
  */
 export async function runTests(options: TestRun): Promise<{ failed: Failed[]; flaky: Failed[] }> {
-  const { files, deadline, retriesFailures, jobs = availableParallelism() * JOBS_PER_CORE } = options
+  const { files, deadline, retriesFailures, jobs } = options
   const stop = new AbortController()
   const timer = setTimeout(
     () => stop.abort(new Error(`not done after ${deadline / MINUTE} minutes`)),
@@ -54,8 +52,9 @@ export async function runTests(options: TestRun): Promise<{ failed: Failed[]; fl
   const queue = inOrder(files)
   const results: FileResult[] = []
   const failed: Failed[] = []
-  const runners = Array.from({ length: Math.min(jobs, files.length) }, () =>
-    work(queue, options, stop.signal, results, failed),
+  const pace = paceOf(jobs)
+  const runners = Array.from({ length: Math.min(pace.most, files.length) }, () =>
+    work({ queue, options, signal: stop.signal, pace, results, failed }),
   )
   await Promise.all(runners)
   const isComplete = !stop.signal.aborted && results.length === files.length
@@ -74,36 +73,46 @@ export async function runTests(options: TestRun): Promise<{ failed: Failed[]; fl
 /** Runs one file while no other runs. Resolves with its failure, if any. */
 async function tryAlone(file: string, options: TestRun, signal: AbortSignal): Promise<Failed | undefined> {
   const failed: Failed[] = []
-  await work([file], options, signal, [], failed)
+  await work({ queue: [file], options, signal, pace: paceOf(1), results: [], failed })
   return failed[0]
 }
 
+type Work = {
+  queue: string[]
+  options: TestRun
+  signal: AbortSignal
+  pace: Pace
+  results: FileResult[]
+  failed: Failed[]
+}
+
 /** Takes files from the queue until it is empty. */
-async function work(
-  queue: string[],
-  options: TestRun,
-  signal: AbortSignal,
-  results: FileResult[],
-  failed: Failed[],
-) {
+async function work({ queue, options, signal, pace, results, failed }: Work): Promise<void> {
   const { isVerbose, namePatterns, timeout } = options
   const runner = openRunner({ namePatterns, timeout, signal, isVerbose })
-  for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
+  for (;;) {
+    await pace.begin()
+    const file = signal.aborted ? undefined : queue.shift()
+    if (file === undefined) break
     // A name pattern only applies to tests that are already defined, so each file must be loaded before the
     // tests are selected.
     const isAlone = isVerbose || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
     const { result, output } = await runner.run(file, isAlone)
+    pace.end()
     results.push(result)
-    const skipped = result.skipped > 0 ? ` (${result.skipped} skipped)` : ''
-    console.log(
-      `${result.passed ? '✔' : '✖'} ${name(file)}  ${result.tests} tests${skipped}, ${seconds(result.ms)}`,
-    )
+    printResult(result)
     if (result.passed) continue
     failed.push({ name: name(file), failures: result.failures, output: isVerbose ? '' : output })
     if (!isVerbose) console.log(output)
     console.log(`${result.failures.join('\n\n')}\n`)
   }
+  pace.finish()
   await runner.close()
+}
+
+function printResult({ file, passed, tests, skipped, ms }: FileResult): void {
+  const aside = skipped > 0 ? ` (${skipped} skipped)` : ''
+  console.log(`${passed ? '✔' : '✖'} ${name(file)}  ${tests} tests${aside}, ${seconds(ms)}`)
 }
 
 /** A failure with the reason why the run ended early, and the files without a result. */
