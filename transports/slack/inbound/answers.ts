@@ -100,7 +100,7 @@ export function createAnswers(
     // The new view has the id of the old one.
     if (view) return { ...taken, response: { response_action: 'update', view } }
     if (clear) return { ...taken, response: { response_action: 'clear' } }
-    const response = taken.isListened ? await bolt.answer(taken.id, delivery) : undefined
+    const response = taken.isAnsweredByApp ? await bolt.answer(taken.id, delivery) : undefined
     return { ...taken, ...defined({ response }) }
   }
 }

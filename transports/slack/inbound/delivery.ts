@@ -9,6 +9,8 @@ import type { Content } from './content.ts'
 export type AcceptedPayload = Accepted & {
   /** Whether a Bolt app handles it. */
   isListened: boolean
+  /** Whether the acknowledgement waits for that app, which may add content. */
+  isAnsweredByApp: boolean
   /** Whether reactions show its progress. */
   isFollowed: boolean
 }

@@ -6,6 +6,7 @@ import { inTime } from '../../../src/lib/pause.ts'
 import { conversationOf } from '../conversation.ts'
 import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
+import { STOP_ACTION } from '../outbound/post-blocks.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 import {
   type AcceptedPayload,
@@ -89,7 +90,8 @@ export function createInbound(
     const isFollowed = isShown && !draft.extra.notice && target === 'other'
     // Marks the message so that the outcome of its dispatch can be awaited.
     if (isFollowed) message.data = { ...message.data, respond: 'result' }
-    const accepted = { ...(await deps.accept(message)), isListened, isFollowed }
+    const isAnsweredByApp = isListened && !isOwnButton(draft)
+    const accepted = { ...(await deps.accept(message)), isListened, isAnsweredByApp, isFollowed }
     if (!accepted.duplicate) onAccepted(draft, accepted)
     else if (isListened) await callForOtherEvent(accepted.id, message, payload, deps)
     return accepted
@@ -113,6 +115,9 @@ export function createInbound(
     },
   }
 }
+
+/** The Stop button is ours: its click has done its work once it is accepted, whoever else gets it. */
+const isOwnButton = ({ extra }: Draft) => extra.action === STOP_ACTION
 
 /**
  * Reads a payload by its content, which is the same over a socket and HTTP: an event, a command, or
