@@ -159,7 +159,8 @@ async function fill(daemon: DaemonProcess, who: string, text: string): Promise<v
 const PLACES = ['messages', 'dead letters', 'events', 'records', 'transcript', 'assistant', 'files']
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`what is kept about one person, on ${kind}`, { timeout: 300_000 }, () => {
+  // An erasure waits most of the time, so that its tests run at the same time.
+  describe(`what is kept about one person, on ${kind}`, { timeout: 300_000, concurrency: true }, () => {
     const begin = async () => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) after(() => redis.stop())

@@ -7,7 +7,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
-  ask: { transport: webhook, path: /ask, verify: { scheme: none }, respond: result }
+  ask: { transport: webhook, path: /ask, verify: { scheme: none }, respond: result, timeout: 1s }
   chat: { transport: websocket, path: /chat }
 routes:
   - { name: hours, match: { gateway: chat, text: "*hours*" }, skill: echo }
