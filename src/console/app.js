@@ -53,12 +53,15 @@ function viewOf([first = 'now', ...rest]) {
 function NoSuchPage({ path }) {
   return html`<section class="page" aria-labelledby="title">
     <h1 id="title">There is no such page</h1>
-    <p>Nothing is at <code>#/${path.join('/')}</code>. It may be of an older version, or cut off.</p>
+    <p>Nothing is at <code>#/${path.join('/')}</code>. The address may be cut off, or from an older version.</p>
     <ul class="plain">${VIEWS.map((view) => html`<li key=${view.path}><a data-row href=${link(view.path)}>${view.title}</a></li>`)}</ul>
   </section>`
 }
 
-/** Contains errors of a view, so that the rest of the console keeps working. */
+/**
+ * Shows the error of a view in its place, until the path `of` changes. The rest of the console
+ * keeps working.
+ */
 function ErrorBoundary({ of, children }) {
   const [error, reset] = useErrorBoundary((failure) => reportError(failure))
   useEffect(reset, [of])
@@ -77,15 +80,15 @@ function Navigation({ current }) {
   // On a phone, the views are in a menu that closes when one of them is shown.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [current])
-  // As many as Now lists, without what somebody intends, such as a pause.
-  const wrong = now.value?.troubles?.filter(({ severity }) => severity !== 'info').length ?? 0
-  const isBadge = !isOpen && wrong > 0 && current?.path !== 'now'
+  // As many as Now lists, except what somebody intends, such as a pause.
+  const problems = now.value?.troubles?.filter(({ severity }) => severity !== 'info').length ?? 0
+  const hasBadge = !isOpen && problems > 0 && current?.path !== 'now'
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${COMMAND_KEY} K</kbd></button>
-    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${isBadge && html`<span class="count" title="listed on Now">${wrong}</span>`}</button>
+    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${hasBadge && html`<span class="count" title="listed on Now">${problems}</span>`}</button>
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {
@@ -108,7 +111,7 @@ function SessionStatus() {
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
     ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
     <p title=${person.value.id}>${person.value.name}${isViewer.value && ' (viewer)'}</p>
-    ${isViewer.value && html`<p>You change nothing here.</p>`}
+    ${isViewer.value && html`<p>You cannot change anything here.</p>`}
     <p><button type="button" class="quiet" onClick=${() => act(signOut)}>Sign out</button></p>
   </div>`
 }
@@ -119,8 +122,8 @@ function PendingLine() {
 }
 
 /**
- * Reports immediately that the connection is lost and the data is old. Its space is reserved, so that
- * nothing moves.
+ * Shows at once that the connection is lost and the data is old. The space is always reserved, so
+ * that nothing moves.
  */
 function ConnectionAlert() {
   const isLost = state.value === 'gone'
@@ -140,7 +143,7 @@ function KeyHelp() {
       }),
       onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
       onKey('j', 'next row', () => moveFocus(1)),
-      onKey('k', 'row before', () => moveFocus(-1)),
+      onKey('k', 'previous row', () => moveFocus(-1)),
       ...VIEWS.slice(0, 9).map(({ path, title }, index) => onKey(String(index + 1), title, () => go(path))),
     ]
     return () => {
@@ -156,7 +159,9 @@ const closePalette = () =>
     isPaletteOpen.value = false
   })
 
-/** Opens the palette at Ctrl-K or ⌘K. Text that is typed until it is loaded becomes its first text. */
+/**
+ * Opens the palette at Ctrl-K or ⌘K. What is typed while the palette loads becomes its first text.
+ */
 function PaletteLoader() {
   const [Palette, setPalette] = useState()
   const typed = useRef('')

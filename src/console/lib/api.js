@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals'
 
-/** The person who is signed in, from `GET /v1/session`; undefined until known, null if no one is. */
+/**
+ * The person who is signed in, from `GET /v1/session`; undefined until known, null if no one is.
+ */
 export const person = signal()
 /** Whether the person has read-only access. */
 export const isViewer = computed(() => person.value?.roles?.includes('viewer') ?? false)
@@ -45,7 +47,7 @@ export async function signIn(token, name = '') {
   }
 }
 
-// Such a URL may also be pasted into an open console.
+// A URL with a token may also be pasted into an open console.
 addEventListener('hashchange', () => {
   const token = takeTokenFromAddress()
   if (token) signIn(token)
@@ -62,8 +64,8 @@ function showSignIn(reason) {
 }
 
 /**
- * An error response of the API: `status`, `code` (docs/errors.md) and, for wrong input, `details`: `[{ path, message }]`.
- * Without a response, `status` is 0 and `code` is `gone`.
+ * An error response of the API: `status`, `code` (docs/errors.md) and, for wrong input, `details`:
+ * `[{ path, message }]`. Without a response, `status` is 0 and `code` is `gone`.
  */
 class ApiError extends Error {
   constructor(status, code, message, details = []) {
@@ -83,7 +85,7 @@ async function request(path, options = {}) {
   }
 }
 
-/** Number of calls without a response yet, which may change the page. */
+/** Number of calls that wait for a response. */
 export const pendingCalls = signal(0)
 
 /**
@@ -129,7 +131,10 @@ export async function download(sha256, message) {
 export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
 
-/** The stream counts as broken after this time (ms) without data; the daemon writes every ten seconds. */
+/**
+ * The stream counts as broken after this time (ms) without data; the daemon writes every ten
+ * seconds.
+ */
 const MAX_SILENCE = 25_000
 /**
  * How long (ms) the stream of a hidden tab stays open. Browsers allow six connections per host,
@@ -141,9 +146,11 @@ const BACKOFF = { first: 500, longest: 8_000 }
 
 /**
  * Reads the event stream until the returned function is called. Reopens a broken stream where it
- * ended. `on` has a function per event name. `on.state(isLive)`: called when the connection is lost
- * and restored. `on.known()`: returns the id of the newest known message, before the stream has sent any.
- * `on.refused(error)`: called once if the query is invalid.
+ * ended. `on` has a function per event name, and three others:
+ * - `on.state(isLive)` is called when the connection is lost or restored.
+ * - `on.known()` returns the id of the newest known message. It is used until the stream has sent
+ *   one.
+ * - `on.refused(error)` is called once if the daemon refuses the query. The stream then ends.
  */
 export function openStream(query, on) {
   const end = new AbortController()

@@ -43,7 +43,7 @@ export function Requester({ request: { by, roles = [], skill, route, message, re
 /** Maximum characters of a quoted message. */
 const QUOTED = 600
 
-/** What the message says that asked, so that a request can be compared with it. */
+/** The text of the message behind a request, to compare the request with it. */
 export function Quote({ of: message }) {
   const { value } = useLoaded(
     async (signal) => (message ? invoke('message-show', { id: message.id }, signal).catch(() => ({})) : {}),
@@ -95,7 +95,7 @@ function Value({ name, value }) {
 
 /**
  * The dialog for a decision, used everywhere. Resolves with whether a decision was made. Enter in
- * the reason does not confirm: what somebody types at a key of the list must not decide.
+ * the reason does not confirm: keys that were meant for the list must not decide.
  */
 export async function decide(request, approve, { about, differing } = {}) {
   const { id, title, skill, by, args, pausedBy = [] } = request

@@ -8,8 +8,8 @@ const WAIT = 60
 const BATCH = 100
 /** Maximum number of attempts kept. */
 const MAX_KNOWN = 5_000
-/** Outcomes of messages that no attempt was made on, or follows. */
-const NONE = new Set(['unrouted', 'approval', 'merged', undefined])
+/** Outcomes of messages without an attempt, made or planned. */
+const WITHOUT_ATTEMPT = new Set(['unrouted', 'approval', 'merged', undefined])
 
 /** Outcomes of messages that a pause may hold. */
 const HELD = new Set(['waiting', 'retrying'])
@@ -20,8 +20,9 @@ function currentPauses() {
   return paused.map(({ key, since }) => `${key} ${since}`).join()
 }
 
-/** Known attempts, and those that are being loaded, by message and outcome. */
+/** Known attempts, by message, outcome and (for held messages) the current pauses. */
 const known = new Map()
+/** Functions that render the rows whose attempts are still to be loaded, by the same key. */
 const wanted = new Map()
 let timer
 
@@ -30,7 +31,7 @@ export function useAttempt({ id, outcome }) {
   const key = `${id} ${outcome}${HELD.has(outcome) ? ` ${currentPauses()}` : ''}`
   const [, setTurn] = useState(0)
   useEffect(() => {
-    if (NONE.has(outcome) || known.has(key)) return undefined
+    if (WITHOUT_ATTEMPT.has(outcome) || known.has(key)) return undefined
     const show = () => setTurn((turn) => turn + 1)
     wanted.set(key, [...(wanted.get(key) ?? []), show])
     if (timer === undefined) timer = setTimeout(load, WAIT)
@@ -46,7 +47,7 @@ async function load() {
   for (const key of keys) wanted.delete(key)
   if (wanted.size > 0) timer = setTimeout(load)
   const ids = keys.map((key) => key.split(' ')[0])
-  // Without an answer the columns stay empty; a row that is shown again asks again.
+  // If the call fails, the columns stay empty until the row is shown again.
   const found = await invoke('message-attempts', { ids: [...new Set(ids)] }).catch(() => [])
   if (known.size > MAX_KNOWN) known.clear()
   for (const [at, id] of ids.entries()) {

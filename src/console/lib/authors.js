@@ -1,6 +1,7 @@
 /**
- * The author of a reply, a decision or a pause, without the way they came: `http control-token:ada` is ada. The control token without a
- * name is `control token`. Undefined without an author.
+ * The author of a reply, a decision or a pause, without the channel and the kind of sign-in:
+ * `http control-token:ada` becomes `ada`. The control token without a name becomes `control token`.
+ * Undefined without an author.
  */
 export function authorOf(by) {
   const name = by?.replace(/^(http|cli|mcp|console) /, '')

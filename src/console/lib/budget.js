@@ -3,7 +3,7 @@ import { money, tokens } from './money.js'
 import { Badge, dateTime } from './parts.js'
 import { link } from './router.js'
 
-/** A budget of all or of a skill: used, left, and when that is free again. */
+/** A budget for all together or for one skill: what is used and left, and when it is free again. */
 export function Budget({ of: budget, name }) {
   const { limit, until } = budget
   return html`<p><b>${name}</b> ${limit} ${until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
@@ -24,14 +24,14 @@ function usedOf({ unit, used, most }) {
     : `${money(used)} of ${money(most, unit)}`
 }
 
-/** When what is used has left the window, which slides. */
+/** When the used part is free again, because it has left the sliding window. */
 function Resets({ of: { until, resetsAt, usedUpAt } }) {
   if (until !== undefined) return html`Runs wait, and go on at <b>${dateTime(until)}</b>.`
   if (resetsAt === undefined) return 'Nothing was used in its window.'
   return html`${usedUpAt !== undefined && html`<b>At this rate used up by ${dateTime(usedUpAt)}.</b> `}If nothing more is used, all of it is free again by ${dateTime(resetsAt)}.`
 }
 
-/** Used of a budget, in a row. */
+/** What is used of a budget, in a row. */
 export function BudgetInShort({ of }) {
   return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${dateTime(of.until)}`}</span>`
 }

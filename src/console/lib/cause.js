@@ -1,11 +1,11 @@
-/** The pattern of an error as people read it: `…` for its numbers and ids, such as a version. */
+/** The pattern of an error as people read it: `…` stands for numbers and ids, such as a version. */
 export function patternInWords(pattern) {
-  return causeOf(pattern).replace(/#(?:[-.:_/]?#)*/g, '…')
+  return causeOf(pattern).replaceAll(/#(?:[-.:,_/]?#)*/g, '…')
 }
 
 /**
- * An error in a short form: without the name of the skill or gateway, which is beside it, and
- * without the key of a reply.
+ * An error in a short form: without the key of a reply, and without the name of the skill or
+ * gateway, which is shown beside the error.
  */
 export function causeOf(error) {
   return error

@@ -22,11 +22,12 @@ const maxGapOf = (every) => Math.max(30_000, 3 * every)
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 /**
- * A line chart of a time span. `span`: `{ since, until, isWhole, name }` in Unix ms, or without
- * `until` as an age; `isWhole` shows the whole span even without data. `every`: ms between points.
- * `lines`: `{ name, color, of(point) }`, where `color` is a colour role. `show` formats a value.
- * `least`: minimum upper end of the axis; `steps`: possible intervals between its labels. The values under the pointer, or the newest ones, are
- * shown above, in fixed places.
+ * A line chart of a time span. The values under the pointer, or else the newest ones, are shown
+ * above it, in fixed places. `span`: `{ since, until, isWhole, name }`, in Unix ms; without
+ * `until`, the span ends now and `since` is its length. `isWhole` shows the whole span even without
+ * data. `every`: ms between points. `lines`: `{ name, color, of(point) }`, where `color` is a
+ * colour role. `show` formats a value. `least`: minimum upper end of the axis; `steps`: possible
+ * intervals between its labels.
  */
 export function Chart({ title, points, lines, show, least, steps, span, every = 5_000 }) {
   const box = useRef()
@@ -97,7 +98,10 @@ export function Chart({ title, points, lines, show, least, steps, span, every = 
   </figure>`
 }
 
-/** Interrupts lines where nothing was measured for longer than `maxGap` ms, such as while the daemon did not run. */
+/**
+ * Interrupts lines where nothing was measured for longer than `maxGap` ms, such as while the daemon
+ * did not run.
+ */
 function withBreaks(points, maxGap) {
   return points.flatMap((point, index) => {
     const previous = points[index - 1]?.at ?? point.at
@@ -107,7 +111,9 @@ function withBreaks(points, maxGap) {
 
 function optionsFor(box, { lines, show, least, steps }, spanNow) {
   const style = getComputedStyle(box)
-  /** Resolves a colour role through an element, because a canvas does not support `light-dark(…)`. */
+  /**
+   * Resolves a colour role through an element, because a canvas does not support `light-dark(…)`.
+   */
   const colorOf = (role) => {
     box.style.color = `var(--${role})`
     const { color } = getComputedStyle(box)
@@ -165,7 +171,7 @@ function visibleIn({ data: [times, ...series], scales: { x } }) {
   return series.map((values) => values.map((value, at) => (isShown(at) ? value : null)))
 }
 
-/** Where the scale ends because of a burst; undefined if all values fit in. */
+/** Where the scale is cut off because of a burst; undefined if all values fit. */
 function capIn(plot) {
   return capOf(
     visibleIn(plot)
@@ -177,7 +183,7 @@ function capIn(plot) {
 /** Room (px) for the value of a peak. */
 const LABEL = 48
 
-/** Marks bursts above the end of the scale by a triangle and the highest value, where there is room for it. */
+/** Marks each burst above the scale by a triangle and, if there is room, its highest value. */
 function peakMarks(show, { stroke, font }) {
   return (plot) => {
     const { ctx, bbox, scales } = plot
@@ -230,7 +236,7 @@ function withoutZeros(text) {
   return text.replace(/(\.\d*?)0+(?=\D|$)/, (_, rest) => (rest === '.' ? '' : rest))
 }
 
-/** Includes the day if the labels are days. */
+/** Formats labels: as days if they span more than two days, else as times of day. */
 function timeIn(times) {
   const isDays = times.at(-1) - times[0] > 2 * DAY
   const format = isDays ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit' }

@@ -1,7 +1,10 @@
 import { html } from './html.js'
 import { tokensOf } from './yaml.js'
 
-/** A YAML file, or its lines from `first` on, with line numbers and colours. `marked`: lines to highlight. */
+/**
+ * A YAML file, or its lines from `first` on, with line numbers and colours. `marked`: lines to
+ * highlight.
+ */
 export function Yaml({ text, label, marked = [], first = 1 }) {
   const lines = tokensOf(text)
   return html`<div class="code" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(

@@ -31,13 +31,18 @@ function linesOf(text) {
   return text.replace(/\n$/, '').split('\n')
 }
 
-/** The difference of the middle parts, by longest common subsequence. `offset`: number of equal lines before them. */
+/**
+ * The difference of the middle parts, by longest common subsequence. `offset`: number of equal
+ * lines before them.
+ */
 function changed(a, b, offset) {
   const removed = (at) => ({ kind: 'removed', line: a[at], before: offset + at + 1 })
   const added = (at) => ({ kind: 'added', line: b[at], after: offset + at + 1 })
   if (a.length * b.length > MAX_PRODUCT)
     return [...a.map((_, at) => removed(at)), ...b.map((_, at) => added(at))]
-  /** `longest[i][j]`: the length of the longest common subsequence of the lines from `i` and `j` on. */
+  /**
+   * `longest[i][j]`: the length of the longest common subsequence of the lines from `i` and `j` on.
+   */
   const longest = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
@@ -56,7 +61,10 @@ function changed(a, b, offset) {
   return found
 }
 
-/** The changed lines with `context` lines around them; `{ kind: 'skipped', many }` stands for `many` others. */
+/**
+ * The changed lines with `context` lines around them; `{ kind: 'skipped', many }` stands for `many`
+ * others.
+ */
 export function around(lines, context = 3) {
   const isNear = (at) =>
     lines.slice(Math.max(0, at - context), at + context + 1).some(({ kind }) => kind !== 'same')

@@ -4,12 +4,13 @@ import { html } from './html.js'
 import { SearchBox } from './search-box.js'
 
 /**
- * A search field whose words are parameters of the address. `fields`: `{ key, name, about, values() }`; `rest`: the parameter of words
- * without a key, which `words` explains. `set` gets the changed parameters.
+ * A search field whose words are parameters of the address. `fields`: `{ key, name, about, values()
+ * }`, where `name` is the parameter that `key:` sets. `rest`: the parameter that words without a
+ * key set. `set` gets the changed parameters. The other properties are those of `SearchBox`.
  */
 export function FilterBox({ query, set, fields, rest, ...others }) {
   const [problem, setProblem] = useState()
-  // The text as it was typed, as long as it means what is in the address.
+  // The typed text is shown as long as it means what is in the address.
   const typed = useRef({ text: '', means: '' })
   const shown = wordsOf(query, fields, rest)
   const value = typed.current.means === shown ? typed.current.text : shown

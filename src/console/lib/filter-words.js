@@ -4,8 +4,9 @@ import { quoted } from './suggest.js'
 const TERM = /(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))|([a-z][a-z-]*):(?=\s|$)/gi
 
 /**
- * A filter in the address as search words, and back. `fields`: `{ key, name }`, where `name` is the parameter that `key:` sets;
- * `rest`: the parameter of words without a key, which may have a key too.
+ * The search words for a filter in the address; `filterOf` is the reverse. `fields`: `{ key, name
+ * }`, where `name` is the parameter that `key:` sets. `rest`: the parameter that words without a
+ * key set; a field may set it too.
  */
 export function wordsOf(query, fields, rest) {
   const words = fields.flatMap(({ key, name }) =>
@@ -14,7 +15,9 @@ export function wordsOf(query, fields, rest) {
   return [...words, ...(query[rest] ? [query[rest]] : [])].join(' ')
 }
 
-/** The parameters that search words set, and all others of `fields` as undefined; or `{ error }`. */
+/**
+ * The parameters that search words set, and all others of `fields` as undefined; or `{ error }`.
+ */
 export function filterOf(text, fields, rest) {
   const filter = Object.fromEntries([...fields.map(({ name }) => [name, undefined]), [rest, undefined]])
   const words = []

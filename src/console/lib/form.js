@@ -3,8 +3,8 @@ import { html } from './html.js'
 import { fieldsOf, readFields, readJson } from './schema.js'
 
 /**
- * A form for a JSON schema. Calls `run(args)` with valid input. `errors`: from the daemon, by field name. `isChange`: disabled for
- * viewers.
+ * A form for a JSON schema. Calls `run(args)` with valid input. `errors`: those of the daemon, by
+ * field name. `isChange`: the button is disabled for viewers.
  */
 export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false }) {
   const fields = fieldsOf(schema)
@@ -46,7 +46,7 @@ function readWhole(text = '') {
 export function Field({ field, value, set, error }) {
   const { name, required, description, kind } = field
   const id = `field-${name || 'all'}`
-  const notes = [description, kind === 'lines' && 'One a line.', kind === 'json' && name && 'As JSON.']
+  const notes = [description, kind === 'lines' && 'One per line.', kind === 'json' && name && 'As JSON.']
     .filter(Boolean)
     .join(' ')
   const attributes = {
@@ -81,7 +81,7 @@ function inputOf(field, attributes) {
   return html`<textarea rows=${rows ?? (kind === 'long' ? 4 : 3)} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
 }
 
-/** The choice of no value. */
+/** The label of the choice that gives no value. */
 function emptyChoiceOf({ required, otherwise }) {
   if (required) return 'choose …'
   return otherwise === undefined ? 'not given' : `${otherwise} (default)`

@@ -10,7 +10,7 @@ export function replayGroup({ topic, group }) {
     skill: 'event-replay',
     of: { topic, queue: group },
     title: `Replay events of ${topic} to ${group}?`,
-    effect: 'The group gets what it has read in that time once more. Other groups get nothing.',
+    effect: 'The group gets the events again that it has read from that time. Other groups get nothing.',
   })
 }
 
@@ -20,11 +20,11 @@ export function replayPush({ name, url }) {
     skill: 'subscription-replay',
     of: { name },
     title: `Replay events to ${name}?`,
-    effect: `Each event that it matches goes to ${url} once more, with the id that it had.`,
+    effect: `Each event that it matches goes to ${url} again, with the same id.`,
   })
 }
 
-/** Delivers one event to a group or push once more, with the same id. */
+/** Delivers one event to a group or push again, with the same id. */
 export async function replayEvent({ topic, name, id, push }) {
   const skill = push ? 'subscription-replay' : 'event-replay'
   const of = { ...(push ? { name } : { topic, queue: name }), from: id, to: id }
@@ -32,37 +32,36 @@ export async function replayEvent({ topic, name, id, push }) {
     const { events, redelivered, filtered = 0 } = await invoke(skill, { ...of, dryRun: true })
     const title = `Deliver this event to ${name} again?`
     const isReady = signal(redelivered > 0)
-    const unread =
-      filtered > 0
-        ? `The filter of ${name} leaves it out.`
-        : `${name} has not read it yet: it comes anyway, once.`
-    const why = events === 0 ? GONE : unread
-    const body = redelivered > 0 ? effectOf(push) : why
+    const body = redelivered > 0 ? effectOf(push) : whyNothing({ name, events, filtered })
     if (!(await ask({ title, body, action: 'Deliver again', isReady }))) return undefined
     await invoke(skill, of)
     return `${name} gets it again.`
   })
 }
 
-const GONE = 'It is not retained any more.'
+/** Why an event would not be delivered again. */
+function whyNothing({ name, events, filtered }) {
+  if (events === 0) return 'It is not retained any more.'
+  if (filtered > 0) return `The filter of ${name} leaves it out.`
+  return `${name} has not read it yet: it comes anyway, once.`
+}
 
 function effectOf(push) {
   return push
-    ? `It goes to ${push.url} once more, with the same id. Other receivers do not get it.`
-    : 'The group gets it once more. Other groups do not.'
+    ? `It goes to ${push.url} again, with the same id. Other receivers do not get it.`
+    : 'The group gets it again. Other groups do not.'
 }
 
-/** Lets a group leave out what it has not read, also what it is reading. */
+/** Lets a group skip all that it has not read, including what it is reading now. */
 export async function skipGroup({ topic, group }) {
   const of = { topic, queue: group, to: 'now' }
   await act(async () => {
     const { skipped, more = false } = await invoke('event-seek', { ...of, dryRun: true })
-    const atLeast = more ? 'At least ' : ''
     const isYes = await ask({
       title: `Skip what ${group} has not read of ${topic}?`,
       body:
         skipped > 0 || more
-          ? `${atLeast}${count(skipped, 'event')} will never be read by it. Other groups keep theirs.`
+          ? `${more ? 'At least ' : ''}${count(skipped, 'event')} will be skipped. Other groups keep theirs.`
           : 'Nothing to skip: it has read everything.',
       action: skipped > 0 && !more ? `Skip ${count(skipped, 'event')}` : 'Skip',
       danger: true,
@@ -107,8 +106,8 @@ async function change(verb, name, said, question) {
 }
 
 /**
- * Deletes a subscription. First says what will be lost, and deletes only what the answer was about. Resolves with whether it
- * is deleted.
+ * Deletes a subscription after a question that says what will be lost. If nothing was to be lost,
+ * the daemon refuses to delete what has come since. Resolves with whether it was deleted.
  */
 export async function deletePush(name) {
   let isDeleted = false

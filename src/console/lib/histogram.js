@@ -22,7 +22,7 @@ export function Histogram({ filter, narrow }) {
   const [at, setAt] = useState(0)
   const [isPointed, setPointed] = useState(false)
   if (!found?.counts?.length)
-    return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error && !searchProblem(found.error) ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
+    return html`<div class="histogram"><p class="dim loads" role="status">${statusOf(found)}</p></div>`
   const { from, width, counts, countedTo, isOld } = found
   const most = Math.max(1, ...counts)
   const cap = capOf(counts)
@@ -50,7 +50,7 @@ export function Histogram({ filter, narrow }) {
     if (event.key === 'Enter') choose(Math.min(at, last))
     else setAt(Math.min(Math.max(next, 0), last))
   }
-  const isIn = (index) =>
+  const isDragged = (index) =>
     drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
   return html`<div class="histogram" role="slider" tabindex="0" aria-busy=${isOld ? 'true' : 'false'} aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
     aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${labelOf(Math.min(at, counts.length - 1))}
@@ -68,7 +68,7 @@ export function Histogram({ filter, narrow }) {
       (
         many,
         index,
-      ) => html`<g key=${index} class=${`${isIn(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
+      ) => html`<g key=${index} class=${`${isDragged(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
         <rect class="back" x=${index} y="0" width="1" height="40" />
         ${many > 0 && html`<${Bar} at=${index} height=${Math.min(1, many / highest)} isCut=${many > highest} />`}</g>`,
     )}</svg>
@@ -84,13 +84,22 @@ export function Histogram({ filter, narrow }) {
   </div>`
 }
 
+/** What is shown without counts. The search field shows problems of the search. */
+function statusOf(found) {
+  if (found === undefined) return 'Counting …'
+  if (!found.error || searchProblem(found.error)) return ''
+  return `The messages could not be counted: ${found.error.message} Trying again.`
+}
+
 /** A bar of a relative height; one that is cut off has a gap. */
 function Bar({ at, height, isCut }) {
   const tall = Math.max(1.5, height * 38)
   return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
 }
 
-/** The counts, extended while older spans are counted; `isOld` while they are still those of the previous filter. */
+/**
+ * The counts, which grow while older spans are counted. `isOld`: they are of the previous filter.
+ */
 function useCounts(filter) {
   const [found, setFound] = useState()
   const filterKey = JSON.stringify(filter)

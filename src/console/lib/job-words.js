@@ -1,4 +1,4 @@
-import { causeOf } from './cause.js'
+import { patternInWords } from './cause.js'
 import { dateTime } from './parts.js'
 import { count } from './troubles.js'
 
@@ -6,7 +6,8 @@ import { count } from './troubles.js'
 export const JOB_BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 
 /**
- * The badge of a job: `{ kind, text }`. A replay to a push has handed its events over when it ends, which are delivered later.
+ * The badge of a job: `{ kind, text }`. A replay to a push ends when all its events are handed
+ * over; their delivery may still go on.
  */
 export function badgeOf({ state, outcomes: { waiting = 0, dead = 0 } = {} }) {
   if (state !== 'done' || waiting + dead === 0) return { kind: JOB_BADGES[state], text: state }
@@ -47,7 +48,7 @@ export function aboutJob({ kind, target }) {
   return `${kind} ${Object.values(target).join(' ')}`
 }
 
-/** Dead letters by what they are of: `dead letters of the route orders`. */
+/** Dead letters with their origin: `dead letters of the route orders`. */
 function lettersOf({ queue = '', group }) {
   const [, push] = /^push\/(.+)$/.exec(queue) ?? []
   if (push) return `dead letters of the push ${push}`
@@ -59,11 +60,6 @@ function lettersOf({ queue = '', group }) {
 
 /** Maximum characters of an error in a title. */
 const SHORT_ERROR = 90
-
-/** The pattern of an error as people read it: `…` for what differs, such as a version. */
-export function patternInWords(pattern) {
-  return causeOf(pattern).replaceAll(/#(?:[.:,/-]#)*/g, '…')
-}
 
 function errorInWords(pattern) {
   const words = patternInWords(pattern)
@@ -78,7 +74,9 @@ function rangeOf({ since, until, from, to }) {
   return parts.filter(Boolean).join(' ')
 }
 
-/** A time of ISO 8601 in the time of this browser; ids and names unchanged. */
+/**
+ * An ISO 8601 time, in the time zone of this browser. Returns other texts, such as ids, unchanged.
+ */
 export function shownTime(text) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? dateTime(new Date(text).getTime()) : String(text)
 }
@@ -107,12 +105,12 @@ export function resultOf({ kind, result, target }) {
   return JSON.stringify(result).slice(0, 200)
 }
 
-/** Data directories of daemons that did not run. */
+/** The data directories that are not erased yet, because their daemons did not run. */
 function laterOf({ later = [] }) {
   return later.map(({ host }) => `the data directory on ${host} is erased when its daemon runs again`)
 }
 
-/** What an erasure leaves to do, a sentence each. Backticks mark code. */
+/** What is left to do after an erasure, one sentence each. Backticks mark code. */
 export function leftOf({ later = [], needsCompact, beforeRestore = [] }) {
   return [
     ...later.map(({ host }) => `The data directory on ${host} is erased when its daemon runs again.`),

@@ -10,14 +10,15 @@ import { startedJobs } from './started-jobs.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
-/** Maximum number of jobs that are shown at first, and that are loaded. */
+/** Number of jobs that are shown at first. */
 const SHOWN = 5
+/** Maximum number of jobs that are loaded. */
 const MAX_JOBS = 200
 
 /**
  * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a
- * restart does not end them. `isSelected(job)` selects jobs. `ended` is called when one of them ends.
- * `none`: shown without jobs. `isAll`: shows all, without a heading.
+ * restart does not end them. `isSelected(job)` selects jobs. `ended` is called when one of them
+ * ends. `none`: what is shown if there are no jobs. `isAll`: shows all, without a heading.
  */
 export function Jobs({ isSelected = () => true, ended, none = null, isAll = false }) {
   const loaded = useLoaded((signal) => invoke('job-list', { limit: MAX_JOBS }, signal), [startedJobs.value])
@@ -32,13 +33,13 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
     )
     return () => clearInterval(timer)
   }, [isRunning])
-  // A short job may never have been seen running.
-  const over = value?.flatMap(({ id, state }) => (state === 'running' ? [] : [id]))
-  const before = useRef()
+  // Compares ended jobs, because a short job may never have been seen running.
+  const endedIds = value?.flatMap(({ id, state }) => (state === 'running' ? [] : [id]))
+  const knownEnded = useRef()
   useEffect(() => {
-    if (before.current && over.some((id) => !before.current.includes(id))) ended?.()
-    before.current = over
-  }, [over?.join()])
+    if (knownEnded.current && endedIds.some((id) => !knownEnded.current.includes(id))) ended?.()
+    knownEnded.current = endedIds
+  }, [endedIds?.join()])
   const status = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
   if (!value) return status
   if (jobs.length === 0) return error ? status : none
@@ -59,7 +60,7 @@ export async function cancelJob(job, reload) {
   reload()
 }
 
-/** What became of the events of a replay to a push by now. */
+/** The present outcomes of the events of a replay to a push. */
 export function Deliveries({ of: { outcomes, target } }) {
   const { delivered, waiting, dead } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
@@ -67,7 +68,7 @@ export function Deliveries({ of: { outcomes, target } }) {
   return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<${Badge} kind="warn">${number(waiting)} waiting<//> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
 }
 
-/** What became of the messages that a job retried. */
+/** The present outcomes of the messages that a job retried. */
 function Retried({ job }) {
   const [retry] = useRetries({ job }).value ?? []
   return retry ? html`<p><${Outcomes} of=${retry} /></p>` : null

@@ -1,4 +1,7 @@
-/** Actions by key, newest last. Those of the current view take precedence over those of the whole console. */
+/**
+ * Actions by key, newest last. Those of the current view take precedence over those of the whole
+ * console.
+ */
 const actions = new Map()
 /** The function that gets all keys, if any. */
 let capturing
@@ -14,7 +17,10 @@ export function onKey(key, what, act) {
     )
 }
 
-/** Passes all keys to `listener(key)` until the returned function is called: for a field that is still loading. */
+/**
+ * Passes all keys to `listener(key)` until the returned function is called: for a field that is
+ * still loading.
+ */
 export function captureKeys(listener) {
   capturing = listener
   return () => {
@@ -34,7 +40,10 @@ addEventListener('keydown', (event) => {
   act(event.key)
 })
 
-/** Whether the keys belong to a field or a dialog. A field keeps the focus for a moment after its dialog has closed. */
+/**
+ * Whether the keys belong to a field or a dialog. A field keeps the focus for a moment after its
+ * dialog has closed.
+ */
 function isTyping(target) {
   const field = target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
   return (field && !field.closest('dialog:not([open])')) || document.querySelector('dialog[open]')

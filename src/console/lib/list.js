@@ -13,11 +13,13 @@ const LOAD_DISTANCE = 30
 /**
  * A virtual list: only visible rows are in the page. `row(item)`: content of a row, with the link
  * or button for Enter. Rows are `height` px high and identified by `keyOf(item)`. `j` and `k` move.
- * `isInUse.current()`: whether someone points at a row, has selected one, or has scrolled, so that
- * nothing should be inserted above. `onEnd`: called near the end.
+ * `onEnd`: called near the end. `isInUse`: a ref; the list sets it to a function that returns
+ * whether someone points at a row, has focused one, or has scrolled. Then nothing should be
+ * inserted above.
  *
- * The list restores its position and the opened row. `hrefOf(item)`: address of a row, for
- * navigation between neighbours. `latestRows()`: current items of a list that grows while hidden.
+ * The list restores its position and the opened row. For the buttons that lead from one opened row
+ * to the next: `hrefOf(item)`, the address of a row, and `latestRows()`, the current items of a
+ * list that grows while it is hidden.
  */
 export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse, latestRows }) {
   const box = useRef()
@@ -99,7 +101,7 @@ function useView(box, setView, remember) {
 
 /** Moves with `j` and `k`. The selected row is focused and visible. */
 function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
-  /** Keys may arrive faster than rendering. */
+  /** A second key may arrive before the first one is rendered. */
   const latest = useRef()
   latest.current = { items, height, chosen }
   const move = (by) => {
@@ -123,7 +125,7 @@ function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
       mine.querySelector('a, button')?.focus({ preventScroll: true })
   }, [chosen])
   useEffect(() => {
-    const ends = [onKey('j', 'next row', () => move(1)), onKey('k', 'row before', () => move(-1))]
+    const ends = [onKey('j', 'next row', () => move(1)), onKey('k', 'previous row', () => move(-1))]
     return () => {
       for (const end of ends) end()
     }

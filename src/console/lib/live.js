@@ -1,15 +1,19 @@
 import { computed, effect, signal } from '@preact/signals'
 import { call, openStream, person } from './api.js'
 
-/** The last state of the daemon from the stream (event `now`), not a time: that is `clock`. Undefined before. */
+/**
+ * The last state of the daemon, from the event `now` of the stream; undefined before the first one.
+ */
 export const now = signal()
-/** Resolves once `now` is known. Everything that the first view does not need is loaded after it. */
+/**
+ * Resolves once `now` is known. Everything that the first view does not need is loaded after it.
+ */
 export const firstState = new Promise((resolve) => {
   effect(() => {
     if (now.value !== undefined) resolve()
   })
 })
-/** The points of the last hour, oldest first, every five seconds. */
+/** The measurements of the last hour, one every five seconds, oldest first. */
 export const points = signal([])
 /** The state of the connection: `connecting`, `live`, or `gone` since `lostAt` (Unix ms). */
 export const state = signal('connecting')
@@ -33,10 +37,10 @@ phone.addEventListener('change', () => {
 /** The height of a row in px. */
 export const rowHeight = computed(() => (isNarrow.value ? 62 : 36))
 
-/** The points of an hour, one every five seconds. */
+/** Number of points in an hour. */
 const MAX_POINTS = 720
 
-/** Minimum interval (ms) of reloading changed lists, so that a reload can finish before the next change. */
+/** Minimum interval (ms) of reloads of changed lists, so that one can finish before the next. */
 const RELOAD_INTERVAL = 1_000
 const timers = new Map()
 
@@ -50,8 +54,8 @@ function changed(name) {
 }
 
 /**
- * Loads the points of the last hour, by a request: they are up to 100 kB, and the stream is not compressed. Keeps newer points that
- * the stream has sent meanwhile.
+ * Loads the points of the last hour by a request, because they are up to 100 kB and the stream is
+ * not compressed. Keeps newer points that the stream has sent meanwhile.
  */
 async function loadHistory() {
   // A minute less than the points kept, so that the next new points do not push these out.
@@ -60,7 +64,7 @@ async function loadHistory() {
   points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]
 }
 
-/** A signal of its own, because a changed name of the person does not affect the stream. */
+/** A separate signal, so that a changed name of the person does not reopen the stream. */
 const isSignedIn = computed(() => Boolean(person.value))
 let close = () => {}
 effect(() => {

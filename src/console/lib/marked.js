@@ -5,8 +5,9 @@ const TERM = /(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
 const OF_SENDER = /^(from|sender)$/i
 
 /**
- * A pattern of what a search looks for in texts and senders, as a group, to split texts by; undefined
- * if it has no such words. `search`: search words; `text`, `sender`: one part each.
+ * A pattern of what a search looks for in texts and senders; undefined if it looks for nothing
+ * there. It is one group, so that `split` keeps the matches. `search`: search words; `text` and
+ * `sender`: each is searched as a whole.
  */
 export function wantedIn({ search = '', text, sender }) {
   const parts = [...[text, sender].filter(Boolean).map((part) => escaped(part)), ...patternsIn(search)]
@@ -38,7 +39,7 @@ export function Marked({ text, wanted }) {
     .map((part, at) => (at % 2 === 1 ? html`<mark key=${at} class="found">${part}</mark>` : part))
 }
 
-/** As `RegExp.escape`, which browsers of 2024 do not have. */
+/** Like `RegExp.escape`, which browsers of 2024 do not have. */
 function escaped(text) {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

@@ -4,9 +4,10 @@ import { html } from './html.js'
 import { Gist } from './parts.js'
 import { link } from './router.js'
 
-/** Maximum number of messages kept, and of characters of a text. */
+/** Maximum number of messages kept. */
 const MAX_KNOWN = 2_000
-const LINE = 160
+/** Maximum characters of a text. */
+const MAX_TEXT = 160
 /** Messages by id, as promises of what `Gist` shows. */
 const known = new Map()
 
@@ -17,9 +18,9 @@ function gistOf(id) {
     const loading = invoke('message-show', { id }).then(({ message, summary }) => {
       const { subject, text, data, gateway, conversation } = message
       const event = typeof data?.event === 'string' ? data.event : undefined
-      // What an event of a program is about, such as an order, is its conversation.
+      // An event of a program names its object, such as an order, as its conversation.
       const about = event && conversation?.replace(`${gateway}:`, '')
-      return { subject: subject ?? about, summary, event, text: text.slice(0, LINE) }
+      return { subject: subject ?? about, summary, event, text: text.slice(0, MAX_TEXT) }
     })
     known.set(id, loading)
     loading.catch((error) => error.status !== 404 && known.delete(id))
@@ -28,8 +29,8 @@ function gistOf(id) {
 }
 
 /**
- * A link to a message. Its text is the beginning of the message, or the end of its id while the message
- * is loading or if it is no longer stored.
+ * A link to a message. Its text is the beginning of the message, or the end of its id while the
+ * message is loading or if it is no longer stored.
  */
 export function MessageLink({ id }) {
   const [found, setFound] = useState()

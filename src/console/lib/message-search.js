@@ -28,7 +28,7 @@ export function gatewayNames() {
   return (now.value?.gateways ?? []).map(({ name }) => name)
 }
 
-/** As SEARCH_KEYS of src/core/search-words.ts. */
+/** The same keys as SEARCH_KEYS in src/core/search-words.ts. */
 const FIELDS = [
   { key: 'from', example: 'ada', about: 'part of the id, name or address of the sender' },
   { key: 'status', example: 'dead,retrying', about: 'its outcome', values: () => OUTCOMES },

@@ -2,11 +2,11 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 
 /**
- * A dialog over the page for as long as it is rendered. Escape calls `leave()`, which stops rendering it, or returns false where it
- * has to stay.
+ * A dialog over the page for as long as it is rendered. Escape calls `leave()`, which stops
+ * rendering the dialog, or returns false if it has to stay.
  *
- * A browser reports a closed dialog by an event that may come after the next key, and until then that key goes to a field of the closed
- * dialog. So it is removed on `cancel`, which comes before.
+ * The event `close` of a browser may come after the next key, which then goes to a field of the
+ * closed dialog. So the dialog is removed at the event `cancel`, which comes earlier.
  */
 export function Modal({ leave, children, ...attributes }) {
   const dialog = useRef()
@@ -21,7 +21,7 @@ export function Modal({ leave, children, ...attributes }) {
     event.preventDefault()
     leave()
   }
-  // Browsers close a dialog without asking where Escape is pressed again and again.
+  // If Escape is pressed repeatedly, browsers close a dialog without the event `cancel`.
   const closed = (event) => {
     if (event.target === dialog.current && !event.target.open && leave() === false) event.target.showModal()
   }

@@ -1,6 +1,6 @@
 /**
- * An amount of money, with enough digits for small amounts: `12.40 EUR`, `0.0031 EUR`; without a currency
- * only the number.
+ * An amount of money, with enough digits for small amounts: `12.40 EUR`, `0.0031 EUR`; without a
+ * currency only the number.
  */
 export function money(amount, currency) {
   const digits = amount === 0 || amount >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount)))

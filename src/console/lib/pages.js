@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 /**
- * Loads pages by `load({ before })` until one has no `next`. Begins again when `of` or `turn` changes; with another `turn`, the
- * old rows stay until the first page is there.
+ * Loads pages by `load({ before })` until one has no `next`. Starts again when `of` or `turn`
+ * changes. After a change of `turn`, the old rows stay until the first page is there.
  */
 export function usePages(load, of, turn = 0) {
   const [state, setState] = useState({ of, pages: [], isEnd: false })
@@ -20,7 +20,7 @@ export function usePages(load, of, turn = 0) {
       if (latest.current === mine) setState((last) => ({ ...last, of, error }))
     }
     mine.isBusy = false
-    // Also for each page, as a page may add no row.
+    // A new function for each page: the list then calls it again, even if the page added no row.
   }, [of, turn, state.pages.length])
   useEffect(() => {
     latest.current = { pages: [] }

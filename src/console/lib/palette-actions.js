@@ -45,7 +45,7 @@ export function actions() {
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
 }
 
-/** Pauses for the gateways, routes and own skills that are not paused. */
+/** Actions that pause the gateways, routes and own skills that are not paused. */
 export function pauses(skills, routes, paused) {
   if (isViewer.value) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
@@ -54,7 +54,9 @@ export function pauses(skills, routes, paused) {
     routes.filter(({ name }) => name.includes('@') === isShipped),
   )
   const entry = (kind, name) => ({
-    ...{ kind: 'action', name: `Pause ${kind} ${name} …`, of: [kind, name] },
+    kind: 'action',
+    name: `Pause ${kind} ${name} …`,
+    of: [kind, name],
     run: () => pauseWith({ kind, of: { [kind]: name }, name }),
   })
   return [
@@ -64,7 +66,7 @@ export function pauses(skills, routes, paused) {
   ].filter(({ of: [kind, name] }) => !paused.some((each) => each.kind === kind && each.name === name))
 }
 
-/** What can be resumed. Conversations are handed back in their own view. */
+/** Actions that resume. Conversations are handed back in their own view. */
 export function resumes(paused) {
   if (isViewer.value) return []
   return paused
@@ -104,7 +106,9 @@ export function ofMessage(shown) {
 export function scheduleEntries(schedules) {
   return [
     ...schedules.map((each) => ({
-      ...{ kind: 'schedule', name: each.name, about: each.paused ? 'paused' : whenInWords(each) },
+      kind: 'schedule',
+      name: each.name,
+      about: each.paused ? 'paused' : whenInWords(each),
       run: to(['schedules', each.id]),
     })),
     ...(isViewer.value ? [] : schedules.flatMap(scheduleActions)),
@@ -114,7 +118,9 @@ export function scheduleEntries(schedules) {
 function scheduleActions(schedule) {
   const { name, skill, paused } = schedule
   const action = (verb, run) => ({
-    ...{ kind: 'action', name: verb, about: `runs ${skill}` },
+    kind: 'action',
+    name: verb,
+    about: `runs ${skill}`,
     run: () => run(schedule),
   })
   return [
@@ -132,17 +138,17 @@ export function groupEntries() {
     subscriptions.some((each) => each.name === group && each.topic === topic)
   return [
     ...subscriptions.map(({ name, topic, state }) => ({
-      ...{ kind: 'push', name, about: `${topic}, ${state}` },
+      kind: 'push',
+      name,
+      about: `${topic}, ${state}`,
       run: to(['queues', topic, name]),
     })),
     ...groups
       .filter((each) => !isPush(each))
       .map(({ topic, group, lag }) => ({
-        ...{
-          kind: 'group',
-          name: group,
-          about: lag > 0 ? `${topic}, ${lag.toLocaleString('en')} behind` : topic,
-        },
+        kind: 'group',
+        name: group,
+        about: lag > 0 ? `${topic}, ${lag.toLocaleString('en')} behind` : topic,
         run: to(['queues', topic, group]),
       })),
     ...(isViewer.value ? [] : subscriptions.flatMap(pushActions)),

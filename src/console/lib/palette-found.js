@@ -6,16 +6,22 @@ import { wantedIn, wordTests } from './marked.js'
 import { preview, span } from './parts.js'
 import { go } from './router.js'
 
-/** Maximum entries per kind, and of what is searched for them: entries that look the same are joined. */
+/**
+ * Maximum entries per kind, and maximum records that are read for them: more, because entries that
+ * look the same are joined.
+ */
 const MOST = { kind: 6, conversations: 30, approvals: 200, senders: 200 }
-/** Ms after the last key. */
+/** Pause (ms) after the last key before the search. */
 const SETTLE = 250
-/** Characters of a name, and how many of them may be before a match. */
+/**
+ * Characters of a name (`all`). Before a match there are at most `before`; if a word begins there,
+ * at least `around`.
+ */
 const NAME = { all: 80, before: 30, around: 16 }
 
 const to = (path, query) => () => go(path, query)
 
-/** Approvals, causes of dead letters, people and conversations that `search` finds, once typing pauses. */
+/** Approvals, causes of dead letters, people and conversations that match, once typing pauses. */
 export function useFound(search, isId) {
   const [found, setFound] = useState([])
   useEffect(() => {
@@ -23,7 +29,7 @@ export function useFound(search, isId) {
     if (search.length < 2 || isId) return
     const end = new AbortController()
     const load = async () => {
-      // One of them may be refused, such as a cause to a viewer: the others are shown all the same.
+      // One call may be refused, such as causes for a viewer. The others are shown all the same.
       const all = [approvals, causes, people, conversations].map((find, at) =>
         find(search, end.signal).then(
           (entries) => setFound((known) => Object.assign([...known], { [at]: entries.slice(0, MOST.kind) })),
@@ -41,7 +47,7 @@ export function useFound(search, isId) {
   return found.flatMap((entries) => entries ?? [])
 }
 
-const PENDING_FIRST = ({ status }) => (status === 'pending' ? 0 : 1)
+const pendingFirst = ({ status }) => (status === 'pending' ? 0 : 1)
 
 async function approvals(search, signal) {
   const all = await invoke('approval-list', { limit: MOST.approvals }, signal)
@@ -51,9 +57,10 @@ async function approvals(search, signal) {
     .filter(({ title = '', skill, by, id, args }) =>
       fits(`${title} ${skill} ${authorOf(by)} ${id} ${JSON.stringify(args)}`),
     )
-    .toSorted((a, b) => PENDING_FIRST(a) - PENDING_FIRST(b))
+    .toSorted((a, b) => pendingFirst(a) - pendingFirst(b))
     .map(({ id, title, skill, status, requestedAt }) => ({
-      ...{ kind: 'approval', name: cut(title ?? skill, search) },
+      kind: 'approval',
+      name: cut(title ?? skill, search),
       about: `${status}, asked ${ago(requestedAt)}`,
       run: to('approvals', { id }),
     }))
@@ -65,7 +72,8 @@ async function causes(search, signal) {
   return groups
     .filter(({ group, code, common }) => fits(`${group} ${code} ${common}`))
     .map(({ queue, group, code, pattern, common, count }) => ({
-      ...{ kind: 'dead letters', name: cut(`${group}: ${causeOf(common)}`, search) },
+      kind: 'dead letters',
+      name: cut(`${group}: ${causeOf(common)}`, search),
       about: `${count.toLocaleString('en')} with this error`,
       run: to('dead-letters', { queue, group, code, pattern }),
     }))
@@ -89,14 +97,14 @@ async function people(search, signal) {
 async function conversations(search, signal) {
   const args = { search, limit: MOST.conversations }
   const { conversations: found } = await invoke('conversation-list', args, signal)
-  // What one sees that it fits comes before what has a match somewhere in it.
+  // Without an excerpt, the match is in what a row shows anyway. Such conversations come first.
   const [visible, hidden] = [false, true].map((isHidden) =>
     found.filter(({ excerpt }) => (excerpt !== undefined) === isHidden),
   )
   return withoutTwins([...visible, ...hidden].map((one) => entryOf(one, search)))
 }
 
-/** Of entries that look the same, only the newest, which says how many others there are. */
+/** Joins entries that look the same: only the newest stays, with their number. */
 function withoutTwins(entries) {
   const groups = Map.groupBy(entries, ({ name, about }) => `${about} ${name}`)
   return [...groups.values()].map(([newest, ...others]) => {
@@ -122,7 +130,7 @@ function entryOf({ gateway, conversation, at, from = {}, subject, summary, text,
 /** A text of limited length in which the first match is visible. */
 function cut(text, search) {
   const at = text.search(wantedIn({ search }) ?? '')
-  // At the begin of a word, if one is near.
+  // At the beginning of a word, if one is near.
   const word = text.lastIndexOf(' ', at - NAME.around) + 1
   const from = at > NAME.before ? Math.max(word, at - NAME.before) : 0
   const part = text.slice(from, from + NAME.all)

@@ -13,7 +13,10 @@ import { go, route, titles } from './router.js'
 const MOST = { kind: 6, all: 30 }
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
-/** Goes to any view, gateway, skill, conversation or message, and does what is often done, by its name. `start`: the text so far. */
+/**
+ * Finds views, gateways, skills, conversations, messages and actions by name. `start`: the text so
+ * far.
+ */
 export function Palette({ start, close }) {
   const [text, setText] = useState(start)
   const [at, setAt] = useState(0)
@@ -95,7 +98,9 @@ function useEntries(text) {
       ...groupEntries(),
       ...scheduleEntries(schedules),
       ...routes.map(({ name, skill }) => ({
-        ...{ kind: 'route', name, about: skill && `to ${skill}` },
+        kind: 'route',
+        name,
+        about: skill && `to ${skill}`,
         run: to(['configuration', name]),
       })),
       ...skills.map(({ name, description }) => ({
@@ -117,7 +122,7 @@ function useEntries(text) {
     ],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  // Offered only to those who begin to type it, as there are many.
+  // There are many pauses, so they are offered only if the text begins with `pa`.
   const all = PAUSES.test(text) ? [...pauses(skills, routes, paused), ...fixed] : fixed
   const found = all
     .map((entry) => ({ entry, rank: rankOf(entry, words) }))
@@ -141,7 +146,7 @@ async function openMessage(signal) {
   return { id, outcome }
 }
 
-/** All views without a text, and all actions with one. */
+/** How many entries of a kind are shown: all views without a text, all actions with one. */
 function mostOf(kind, text) {
   const isWhole = text === '' ? kind === 'view' : kind === 'action'
   return isWhole ? MOST.all : MOST.kind
@@ -189,15 +194,15 @@ function wordsIn(text) {
   return /(^|\s)[a-z-]+:(\s|$)/i.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
 }
 
-/** The begin of an id, which is the begin of a time in hexadecimal. */
-const BEGIN = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
+/** The beginning of an id: the first digits of the time of its message, in hexadecimal. */
+const ID_START = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
 const TIME_DIGITS = 12
-/** The beginning of an id is the time of its message. A short one fits many messages: at most this many are searched. */
+/** Maximum number of messages that are searched: the short beginning of an id fits many. */
 const SEARCHED = 200
 
 /** Messages whose ids begin with the text. */
 function useBegunIds(text) {
-  const [, first, second = ''] = ID.test(text) ? [] : (BEGIN.exec(text) ?? [])
+  const [, first, second = ''] = ID.test(text) ? [] : (ID_START.exec(text) ?? [])
   const { value } = useLoaded(
     async (signal) => {
       if (first === undefined) return []
@@ -212,7 +217,9 @@ function useBegunIds(text) {
     [text],
   )
   return (value ?? []).slice(0, MOST.kind).map(({ id, subject, summary, text: content }) => ({
-    ...{ kind: 'message', name: id, about: (subject ?? summary ?? preview(content)).slice(0, 60) },
+    kind: 'message',
+    name: id,
+    about: (subject ?? summary ?? preview(content)).slice(0, 60),
     run: to(['messages', id]),
   }))
 }

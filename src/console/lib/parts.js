@@ -15,7 +15,7 @@ export function took(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
 }
 
-/** Maximum visible characters. */
+/** Maximum characters of a text in one line. */
 const LINE = 1_000
 
 /** A text in one line; JSON of webhooks without its punctuation. */
@@ -33,8 +33,9 @@ export const TestMark = ({ many }) =>
   html`<${Badge} title="Sent as a test: not counted among the problems">${many === undefined ? 'test' : `${many} test${many === 1 ? '' : 's'}`}<//>`
 
 /**
- * A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text; before it, what a search
- * found elsewhere in it. `wanted`: as `wantedIn` returns it.
+ * A message in a row: its subject, then the daemon's summary of its body or else its text. An
+ * excerpt that a search found elsewhere in the message comes before the text. `wanted`: see
+ * `wantedIn`.
  */
 export function Gist({ of: { event, subject, summary, text = '', test, excerpt }, wanted }) {
   const said = html`<${Marked} text=${summary ?? preview(text)} wanted=${wanted} />`
@@ -121,8 +122,8 @@ export function Problem({ error, retry }) {
 }
 
 /**
- * What to see where `useLoaded` has nothing yet: that it is on its way, or what failed. Older data that stays is marked as such. `what`
- * is its name within a sentence.
+ * The state of data from `useLoaded`: that it is loading, what failed, or that what is shown is
+ * old. `what`: the name of the data within a sentence.
  */
 export function Wait({ of: { value, error, at, reload }, what }) {
   if (error && value !== undefined)
@@ -132,7 +133,7 @@ export function Wait({ of: { value, error, at, reload }, what }) {
   return value === undefined ? html`<${Loading} />` : null
 }
 
-/** Appears after a moment, as most things are there by then. */
+/** Becomes visible after a moment; most data has arrived by then. */
 export function Loading() {
   return html`<p class="dim loads" role="status">Loading …</p>`
 }
@@ -140,7 +141,7 @@ export function Loading() {
 /** Reports that the store is unavailable and that older data is shown. */
 export function StoreAway() {
   const { error } = now.value ?? {}
-  return error ? html`<${Problem} error=${{ message: `What you see is of before. ${error}` }} />` : null
+  return error ? html`<${Problem} error=${{ message: `What you see is from before. ${error}` }} />` : null
 }
 
 /** Formatted JSON; long values are cut, with a way to see the rest. */
@@ -200,9 +201,10 @@ const question = signal()
 let questions = 0
 
 /**
- * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
- * is the label of the button, `leave` of the other; `danger` marks irreversible actions. `isReady`: a signal that is false while
- * there is nothing to confirm, which the body explains. `needsCtrl`: only Ctrl+Enter confirms in a field.
+ * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object.
+ * `action` is the label of the button that confirms, `leave` that of the other. `danger` marks
+ * irreversible actions. `isReady`: a signal that is false while there is nothing to confirm; the
+ * body explains why. `needsCtrl`: only Ctrl+Enter confirms in a field.
  */
 export function ask({ leave = 'Cancel', danger = false, ...asked }) {
   return new Promise((resolve) => {
@@ -223,18 +225,18 @@ export async function act(work) {
 }
 
 /**
- * `[isBusy, once]`: `once(work)` does nothing while an earlier call is running, so that a second click has no
- * effect.
+ * `[isBusy, once]`: `once(work)` does nothing while an earlier call is running, so that a second
+ * click has no effect.
  */
 export function useOnce() {
   const [isBusy, setBusy] = useState(false)
-  const isAt = useRef(false)
+  const isRunning = useRef(false)
   const set = (value) => {
-    isAt.current = value
+    isRunning.current = value
     setBusy(value)
   }
   const once = async (work) => {
-    if (isAt.current) return
+    if (isRunning.current) return
     set(true)
     await work().finally(() => set(false))
   }
@@ -248,7 +250,7 @@ export function Question() {
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
-  // Enter confirms in a field, where something irreversible follows only in a field marked for it.
+  // Enter in a field confirms. For an irreversible action, only in a field with `data-confirms`.
   const isReady = asked.isReady?.value ?? true
   const confirms = asked.danger && !asked.needsCtrl ? '[data-confirms]' : 'input'
   const confirm = (event) => {
@@ -268,8 +270,9 @@ export function Question() {
 }
 
 /**
- * Loads with `load(signal)` whenever one of `needs` changes: `{ value, error, at, reload }`. The old value, which is of `at`, stays
- * until the new one arrives. What failed is tried again when the daemon is back.
+ * Loads with `load(signal)` whenever one of `needs` changes: `{ value, error, at, reload }`, where
+ * `at` is when the value arrived. The old value stays until the new one arrives. A failed load is
+ * repeated when the daemon is back.
  */
 export function useLoaded(load, needs) {
   const [held, setHeld] = useState({})

@@ -23,7 +23,10 @@ export async function cancelRun(id) {
 /** How long (ms) to watch for an attempt that fails again, and how often. */
 const WATCH = { for: 10_000, every: 500 }
 
-/** Starts the next attempt on a message in back-off. If it fails, says when the one after it begins: that pause is longer. */
+/**
+ * Starts the next attempt on a message in backoff. If it fails too, says when the following one
+ * begins.
+ */
 export function retryNow(id) {
   return act(async () => {
     const before = await attemptOn(id)
@@ -55,8 +58,8 @@ export function CancelRun({ id, done, isSmall = false }) {
 }
 
 /**
- * Asks for a reason and an end, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. `before`: the
- * reason and end (Unix ms) of the pause that it changes.
+ * Asks for a reason and an end, then pauses. Resolves with whether it has paused. `of`: arguments
+ * of the operation. `before`: the pause to change, with its reason and end (Unix ms).
  */
 export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
   const { body, isReady, argumentsOf } = pauseForm({ kind, of, name, before })
@@ -78,8 +81,9 @@ export function usePause({ kind, of, name }) {
 }
 
 /**
- * The button that pauses or resumes, in the same place and of the same width in either state. What the pause is stands beside it, in a
- * `PauseNote`. `kind`: of the operations; `of`: their arguments.
+ * A button that pauses or resumes; it has the same place and width in both states. A `PauseNote`
+ * beside it describes the pause. `kind`: first word of the operations, such as `route`; `of`: their
+ * arguments.
  */
 export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = false }) {
   const { pause, isKnown, error, reload } = usePause({ kind, of, name })
@@ -94,7 +98,7 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = f
     await reload()
   }
   const size = isSmall ? 'small' : ''
-  // Whether it is paused is not known: neither is offered.
+  // Offers neither while it is unknown whether there is a pause.
   if (!isKnown)
     return html`<button type="button" class=${`pause-button ${size}`} disabled=${!error} title=${error?.message} onClick=${reload}>${error ? 'Paused? Try again' : `${words[0]} …`}</button>`
   const word = words[Number(Boolean(pause))]

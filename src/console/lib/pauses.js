@@ -9,7 +9,10 @@ import { EVERYTHING } from './resume.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
-/** All pauses, which every view shares: `{ value, error, of }`; `of` is the state of the daemon that they belong to. */
+/**
+ * All pauses, shared by all views: `{ value, error, of }`, where `of` is what the daemon said about
+ * its pauses when they were loaded.
+ */
 const known = signal({})
 let loading
 
@@ -42,13 +45,16 @@ export function pausesOfDaemon() {
   return troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()
 }
 
-/** The pauses, loaded again whenever the daemon says that they changed: `{ value, error, reload }`. */
+/**
+ * The pauses, loaded again whenever the daemon says that they changed: `{ value, error, reload }`.
+ */
 export function usePauses() {
   const of = `${state.value} ${pausesOfDaemon()}`
   useEffect(() => {
     if (known.peek().of !== of) load(of)
   }, [of])
-  // Conversations are one trouble, so a view that opens looks for itself.
+  // All paused conversations are one trouble, so it may not show a change. Each new view loads
+  // them.
   useEffect(() => void reloadPauses(), [])
   return { ...known.value, reload: reloadPauses }
 }
@@ -67,7 +73,10 @@ const KINDS = {
   store: () => ({ args: {}, skill: EVERYTHING }),
 }
 
-/** The operation that resumes a pause, its arguments, and the path of the page of what is paused, if it has one. */
+/**
+ * The operation that resumes a pause, its arguments, and the path of the page of what is paused, if
+ * it has one.
+ */
 export function placeOfPause(pause) {
   return { skill: `${pause.kind}-resume`, ...KINDS[pause.kind](pause) }
 }
@@ -109,18 +118,21 @@ function waitingOf({ kind, name, gateway }) {
   return kind === 'skill' ? {} : { [kind]: name }
 }
 
-/** The daemon stops counting here. */
-const MOST_READ = 1_000
+/** The daemon counts no more waiting messages than this. */
+const MAX_COUNTED = 1_000
 
 /** The messages that a pause holds, as a link. Nothing if it holds none. */
 export function Waiting({ of: pause }) {
   const { waiting = 0 } = pause
   if (waiting === 0) return null
   const query = { outcome: 'waiting', ...waitingOf(pause) }
-  return html`<a href=${link('messages', query)}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`
+  return html`<a href=${link('messages', query)}>${count(waiting, 'message', waiting >= MAX_COUNTED ? '+' : '')}</a>`
 }
 
-/** A pause in a line of its own, with the messages that wait for it. `what`: its object, if the page is of another one. */
+/**
+ * A pause in a line of its own, with the messages that wait for it. `what`: the kind of the paused
+ * object, if the page shows another object.
+ */
 export function PauseNote({ of: pause, what }) {
   if (!pause) return null
   const word = pause.kind === 'conversation' ? 'Taken over' : what ? html`The ${what} is paused` : 'Paused'

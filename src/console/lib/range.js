@@ -13,9 +13,9 @@ const CUSTOM = 'custom'
 
 /**
  * Selects a time span. `query` has `since` and `until` in the format of the API; `set` gets both. A
- * span that ends now is kept as an age, so that the address means the last hour tomorrow too.
- * `ranges`: the offered spans. `all`: label of the choice without a span, if there is one;
- * otherwise `normal` is the default span.
+ * span that ends now is kept as an age: an address with `since=1h` always means the last hour.
+ * `ranges`: the offered spans. `normal`: the default span. Without it, there is a choice for any
+ * time, with the label `all`.
  */
 export function Range({
   query: { since = '', until = '' },

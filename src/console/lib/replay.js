@@ -10,12 +10,12 @@ import { count } from './troubles.js'
 
 /** Ranges that a click puts into the field. */
 const QUICK = ['15m', '1h', '24h', 'today', 'yesterday', '7d', 'all']
-/** How long (ms) the field is quiet before its events are counted. */
-const QUIET = 250
+/** Pause (ms) after the last key before the events of the range are counted. */
+const SETTLE = 250
 
 /**
- * Asks for a range, counts its events, and replays them as a job. `skill` is `event-replay` or `subscription-replay`, and
- * `of` its arguments.
+ * Asks for a range, counts its events, and replays them as a job. `skill` is `event-replay` or
+ * `subscription-replay`, and `of` its arguments.
  */
 export async function replayRange({ skill, of, title, effect }) {
   /** The range in the dialog, and its counts; undefined while they are unknown. */
@@ -60,7 +60,7 @@ function RangeField({ skill, of, range, counts }) {
         },
         (error) => !end.signal.aborted && setCounted({ error }),
       )
-    }, QUIET)
+    }, SETTLE)
     return () => {
       clearTimeout(timer)
       end.abort()
@@ -68,12 +68,12 @@ function RangeField({ skill, of, range, counts }) {
   }, [words])
   return html`<label class="when">Range <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => setWords(event.target.value)} /></label>
     <div class="chips" role="group" aria-label="Ranges">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => setWords(each)}>${each}</button>`)}</div>
-    <p class="counted" role="status">${found(words, counted)}</p>
+    <p class="counted" role="status">${summaryOf(words, counted)}</p>
     <p class="hint">Or words such as <code>yesterday 10-11</code>, <code>monday 9:30-10</code>, <code>2026-11-27 8-9:30</code>, in the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}).</p>`
 }
 
-/** What the range has, in words: how many events come again, and why not the others. */
-function found(words, { error, ...counts }) {
+/** The events of the range in words: how many are delivered again, and why the others are not. */
+function summaryOf(words, { error, ...counts }) {
   const { events, redelivered, firstAt, lastAt, more } = counts
   const asked = timeRangeIn(words)
   if (asked === undefined) return html`<span class="error">This is no range of time.</span>`

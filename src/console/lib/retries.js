@@ -15,8 +15,8 @@ const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 const POLL_INTERVAL = { open: 1_000, settled: 30_000 }
 
 /**
- * The jobs that retried dead letters, with what became of the messages by now. `filter`: arguments of
- * `dead-letter-retries`.
+ * The jobs that retried dead letters, with the present outcomes of the messages. `filter`:
+ * arguments of `dead-letter-retries`.
  */
 export function useRetries(filter) {
   const loaded = useLoaded(
@@ -35,7 +35,10 @@ export function useRetries(filter) {
   return loaded
 }
 
-/** The last retries of many dead letters, a line each. `of`: the filter of the list that shows them. */
+/**
+ * The last jobs that retried dead letters, one line each. `of`: the filter of the list that shows
+ * them.
+ */
 export function Retries({ of: { queue, group, code, pattern } = {}, since, limit = 3 }) {
   const narrowed = Object.entries({ queue, group, code, pattern }).filter(([, value]) => value)
   const { value = [] } = useRetries({ ...Object.fromEntries(narrowed), since, limit })
@@ -48,7 +51,10 @@ function RetryLine({ of }) {
   return html`<a data-row href=${link('dead-letters', { job })}>${titleOf(of)}</a> <span class="dim"><${Age} at=${startedAt} /> ago by ${authorOf(by)}</span> <${Outcomes} of=${of} />`
 }
 
-/** `31 dead letters of orders retried`; while the job runs, how many of how many. */
+/**
+ * `31 dead letters of orders retried`; while the job runs, `31 dead letters of orders being
+ * retried`.
+ */
 export function titleOf({ target, done, total, state, retried }) {
   const many = state === 'running' ? total : Math.max(done, retried)
   const name = target.group ?? target.queue

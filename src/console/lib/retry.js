@@ -8,20 +8,23 @@ import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
 const WATCH = { for: 10_000, every: 1_000 }
-/** Delay (ms) after which a list shows the end: by then it has heard of the last change. */
+/** Delay (ms) before `done` is called: by then, the list has received the last change. */
 const SHOWN_AFTER = 600
 /** Maximum number of letters that are read. */
 const MOST = 500
 /** Maximum number of messages whose outcomes are read. */
 const READ = 10
-/** Outcomes after which nothing follows. A message that fails again is found among the dead letters. */
+/**
+ * Outcomes after which nothing follows. A message that fails again is found among the dead letters.
+ */
 const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
 /** Maximum number of texts in a question. */
 const SHOWN = 6
 
 /**
- * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks first if there are several.
- * Resolves with whether they are being retried. `done`: called when their outcome is known.
+ * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks
+ * for confirmation if there are several. Resolves with whether they are being retried. `done`:
+ * called when their outcomes are known.
  */
 export async function retryLetters(letters, done) {
   const many = letters.length
@@ -43,7 +46,10 @@ export async function retryLetters(letters, done) {
   })
 }
 
-/** The last retry of this page: `{ at, text, kind, message }`, with the id of a single message. Its text changes with the outcome. */
+/**
+ * The last retry of this page: `{ at, text, kind, message }`, with the id of a single message. Its
+ * text changes with the outcome.
+ */
 const lastRetry = signal()
 
 /** What became of the last retry, for as long as the page is open. */
@@ -69,8 +75,8 @@ function tally(outcomes) {
 }
 
 /**
- * Shows the outcomes of retried letters once all have ended, or after a while. `names`: their queue and
- * group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
+ * Shows the outcomes of retried letters once all have ended, or after a while. `names`: their queue
+ * and group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
  */
 export async function sayEnd({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
@@ -80,7 +86,7 @@ export async function sayEnd({ names = {}, began, many, isWanted = () => true, l
   const show = (text, kind) => {
     lastRetry.value = { at: began, text, kind, message }
   }
-  const tell = (text, kind) => {
+  const showEnd = (text, kind) => {
     changes.dead.value++
     setTimeout(() => done?.(), SHOWN_AFTER)
     show(text, kind)
@@ -92,13 +98,13 @@ export async function sayEnd({ names = {}, began, many, isWanted = () => true, l
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))
     const again = await failedAgain()
-    if (again >= many) return tell(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+    if (again >= many) return showEnd(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
     const outcomes = canRead ? await outcomesOf(ids) : [undefined]
     if (outcomes.every((outcome) => ENDED.has(outcome)))
-      return tell(`${count(many, 'message')} retried: ${tally(outcomes)}.`)
+      return showEnd(`${count(many, 'message')} retried: ${tally(outcomes)}.`)
   }
   const left = await failedAgain()
-  if (left > 0) tell(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
-  else if (canRead) tell(`${count(many, 'message')} retried; by now: ${tally(await outcomesOf(ids))}.`)
-  else tell(`${count(many, 'message')} retried; none has failed again so far.`)
+  if (left > 0) showEnd(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  else if (canRead) showEnd(`${count(many, 'message')} retried; by now: ${tally(await outcomesOf(ids))}.`)
+  else showEnd(`${count(many, 'message')} retried; none has failed again so far.`)
 }

@@ -9,8 +9,8 @@ export function gatewaysOf({ match }) {
 }
 
 /**
- * What holds or fails messages of routes: `of(route)` returns the pauses that concern it, the number of messages that wait for them,
- * and the number of its dead letters.
+ * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
+ * the route, the number of messages that wait for them, and the number of its dead letters.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -32,10 +32,10 @@ function concerns({ kind, name }, route) {
   return (kind === 'route' && name === route.name) || (kind === 'skill' && name === route.skill)
 }
 
-/** The messages that a pause holds, if all of them are of the route. */
+/** The number of messages that a pause holds; 0 if some may be of another route. */
 function waitingOf({ kind, name, waiting = 0 }, routes) {
-  const others = routes.filter((each) =>
+  const affected = routes.filter((each) =>
     kind === 'skill' ? each.skill === name : kind === 'gateway' && gatewaysOf(each).includes(name),
   )
-  return kind === 'route' || others.length === 1 ? waiting : 0
+  return kind === 'route' || affected.length === 1 ? waiting : 0
 }

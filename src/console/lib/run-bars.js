@@ -7,8 +7,8 @@ const SLOT = 5 * MINUTE
 const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY }
 
 /**
- * Sums the slots of the last day, or of a shorter range, in bars of equal times, up to `end`. Each bar has the same number of
- * slots, so that steady load is flat.
+ * Sums the slots of the last day, or of a shorter range, in bars up to `end`. All bars have the
+ * same number of slots, so that a steady load gives bars of the same height.
  */
 export function barsOf(slots, { since, until }, now) {
   const end = until === undefined ? now : Math.min(Date.parse(until) || now, now)

@@ -1,4 +1,7 @@
-/** Examples of what providers send, by the `scheme` of a gateway. `headers`: those that routes and events need. */
+/**
+ * Examples of what providers send, by the `scheme` of a gateway. `headers`: those that routes and
+ * events need.
+ */
 const SAMPLES = {
   github: [
     sample(

@@ -1,17 +1,18 @@
 /** A value must be this many times higher than the others to be cut off. */
 const FAR = 4
-/** Share of the highest values that may be outliers, and their least number. */
-const [OUTLIERS, FEWEST] = [0.05, 2]
-/** Fewer values have at most one outlier. */
+/** Share of all values that may be outliers. */
+const OUTLIER_SHARE = 0.05
+/** At least so many may be outliers, but only one of fewer than `FEW` values. */
+const MIN_OUTLIERS = 2
 const FEW = 6
 
 /**
- * The upper end of a scale on which a short burst does not flatten everything else; undefined if the highest value fits in. Values above
- * it are to be marked.
+ * The upper end of a scale on which a short burst does not flatten everything else; undefined if
+ * the highest value fits. The caller marks values above it.
  */
 export function capOf(values) {
   const sorted = values.filter((value) => value > 0).toSorted((a, b) => b - a)
-  const outliers = sorted.length < FEW ? 1 : Math.max(FEWEST, Math.ceil(sorted.length * OUTLIERS))
+  const outliers = sorted.length < FEW ? 1 : Math.max(MIN_OUTLIERS, Math.ceil(sorted.length * OUTLIER_SHARE))
   const usual = sorted[outliers]
   return usual !== undefined && sorted[0] > FAR * usual ? 2 * usual : undefined
 }

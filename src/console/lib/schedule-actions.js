@@ -1,7 +1,7 @@
 import { invoke } from './api.js'
 import { act, ask } from './parts.js'
 
-/** Each asks, then acts. They resolve after the action, or after the question is cancelled. */
+// Each function asks, then acts. It resolves after the action, or when the question is cancelled.
 
 export function runSchedule({ id, name, skill }) {
   return change('run', id, `${name} runs now.`, {

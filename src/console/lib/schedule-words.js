@@ -4,8 +4,8 @@ const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 const SHORT_DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 
 /**
- * The times of a schedule in words: `every 15 min`, `Monday to Friday at 08:00, Europe/Berlin`. A cron expression without simple words
- * stays as it is.
+ * The times of a schedule in words: `every 15 min`, `Monday to Friday at 08:00, Europe/Berlin`. A
+ * cron expression without simple words stays as it is.
  */
 export function whenInWords({ every, cron, step, timezone }) {
   if (every !== undefined) return `every ${span(every)}`

@@ -8,18 +8,19 @@ const SETTLE = 250
 let boxes = 0
 
 /**
- * A search field. Its text is passed to `set` once typing pauses, or at once when the field loses the focus. `fields`: the keys that it
- * knows, `{ key, about, values() }`, which are suggested while one types; `words`: what to write besides, `[text, meaning]`, for the help.
+ * A search field. Passes its text to `set` once typing pauses, or when the field loses the focus.
+ * `fields`: the known keys, `{ key, about, values() }`, which are suggested during typing. `words`:
+ * other examples for the help, `[text, meaning]`; `also`: the last sentence of the help.
  */
 export function SearchBox({ value, set, focus, label, placeholder, fields, words = [], also }) {
   const [text, setText] = useState(value)
   const [isHelp, setHelp] = useState(false)
   const input = useRef()
-  // The user may have typed more since the address changed.
-  const typed = useRef(value)
+  // The text last passed to `set`. When it comes back as `value`, the user may have typed more.
+  const settled = useRef(value)
   useEffect(() => {
-    if (value !== typed.current) setText(value)
-    typed.current = value
+    if (value !== settled.current) setText(value)
+    settled.current = value
   }, [value])
   useLayoutEffect(() => {
     if (focus) input.current.focus()
@@ -28,12 +29,12 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
   const latest = useRef(set)
   latest.current = set
   const settle = () => {
-    if (text === typed.current) return
-    typed.current = text
+    if (text === settled.current) return
+    settled.current = text
     latest.current(text)
   }
   useEffect(() => {
-    // What follows a key is about to be typed or selected.
+    // The value of the last key is about to be typed or selected.
     if (isUnfinished(text) && document.activeElement === input.current) return undefined
     const timer = setTimeout(settle, SETTLE)
     return () => clearTimeout(timer)
@@ -83,13 +84,14 @@ function useSuggestions({ input, text, setText, fields }) {
     requestAnimationFrame(() => {
       input.current?.focus()
       input.current?.setSelectionRange(start + insert.length, start + insert.length)
-      // The values of the key that was selected.
+      // After a key, its values are suggested.
       setOpen(insert.endsWith(':'))
     })
   }
   const key = ({ key }) => {
     if (options.length === 0) return false
     const move = { ArrowDown: 1, ArrowUp: -1 }[key]
+    // From no option (-1), up leads to the last one.
     if (move) setActive((active + move + options.length + (active < 0 && move < 0 ? 1 : 0)) % options.length)
     else if (key === 'Escape') close()
     else if ((key === 'Enter' || key === 'Tab') && options[active]) accept(options[active])

@@ -3,8 +3,9 @@ import { html } from './html.js'
 import { onKey } from './keys.js'
 
 /**
- * Selected rows of a list, by the keys of its `items`. `x` selects the focused row; a click with Shift selects all rows between
- * the last one and this one. Rows that are no longer listed do not count.
+ * Selected rows of a list, by the keys of its `items`. `x` selects the focused row; a click with
+ * Shift selects all rows between the last one and this one. Rows that are no longer listed do not
+ * count.
  */
 export function useSelection(items, keyOf) {
   const [keys, setKeys] = useState(() => new Set())

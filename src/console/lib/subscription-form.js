@@ -40,7 +40,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
             ...(given.rotate && { rotateSecret: true }),
           })
       if (answer.secret) return setMade(answer)
-      say(problemText(answer, isNew))
+      say(doneText(answer, isNew))
       close()
     } catch (failure) {
       const found = errorsByField(Object.keys(given), { details: [], ...failure, message: failure.message })
@@ -86,12 +86,12 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   <//>`
 }
 
-function problemText({ name, created }, isNew) {
+function doneText({ name, created }, isNew) {
   if (!isNew) return `${name} is changed.`
   return created ? `${name} is created.` : `${name} is there already, with these settings.`
 }
 
-/** How fast, in which form, and how often. */
+/** The settings of the delivery. */
 function Delivery({ text, given, take, isOpen }) {
   return html`<details open=${useState(isOpen)[0]}><summary>Delivery: format, rate, retries</summary>
     <div class="field"><label for="push-format">Format</label><select id="push-format" value=${given.format} onChange=${take('format')}>${FORMATS.map((format) => html`<option key=${format} value=${format}>${format}</option>`)}</select></div>
@@ -106,11 +106,11 @@ function Delivery({ text, given, take, isOpen }) {
 
 const PEM = { placeholder: '-----BEGIN …', lines: 3 }
 
-/** How the receiver knows who sends. */
+/** The settings by which the receiver recognises the sender. */
 function Authentication({ text, isNew, isOpen }) {
   return html`<details open=${useState(isOpen)[0]}><summary>Authentication: secret, headers, OAuth, client certificate</summary>
     ${text('secret', 'Signing secret', isNew ? 'Empty: one is generated and shown once.' : 'Empty: it stays as it is.', { placeholder: 'whsec_…' })}
-    ${text('headers', 'Headers', 'One a line. Their values are not shown later.', { placeholder: 'authorization: Bearer …', lines: 2 })}
+    ${text('headers', 'Headers', 'One per line. Their values are not shown later.', { placeholder: 'authorization: Bearer …', lines: 2 })}
     <fieldset><legend>OAuth 2.0 client credentials</legend>
       ${text('oauth.tokenUrl', 'Token URL', '', { inputmode: 'url' })}
       ${text('oauth.clientId', 'Client id', '')}

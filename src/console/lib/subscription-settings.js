@@ -11,7 +11,10 @@ const HIDDEN = '[secret]'
 const NUMBERS = ['concurrency', 'retry.attempts']
 const NAMES = { match: 'Only events that match', headers: 'Headers', oauth: 'OAuth', tls: 'TLS' }
 
-/** The fields of a form for the settings of a subscription: texts and flags by name, such as `oauth.scope`. */
+/**
+ * The fields of a form for the settings of a subscription: texts and flags by name, such as
+ * `oauth.scope`.
+ */
 export function fieldsOf(settings) {
   const { url = '', match, headers = {}, format = 'event', allowPrivate = false } = settings
   const text = (value) => (value === undefined || value === HIDDEN ? '' : String(value))
@@ -34,7 +37,9 @@ export function fieldsOf(settings) {
   }
 }
 
-/** What differs from `settings`, as the operation takes it; null removes a setting. Throws what is wrong with a field. */
+/**
+ * The arguments that differ from `settings`; null removes a setting. Throws if a field is wrong.
+ */
 export function changesOf(given, settings) {
   const before = fieldsOf(settings)
   const changed = Object.keys(before).filter((key) => given[key] !== before[key])
@@ -56,7 +61,9 @@ function settingOf(name, value) {
   return NUMBERS.includes(name) ? Number(text) : text
 }
 
-/** All fields of a group. One that is not shown has to be given again, or it would be lost. */
+/**
+ * All fields of a group. A secret, which is not shown, must be entered again, or it would be lost.
+ */
 function groupOf(name, given, known = {}) {
   const entries = GROUPS[name].flatMap((key) => {
     const text = given[`${name}.${key}`].trim()
@@ -72,7 +79,7 @@ function groupOf(name, given, known = {}) {
   return value
 }
 
-/** `name: value`, one a line. */
+/** Parses `name: value`, one per line. */
 function headersIn(text) {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return Object.fromEntries(

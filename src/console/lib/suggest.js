@@ -4,8 +4,9 @@ const WORD = /(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+/g
 const MOST = 12
 
 /**
- * Suggestions for the word at the caret: the keys of `fields`, or the values of one. A field is `{ key, about, values() }`. Returns
- * `{ options, hint }`: an option is `{ text, about, insert, start, end }`, where `insert` replaces what is between `start` and `end`.
+ * Suggestions for the word at the caret: the keys of `fields`, or the values of one. A field is `{
+ * key, about, values() }`. Returns `{ options, hint }`: an option is `{ text, about, insert, start,
+ * end }`, where `insert` replaces the text from `start` to `end`.
  */
 export function suggestionsFor(text, caret, fields) {
   const word = wordAt(text, caret)
@@ -30,6 +31,7 @@ function valuesOf({ key, about, values }, given, word) {
   const [, list = '', last = raw] = /^(.*,)([^,]*)$/.exec(raw) ?? []
   const wanted = last.toLowerCase()
   const known = [...new Set(values?.() ?? [])].filter((value) => value.toLowerCase().includes(wanted))
+  // A complete value needs no suggestion.
   const options = known
     .filter((value) => known.length > 1 || value !== last)
     .slice(0, MOST)

@@ -304,7 +304,8 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPa
     async newest() {
       // Otherwise the first page would count as new messages, which wait while the list is in use.
       await firstPage()
-      // Not after the search: meanwhile the stream may send newer messages than those that are found.
+      // Not after the search: meanwhile the stream may send newer messages than those that are
+      // found.
       const newest = rows.newest()
       const page = await search(anyOutcome).catch(() => undefined)
       for (const message of page?.messages.toReversed() ?? []) {

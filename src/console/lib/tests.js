@@ -5,7 +5,9 @@ const MOST = 20
 /** Larger tests are not remembered. */
 const LARGEST = 20_000
 
-/** The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, route, ms }`. */
+/**
+ * The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, route, ms }`.
+ */
 export const tests = signal(read())
 
 // Another tab.
@@ -27,13 +29,13 @@ function read() {
 function write(next) {
   tests.value = next
   const small = next.filter((each) => JSON.stringify(each.values).length <= LARGEST)
-  // Full or forbidden storage costs the history, not the test.
+  // If the storage is full or forbidden, only the history is lost.
   try {
     localStorage.setItem(KEY, JSON.stringify(small))
   } catch {}
 }
 
-/** Adds a test, or what has become known of it. */
+/** Adds a test, or replaces it when its outcome is known. */
 export function noteTest(test) {
   const others = tests.peek().filter(({ key }) => key !== test.key)
   write([test, ...others].toSorted((a, b) => b.at - a.at).slice(0, MOST))

@@ -5,8 +5,9 @@ import { onKey } from './keys.js'
 import { link, replace, route, titles } from './router.js'
 
 /**
- * The last list, for navigation from its pages. `path` and `query`: where it is. `rows()`: `{ href, key }` of each row. `more()`:
- * loads further rows. `chosen(key)`: selects a row for going back to the list.
+ * The last list, for navigation between the pages opened from it. `path` and `query`: its address.
+ * `rows()`: `{ href, key }` of each row. `more()`: loads further rows. `chosen(key)`: the row to
+ * select on going back to the list.
  */
 export const trail = signal()
 
@@ -21,18 +22,22 @@ function whereOn(list) {
 }
 
 /**
- * The way back: always to the parent of the view, by its name, wherever the page was opened from. With the parent as the page before, it
- * is shown as it was left. Beside it are the neighbours in the list from which the page was opened, also with `j` and `k`, and that list
- * if it is another one. `to`: the path of the parent; `title`: its name, unless it is a view.
+ * A link to the parent of a page, wherever the page was opened from. If the parent is the previous
+ * page, it is shown as it was left. If the page was opened from a list, buttons beside the link
+ * (and `j` and `k`) lead to the neighbours in that list; it is named if it is not the parent. `to`:
+ * the path of the parent; `title`: its name, unless it is a view.
  */
 export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const { from } = route.value
   const { rows, at } = whereOn(trail.value)
   const hasNeighbours = at >= 0
   useEffect(() => {
-    // The keys stay free for the rows of a page that has no neighbours.
+    // On a page without neighbours, the keys stay free for its rows.
     if (!hasNeighbours) return
-    const ends = [onKey('j', 'next of the list', () => move(1)), onKey('k', 'one before', () => move(-1))]
+    const ends = [
+      onKey('j', 'next of the list', () => move(1)),
+      onKey('k', 'previous of the list', () => move(-1)),
+    ]
     return () => {
       for (const end of ends) end()
     }

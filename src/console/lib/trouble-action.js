@@ -26,12 +26,12 @@ const LABELS = {
   'subscription-paused': 'See the push',
 }
 
-/** What ends a pause: its operation, and the arguments. */
+/** The operation that ends a pause, or tries a failing push, with its arguments. */
 function resumeOf({ code, where, title }) {
   if (code === 'subscription-paused' || code === 'subscription-down') {
     const name = where.subscription
-    const isTried = code === 'subscription-down' && { verb: 'Try now', said: `${name} is tried now.` }
-    return { skill: 'subscription-resume', args: { name }, name, ...isTried }
+    const words = code === 'subscription-down' && { verb: 'Try now', said: `${name} is tried now.` }
+    return { skill: 'subscription-resume', args: { name }, name, ...words }
   }
   if (code !== 'paused') return undefined
   if (title === 'Everything is paused') return { skill: EVERYTHING, args: {}, name: 'everything' }
@@ -44,7 +44,10 @@ function resumeOfKind(kind, name) {
   return { skill: `${kind}-resume`, args: { [kind]: name }, name, kind }
 }
 
-/** `3 messages wait.`: the text of a pause for which some wait. Its count is 1 also if none does. */
+/**
+ * The end of the text of a pause that holds messages. The count of the trouble is 1 even without
+ * any.
+ */
 const WAITING = /\d messages? waits?\.$/
 
 /** The filter of the messages that wait for a pause; undefined if none does. */

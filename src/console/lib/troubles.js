@@ -78,7 +78,10 @@ const DATE_CLOCK = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
 })
 
-/** A text of the daemon with its times (`23:18 UTC`) in the time zone of this browser. Without a date, the nearest time is meant. */
+/**
+ * A text of the daemon with its times (`23:18 UTC`) in the time zone of this browser. Without a
+ * date, the nearest time is meant.
+ */
 export function withLocalTimes(text, now = Date.now()) {
   return text.replace(UTC, (_, date, hours, minutes) => {
     if (date) return DATE_CLOCK.format(Date.parse(`${date}T${hours}:${minutes}:00Z`))

@@ -1,7 +1,7 @@
 import { html } from './html.js'
 import { link, route } from './router.js'
 
-/** Warns about parameters in the address that the view does not know: it ignores them, so the list is not filtered by them. */
+/** Warns about unknown parameters in the address: the view ignores them, so they filter nothing. */
 export function UnknownKeys({ view: { title, keys } }) {
   const { path, query } = route.value
   if (!keys) return null

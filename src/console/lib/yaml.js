@@ -36,19 +36,12 @@ function partsOf(line) {
 }
 
 function tokens(text) {
-  return [...text.matchAll(PARTS)].flatMap(({ 0: part, index }) =>
-    /^["']/.test(part)
-      ? valuesIn(part, 'text')
-      : [
-          {
-            kind:
-              /^:\s/.test(text.slice(index + part.length, index + part.length + 2)) && /^[\w.-]+$/.test(part)
-                ? 'key'
-                : kindOf(part),
-            text: part,
-          },
-        ],
-  )
+  return [...text.matchAll(PARTS)].flatMap(({ 0: part, index }) => {
+    if (/^["']/.test(part)) return valuesIn(part, 'text')
+    const rest = text.slice(index + part.length)
+    const isKey = /^[\w.-]+$/.test(part) && /^:\s/.test(rest)
+    return [{ kind: isKey ? 'key' : kindOf(part), text: part }]
+  })
 }
 
 function kindOf(part) {
@@ -68,8 +61,8 @@ function valuesIn(text, kind) {
 }
 
 /**
- * Finds the lines of a route in a file by its name: `{ line, text }`, or `{}` if there is none. A route
- * without `name:` is not found.
+ * Finds the lines of a route in a file by its name: `{ line, text }`, or `{}` if there is none. A
+ * route without `name:` is not found.
  */
 export function routeIn(yaml, name) {
   const lines = yaml.split('\n')

@@ -197,7 +197,10 @@ function briefOf(args, differing) {
     .join(', ')
 }
 
-/** `j` and `k` move between requests; `a` and `d` open the dialog for the focused one, else for the first. */
+/**
+ * `j` and `k` move between requests; `a` and `d` open the dialog for the focused one, else for the
+ * first.
+ */
 function useKeys() {
   useEffect(() => {
     const all = () => [...document.querySelectorAll('[data-request]')]

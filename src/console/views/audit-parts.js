@@ -36,7 +36,10 @@ export function Who({ of: entry, to }) {
 }
 
 const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
-/** Names of results in the console: a denied request for an approval is done, so `denied` would be ambiguous. */
+/**
+ * Names of results in the console: a denied request for an approval is done, so `denied` would be
+ * ambiguous.
+ */
 export const RESULT_NAMES = { denied: 'not allowed' }
 const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
 
@@ -85,7 +88,10 @@ const TIMES = new Set(['since', 'until', 'at'])
 const ALWAYS = new Set(['all', 'confirm'])
 export const DECISION = 'approval-decide'
 
-/** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
+/**
+ * The objects of an entry. A decision shows the title of its request, which the log itself does not
+ * keep.
+ */
 export function What({ of: { action, target = {}, result = {} }, titles }) {
   const { id, ...others } = target
   const title = action === DECISION ? titles?.get(id) : undefined

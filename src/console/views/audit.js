@@ -156,7 +156,10 @@ async function allOf(given) {
   return entries
 }
 
-/** The first page. The log has no titles of requests, so decisions whose title has the wanted text are added here. */
+/**
+ * The first page. The log has no titles of requests, so decisions whose title has the wanted text
+ * are added here.
+ */
 async function entriesOf(given, signal) {
   const { what, ...others } = given
   const page = await invoke('audit-list', { ...given, limit: PAGE }, signal)

@@ -60,7 +60,10 @@ const OTHER = [
   },
 ]
 
-/** Sends a test message to a gateway: shows the matching routes while typing, then its way and its replies. */
+/**
+ * Sends a test message to a gateway: shows the matching routes while typing, then its way and its
+ * replies.
+ */
 export function ComposePage({ query }) {
   const gateways = now.value?.gateways ?? []
   const gateway = query.gateway ?? usualGateway(gateways)

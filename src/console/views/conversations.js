@@ -54,7 +54,8 @@ function Conversations({ query }) {
   const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
   const holds = useHolds(filter, turn)
   const mine = holds?.filter(isMine)
-  // Senders of most webhooks are machines: their messages would hide the people. Of one gateway, all are shown.
+  // Senders of most webhooks are machines: their messages would hide the people. Of one gateway,
+  // all are shown.
   const people = show === 'all' ? {} : { answerable: true }
   const { pages, error, isEnd, more } = usePages(
     (before) => invoke('conversation-list', { ...filter, ...people, limit: PAGE, ...before }),
@@ -151,7 +152,10 @@ function isMine({ heldBy }) {
   return heldBy !== undefined && (heldBy.by === id || authorOf(heldBy.by) === name)
 }
 
-/** The conversations that people have taken over, as rows; undefined until they are known for this filter. */
+/**
+ * The conversations that people have taken over, as rows; undefined until they are known for this
+ * filter.
+ */
 function useHolds(filter, turn) {
   const { value: pauses } = useLoaded(
     async (signal) => (await invoke('pause-list', {}, signal)).filter(({ kind }) => kind === 'conversation'),
@@ -180,7 +184,9 @@ function useHolds(filter, turn) {
   return found?.of === of ? found.rows : undefined
 }
 
-/** Reloads after messages and outcomes, unless somebody is at work in the list: then it is offered. */
+/**
+ * Reloads after messages and outcomes, unless somebody is at work in the list: then it is offered.
+ */
 function useStale() {
   const [turn, setTurn] = useState(0)
   const [isDue, setDue] = useState(false)
@@ -247,7 +253,9 @@ function LastSaid({ of: conversation, wanted }) {
   return html`<span class="text">${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> <${Marked} text=${reply.text} wanted=${wanted} /></span>`
 }
 
-/** Who has taken over and since when the sender waits, or else the outcome of the newest message. */
+/**
+ * Who has taken over and since when the sender waits, or else the outcome of the newest message.
+ */
 function Turn({ of: { outcome, waitingSince, reply, heldBy } }) {
   const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//>`
   if (waitingSince !== undefined)

@@ -95,7 +95,9 @@ function amountOf(row, currency) {
   return html`${money(row.money, currency)}${row.unpriced > 0 && html`<span class="dim" title="and tokens without a price"> + ?</span>`}`
 }
 
-/** A row leads to its parts: a model to its skills, a skill to its senders, a sender to its days. */
+/**
+ * A row leads to its parts: a model to its skills, a skill to its senders, a sender to its days.
+ */
 function drill(by, name, query) {
   const next = { model: 'skill', skill: 'sender', sender: 'day' }[by]
   return next ? html`<a href=${link('cost', { ...query, by: next, [by]: name })}>${name}</a>` : name

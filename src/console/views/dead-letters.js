@@ -177,7 +177,10 @@ function Again({ of: { retriedAt, retriedBy } }) {
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
-/** More dead letters than these are retried or dropped by a job. A retry has outcomes to look at later. */
+/**
+ * More dead letters than these are retried or dropped by a job. A retry has outcomes to look at
+ * later.
+ */
 const AT_ONCE = { retry: 1, drop: 200 }
 
 /** Retry or drop for everything that matches a filter. Both show the number, and ask once. */

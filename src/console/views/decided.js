@@ -12,7 +12,10 @@ export const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired
 /** Decisions shown first, and added by *Show more*. */
 const STEP = 50
 
-/** The decided and expired requests, newest first. `loaded`: their load; `requests`: those that match. */
+/**
+ * The decided and expired requests, newest first. `loaded`: their load; `requests`: those that
+ * match.
+ */
 export function Decided({ loaded, requests }) {
   const [shown, setShown] = useState(STEP)
   const sorted = requests.toSorted((a, b) => endOf(b) - endOf(a))

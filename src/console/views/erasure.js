@@ -10,7 +10,10 @@ import { count } from '../lib/troubles.js'
 /** Polling interval (ms) of a running job. */
 const AGAIN = 1_000
 
-/** The erasure of a person: its progress, then what was erased, when and by whom. `ended` is called at its end. */
+/**
+ * The erasure of a person: its progress, then what was erased, when and by whom. `ended` is called
+ * at its end.
+ */
 export function Erasure({ id, places, ended }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
   const { value: job, reload } = loaded

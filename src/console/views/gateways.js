@@ -77,7 +77,10 @@ function downSinceOf(name) {
     ?.since
 }
 
-/** Gateways that do not work come first, then those that refuse, those that are paused, and the others as configured. */
+/**
+ * Gateways that do not work come first, then those that refuse, those that are paused, and the
+ * others as configured.
+ */
 function worstFirst(gateways, traffic, paused) {
   const rank = ({ name, ok }) => {
     if (!ok) return 0
@@ -115,8 +118,8 @@ const WIDTH = 240
 const HEIGHT = 32
 
 /**
- * Accepted and refused messages per minute in the last hour, as two lines, with the highest number. The numbers next to the chart
- * give the same information.
+ * Accepted and refused messages per minute in the last hour, as two lines, with the highest number.
+ * The numbers next to the chart give the same information.
  */
 function Sparkline({ of: { accepted, refused } }) {
   const most = Math.max(1, ...accepted, ...refused)
@@ -134,7 +137,9 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-/** A paused gateway does not count as one that works; that it refuses or is down is shown as well. */
+/**
+ * A paused gateway does not count as one that works; that it refuses or is down is shown as well.
+ */
 function GatewayState({ name, ok, traffic, isUnknown, isPaused }) {
   const isFine = ok && !refusesNow(name, traffic)
   return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
@@ -154,7 +159,10 @@ function Connection({ name, ok, traffic, isUnknown }) {
 /** So many refusals are in the list of troubles for as long as they go on. */
 const LISTED = 10
 
-/** Whether a gateway refuses deliveries now: the list of troubles says it, of few refusals their share. */
+/**
+ * Whether a gateway refuses deliveries now: the list of troubles says it, of few refusals their
+ * share.
+ */
 function refusesNow(name, traffic) {
   const own = now.value?.troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
   if (own === undefined || !isRefusing(traffic)) return isRefusing(traffic)
@@ -231,7 +239,9 @@ function Newest({ name, at }) {
 /** Transports that keep a connection. */
 const CONNECTED = new Set(['email', 'slack', 'websocket', 'bullmq'])
 
-/** For a hanging connection. Clients are disconnected and reconnect; stored data is not affected. */
+/**
+ * For a hanging connection. Clients are disconnected and reconnect; stored data is not affected.
+ */
 function Reconnect({ name }) {
   const reconnect = () =>
     act(async () => {
@@ -243,7 +253,8 @@ function Reconnect({ name }) {
 }
 
 /**
- * The checks of `trivium doctor` for this gateway. They contact the provider, so they run only on request.
+ * The checks of `trivium doctor` for this gateway. They contact the provider, so they run only on
+ * request.
  */
 function Checks({ name, traffic }) {
   const loaded = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])

@@ -68,8 +68,8 @@ function Body({ of }) {
 const PAGE = 10
 
 /**
- * The newest events of a topic, with what is in them. `unreadFrom`: the first event that the group has not read. Messages have
- * a list of their own.
+ * The newest events of a topic, with what is in them. `unreadFrom`: the first event that the group
+ * has not read. Messages have a list of their own.
  */
 export function NewestEvents({ topic, name, push, unreadFrom }) {
   const [limit, setLimit] = useState(PAGE)

@@ -38,7 +38,10 @@ import { earliest, FailedShare, GroupState, isOfRule, isPrompt, PushState } from
 /** Polling interval, in ms. */
 const AGAIN = 5_000
 
-/** One consumer group or push subscription: its backlog over time, its readers or attempts, and what can be done with it. */
+/**
+ * One consumer group or push subscription: its backlog over time, its readers or attempts, and what
+ * can be done with it.
+ */
 export function GroupPage({ topic, name, query }) {
   const loaded = useLoaded(
     (signal) => invoke('event-groups', { topic, queue: name, history: true }, signal),

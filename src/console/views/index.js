@@ -15,7 +15,8 @@ const SkillsPage = later.page('SkillsPage')
 /**
  * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
- * further path parts. `keys`: the parameters of its addresses; others are reported. `begins`: it begins a group of the navigation.
+ * further path parts. `keys`: the parameters of its addresses; others are reported. `begins`: it
+ * begins a group of the navigation.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },

@@ -1,17 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
+import { patternInWords } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import {
-  aboutJob,
-  badgeOf,
-  KIND_NAMES,
-  leftOf,
-  patternInWords,
-  progressOf,
-  resultOf,
-  shownTime,
-} from '../lib/job-words.js'
+import { aboutJob, badgeOf, KIND_NAMES, leftOf, progressOf, resultOf, shownTime } from '../lib/job-words.js'
 import { cancelJob, Deliveries } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import {
@@ -93,7 +85,10 @@ function Job({ job, reload }) {
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
 
-/** What the push of a replay has not delivered by now, of this replay or not: the receiver may fail long after the job has ended. */
+/**
+ * What the push of a replay has not delivered by now, of this replay or not: the receiver may fail
+ * long after the job has ended.
+ */
 function Undelivered({ of: { name, topic, waiting, dead } }) {
   const left = html`<a href=${link(['queues', topic, name])}>${count(waiting, 'event')}</a>`
   return html`${waiting > 0 ? left : 'nothing'} of ${name}${dead > 0 && html`, <a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>`}`
@@ -149,7 +144,10 @@ function Counts({ of }) {
 /** Maximum characters of a message in a row. */
 const LINE = 160
 
-/** What became of the letters: of retried ones the outcomes with a link to all messages, then the first of the messages. */
+/**
+ * What became of the letters: of retried ones the outcomes with a link to all messages, then the
+ * first of the messages.
+ */
 function Letters({ of: { id, state, target, result } }) {
   const { messages = [], count: many = 0 } = result ?? {}
   return html`${target.do === 'retry' && html`<${Retried} job=${id} />`}

@@ -7,7 +7,10 @@ import { PauseList, PauseNames } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 
-/** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
+/**
+ * What becomes of a message next, and why, in a line below its title. Nothing for messages that are
+ * done.
+ */
 export function MessageState({ shown: { outcome, history, running, pausedBy = [] } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
@@ -78,7 +81,10 @@ export function isCancelled(note) {
   return note?.detail?.code === 'run_cancelled'
 }
 
-/** `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more is left out. */
+/**
+ * `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more
+ * is left out.
+ */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
   return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):(?=\S))?[^:]*(?=:|$)/, authorOf)}`

@@ -102,7 +102,9 @@ function Running({ of: { since, route, skill, attempt }, start }) {
   </li>`
 }
 
-/** An attempt that fails as the one before says only that; why a reply was not sent stands above. */
+/**
+ * An attempt that fails as the one before says only that; why a reply was not sent stands above.
+ */
 function withoutRepeats(notes, outcome) {
   const unsent = /^(done|suppressed)$/.test(outcome) && notes.findLast(({ what }) => UNSENT.test(what))
   let before

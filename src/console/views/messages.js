@@ -96,8 +96,8 @@ function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
 }
 
 /**
- * The names of the columns, where there is room for all. Hidden from screen readers, which read each
- * row as a sentence.
+ * The names of the columns, where there is room for all. Hidden from screen readers, which read
+ * each row as a sentence.
  */
 function Columns() {
   const names = ['age', 'gateway', 'from', 'message', 'route', 'took']
@@ -161,8 +161,8 @@ function Selected({ selection }) {
 }
 
 /**
- * The causes of the failed messages, each leading to its dead letters. Only without further filters:
- * the counts are those of all dead letters of the time span.
+ * The causes of the failed messages, each leading to its dead letters. Only without further
+ * filters: the counts are those of all dead letters of the time span.
  */
 function Causes({ filter: { outcome, since, until, ...others } }) {
   const isShown = outcome === 'dead' && !Object.values(others).some(Boolean)

@@ -33,8 +33,9 @@ export function PausedPage() {
 const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
 /**
- * The rows in the order in which they appeared. What is resumed here keeps its row, so that the next button does not move: `end`
- * gets the pause, the ids of the messages that it had held, and the height of the row.
+ * The rows in the order in which they appeared. What is resumed here keeps its row, so that the
+ * next button does not move: `end` gets the pause, the ids of the messages that it had held, and
+ * the height of the row.
  */
 function useRows(value = []) {
   const order = useRef([])
@@ -58,7 +59,10 @@ function About({ pause: { since, by, reason, drop } }) {
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 
-/** What was resumed here, with the outcomes of the messages that it had held. `height`: of the row before, which it keeps. */
+/**
+ * What was resumed here, with the outcomes of the messages that it had held. `height`: of the row
+ * before, which it keeps.
+ */
 function Resumed({ pause, ids, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
     <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />

@@ -95,7 +95,10 @@ function Who({ who, show, typing }) {
 /** Interval (ms) at which a running count is asked for. */
 const AGAIN = 1_000
 
-/** The count of what is kept: its parts while it runs, and the whole. `turn` changes with each `reload`. */
+/**
+ * The count of what is kept: its parts while it runs, and the whole. `turn` changes with each
+ * `reload`.
+ */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
@@ -138,7 +141,10 @@ function Progress({ of }) {
 
 const FEW = 5
 
-/** The newest messages of a person, read again with each `turn`. They load before the counts, which take longer. */
+/**
+ * The newest messages of a person, read again with each `turn`. They load before the counts, which
+ * take longer.
+ */
 function LastMessages({ who, turn }) {
   const search = fromWords(who)
   const { value } = useLoaded(
@@ -159,7 +165,10 @@ const LATEST = 500
 /** Ms after the last key until senders are searched. */
 const SETTLE = 250
 
-/** Who wrote last, or whose name, address or id has the typed text: a start, where no address is known. */
+/**
+ * Who wrote last, or whose name, address or id has the typed text: a start, where no address is
+ * known.
+ */
 function Senders({ show, typed }) {
   const [sender, setSender] = useState('')
   useEffect(() => {
@@ -182,7 +191,10 @@ function Senders({ show, typed }) {
     }`
 }
 
-/** The senders of messages, newest first. An address names a person on every gateway, other ids only on theirs. */
+/**
+ * The senders of messages, newest first. An address names a person on every gateway, other ids only
+ * on theirs.
+ */
 function peopleIn(messages) {
   const people = new Map()
   for (const message of messages) {
@@ -234,7 +246,10 @@ function nameIn(identity) {
   return identity.slice(identity.indexOf(':') + 1).replace(/^external:/, '')
 }
 
-/** Messages of others that have the name of a person in their text, such as the body of a webhook: they are not counted and not erased. */
+/**
+ * Messages of others that have the name of a person in their text, such as the body of a webhook:
+ * they are not counted and not erased.
+ */
 function Mentions({ who, turn }) {
   const name = nameIn(who[0])
   const search = quoted(name)

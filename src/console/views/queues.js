@@ -12,7 +12,10 @@ import { SubscriptionForm } from '../lib/subscription-form.js'
 import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
 
-/** Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or subscription, or an event of it. */
+/**
+ * Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or
+ * subscription, or an event of it.
+ */
 export function QueuesPage({ path: [topic, name, event], query }) {
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined

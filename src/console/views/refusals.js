@@ -123,8 +123,8 @@ function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) 
 }
 
 /**
- * Checks another secret on the newest refused delivery, and counts the kept deliveries that it fits.
- * The secret is sent to the daemon once and not stored.
+ * Checks another secret on the newest refused delivery, and counts the kept deliveries that it
+ * fits. The secret is sent to the daemon once and not stored.
  */
 function TrySecret({ gateway }) {
   const [secret, setSecret] = useState('')

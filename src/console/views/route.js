@@ -16,7 +16,10 @@ import { routeIn } from '../lib/yaml.js'
 /** Number of its last messages that are shown. */
 const FEW = 15
 
-/** One route: its lines in the configuration, how many messages it took, the last ones, and its pause. */
+/**
+ * One route: its lines in the configuration, how many messages it took, the last ones, and its
+ * pause.
+ */
 export function RoutePage({ name }) {
   const { at = 0 } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at])
@@ -78,7 +81,10 @@ const FAILED_OUTCOMES = ['dead', 'retrying']
 /** Polling interval (ms) of the counts. */
 const AGAIN = 30_000
 
-/** The numbers of retained messages that the route took, and of those whose last attempt failed. Undefined while they are counted. */
+/**
+ * The numbers of retained messages that the route took, and of those whose last attempt failed.
+ * Undefined while they are counted.
+ */
 function useCounts(route) {
   const { value } = useLoaded(
     async (signal) => {
@@ -109,8 +115,8 @@ function Figures({ of: { name, hour, day, lastAt }, since }) {
 }
 
 /**
- * The pauses that hold messages of the route: pauses of the route, of its skill, and of the gateways
- * and conversations of its newest waiting messages.
+ * The pauses that hold messages of the route: pauses of the route, of its skill, and of the
+ * gateways and conversations of its newest waiting messages.
  */
 function useHolds(route, skill) {
   const { value: pauses = [] } = usePauses()

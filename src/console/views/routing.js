@@ -7,7 +7,10 @@ import { Routes } from './message.js'
 /** Maximum number of shown routes that nearly match. */
 const NEAR = 5
 
-/** What the routes do with a draft: which one answers and why, those that nearly match, and how many others there are. */
+/**
+ * What the routes do with a draft: which one answers and why, those that nearly match, and how many
+ * others there are.
+ */
 export function Would({ routes }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const chosen = routes.find((route) => route.chosen)

@@ -34,7 +34,10 @@ export function RunOutcome({ of: { outcome } }) {
   return html`<${Badge} kind=${OUTCOMES[outcome]}>${outcome}<//>`
 }
 
-/** The planned time of the last run, its outcome, delay, duration and error. Runs by hand have no planned time. */
+/**
+ * The planned time of the last run, its outcome, delay, duration and error. Runs by hand have no
+ * planned time.
+ */
 export function LastRun({ of: run }) {
   if (!run) return html`<span class="dim">none known</span>`
   const { planned, startedAt, endedAt, error } = run

@@ -25,7 +25,10 @@ export function Caller({ by }) {
   return kind ? html`${kind} <a href=${link(PAGES[kind](name))}>${name}</a>` : by
 }
 
-/** Runs that have not ended, oldest first. Those of routes can be cancelled here. `reload`: called after that. */
+/**
+ * Runs that have not ended, oldest first. Those of routes can be cancelled here. `reload`: called
+ * after that.
+ */
 export function Running({ of, reload }) {
   return html`<h2>Running now</h2><div class="scrolls" tabindex="0" role="region" aria-label="Running now"><table class="runs">
     <thead><tr><th scope="col">started</th><th scope="col">outcome</th><th scope="col">called by</th><th scope="col">message</th><th scope="col"></th></tr></thead>
@@ -48,7 +51,10 @@ function End({ code, error }) {
   return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
 }
 
-/** Runs that have ended, newest first. `children` are shown beside the heading, `more` below the table. */
+/**
+ * Runs that have ended, newest first. `children` are shown beside the heading, `more` below the
+ * table.
+ */
 export function Runs({ of: recent, children, more }) {
   return html`<header class="bar"><h2>Last runs</h2>${children}</header>${
     recent.length > 0 &&

@@ -85,7 +85,8 @@ function Usage({ name, range, query, set }) {
   const { usage, currency, routes, budgets: known } = value
   const { runs, failed, cancelled = 0, errorRate, p50, p95, cost, callers, days, slots, running = [] } = usage
   const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
-  // Failures are not counted by caller: if any run failed, each calling route has the link, even if its list is empty.
+  // Failures are not counted by caller: if any run failed, each calling route has the link, even if
+  // its list is empty.
   const hasFailures = failed > 0
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">

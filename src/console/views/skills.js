@@ -65,8 +65,9 @@ function brokenAmong(skills) {
 }
 
 /**
- * `own`: skills of the project, and shipped ones that ran, most used first. Shipped words and built-in skills
- * stay in `words` and `builtIn` even if they ran; `builtIn` also has the other shipped skills.
+ * `own`: skills of the project, and shipped ones that ran, most used first. Shipped words and
+ * built-in skills stay in `words` and `builtIn` even if they ran; `builtIn` also has the other
+ * shipped skills.
  */
 function sorted(skills, usage, wanted) {
   const asked = wanted.toLowerCase().split(/\s+/).filter(Boolean)

@@ -26,7 +26,10 @@ export function UnsentReply({ letter }) {
     ${to && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${to} subject=${subject} text=${text} />`}`
 }
 
-/** Links to the message that it answers, or to the newest one of its recipient, and to the conversation. */
+/**
+ * Links to the message that it answers, or to the newest one of its recipient, and to the
+ * conversation.
+ */
 function placesOf(about, isAnswer) {
   if (!about) return {}
   const { id, gateway, conversation, subject, text = '' } = about
