@@ -59,7 +59,7 @@ function ListPage({ query }) {
   </section>`
 }
 
-/** The number beside a tab: of those that wait, or of those that match a search. */
+/** The number beside a tab: of waiting requests, or of those that match a search. */
 function countIn(requests = [], tab, search) {
   if (search !== '') return requests.length
   return tab === '' ? requests.filter(({ status }) => status === 'pending').length : 0
@@ -80,7 +80,7 @@ function Waiting({ loaded, requests, search, decided = [], set }) {
     )}</div>`
 }
 
-/** All requests that do not wait, read when somebody wants them. */
+/** All requests that no longer wait, loaded only if they are wanted. */
 function useDecided(isWanted) {
   return useLoaded(
     async (signal) => {
@@ -92,7 +92,9 @@ function useDecided(isWanted) {
   )
 }
 
-/** A request that ends while visible keeps its place, so that nothing moves under the pointer. */
+/**
+ * The waiting requests. One that ends while visible stays, so that nothing moves under the pointer.
+ */
 function useRequests() {
   const kept = useRef(new Map())
   const { value: pauses } = usePauses()
@@ -128,7 +130,10 @@ function hasEnded({ status, run }) {
   return status === 'denied' || status === 'expired' || (status === 'approved' && run !== undefined)
 }
 
-/** `isAlone`: the page has its title. */
+/**
+ * A request as a card. `alike`: the listed requests for its skill. `isAlone`: the page has its
+ * title.
+ */
 function Request({ request, alike, about, reload, isAlone }) {
   const { id, skill, title, by, args, status } = request
   const differing = differingOf(alike)
@@ -218,7 +223,7 @@ function useKeys() {
     }
     const ends = [
       onKey('j', 'next request', () => move(1)),
-      onKey('k', 'request before', () => move(-1)),
+      onKey('k', 'previous request', () => move(-1)),
       onKey('a', 'approve …', press('approve')),
       onKey('d', 'deny …', press('deny')),
     ]

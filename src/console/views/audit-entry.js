@@ -12,7 +12,7 @@ export function AuditEntryPage({ id }) {
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="audit" title="Audit" />
     <${Wait} of=${loaded} what="the entry" />
-    ${loaded.value && !entry && html`<h1 id="title">Audit</h1><${Empty} title="There is no such entry.">Retention removed it, or its id is another one.<//>`}
+    ${loaded.value && !entry && html`<h1 id="title">Audit</h1><${Empty} title="There is no such entry.">Retention removed it, or the id is wrong.<//>`}
     ${entry && html`<${Entry} of=${entry} />`}
   </section>`
 }
@@ -30,9 +30,9 @@ function Entry({ of: entry }) {
     error: status !== 'done' && html`<span class="error">${error ?? ''}</span> <code>${outcome}</code>`,
     ...Object.fromEntries(Object.entries(result ?? {}).map(([name, value]) => [name, shown(name, value)])),
   }
-  const others = Object.entries(target ?? {}).find(([, value]) => typeof value === 'string')
+  const object = Object.values(target ?? {}).find((value) => typeof value === 'string')
   return html`<header class="bar"><h1 id="title">${inWords(entry)} <${Result} of=${entry} /></h1>
-      <div class="buttons">${others && html`<a class="button" href=${link('audit', { what: others[1] })}>All about this object</a>`}
+      <div class="buttons">${object && html`<a class="button" href=${link('audit', { what: object })}>All about this object</a>`}
         <${CopyLink} /><${Copy} text=${() => JSON.stringify(entry, null, 2)} label="Copy as JSON" /></div></header>
     <${Facts} of=${facts} />
     ${changes && html`<h2>Changes</h2><${Changes} of=${changes} />`}

@@ -32,18 +32,15 @@ const ICONS = { person: '●', token: '◆', system: '⚙' }
 /** An author with a sign for their kind. */
 export function Who({ of: entry, to }) {
   const { name, known } = authorIn(entry)
-  return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Only what they did`} href=${to}>${name}</a>`
+  return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Show only what they did`} href=${to}>${name}</a>`
 }
 
 const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
-/**
- * Names of results in the console: a denied request for an approval is done, so `denied` would be
- * ambiguous.
- */
+/** Names of results in the console. `denied` would be ambiguous: a person can deny an approval. */
 export const RESULT_NAMES = { denied: 'not allowed' }
 const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
 
-/** Whether it was done; a code tells why not. */
+/** Whether the action was done; the tooltip has the error code. */
 export function Result({ of: { status, outcome } }) {
   return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${RESULT_NAMES[status] ?? status}</span>`
 }
@@ -95,8 +92,8 @@ export const DECISION = 'approval-decide'
 export function What({ of: { action, target = {}, result = {} }, titles }) {
   const { id, ...others } = target
   const title = action === DECISION ? titles?.get(id) : undefined
-  const isInWords = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
-  const shown = Object.entries(title ? others : target).filter(([name]) => !isInWords(name))
+  const isRedundant = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
+  const shown = Object.entries(title ? others : target).filter(([name]) => !isRedundant(name))
   return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
 }
 

@@ -25,7 +25,7 @@ const NAMES = ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until']
 
 /** Decisions and changes, newest first, or one of them. */
 export function AuditPage({ path: [id], query: { search, ...given } }) {
-  // `search` is what addresses of messages have.
+  // Addresses of messages have `search`, so it works here too.
   const query = search ? { what: search, ...given } : given
   return id === undefined
     ? html`<${Entries} query=${query} />`
@@ -42,12 +42,12 @@ function Entries({ query }) {
   const entries = [...(value?.entries ?? []), ...more.entries]
   const next = more.entries.length > 0 ? more.next : value?.next
   const titles = useTitles(entries)
-  // Older pages follow the first one, so it stays while they are shown.
-  const isWhole = more.entries.length === 0
+  // While older pages are shown, the first one is not reloaded, because they continue it.
+  const isFirstPage = more.entries.length === 0
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || !isWhole || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || !isFirstPage || reload(), AGAIN)
     return () => clearInterval(timer)
-  }, [isWhole])
+  }, [isFirstPage])
   const load = () =>
     act(async () => {
       const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
@@ -190,7 +190,7 @@ function useTitles(entries) {
   return value
 }
 
-/** The person and the action link to their entries, the words to the entry. */
+/** The time links to the entry; the person and the action link to all their entries. */
 function Row({ of: entry, query, titles }) {
   const { at, by, via, action, id, status, reason, error, from } = entry
   return html`<tr class=${status}><td class="time"><a data-row class="plain-text" href=${link(['audit', id])}><${Age} at=${at} /> ago</a> <span class="dim"><${Moment} at=${at} /></span></td>

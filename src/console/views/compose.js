@@ -8,7 +8,7 @@ import { link, replace } from '../lib/router.js'
 import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { noteTest, tests } from '../lib/tests.js'
-import { doesOf, Would } from './routing.js'
+import { effectOf, Would } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
 /** Delay (ms) after the last key before routes are explained. */
@@ -16,11 +16,15 @@ const SETTLE = 300
 /** Number of newest messages offered to start from. */
 const NEWEST = 15
 
-const FROM = { name: 'from', kind: 'text', description: 'Who writes; it counts as proven. Without it: cli.' }
+const FROM = {
+  name: 'from',
+  kind: 'text',
+  description: 'The sender, who counts as verified. Without it: cli.',
+}
 const CONVERSATION = {
   name: 'conversation',
   kind: 'text',
-  description: 'What it belongs to; without it, it stands alone.',
+  description: 'The conversation that it belongs to. Without it: a new one.',
 }
 const FIELDS = {
   webhook: [
@@ -34,7 +38,8 @@ const FIELDS = {
     {
       name: 'event',
       kind: 'text',
-      description: 'Its name. Without it, as in a delivery: from the body or the headers.',
+      description:
+        'The name of the event. Without it, it is read from the body or the headers, as in a delivery.',
     },
     { name: 'headers', kind: 'json', shape: 'object' },
     FROM,
@@ -61,8 +66,7 @@ const OTHER = [
 ]
 
 /**
- * Sends a test message to a gateway: shows the matching routes while typing, then its way and its
- * replies.
+ * A form for a test message to a gateway. Shows the matching routes while typing, then the result.
  */
 export function ComposePage({ query }) {
   const gateways = now.value?.gateways ?? []
@@ -137,16 +141,16 @@ function draftOf(gateway, { text = '', event, headers, data, ...args }) {
   return { gateway, ...args, text, ...(Object.keys(own).length > 0 && { data: own }) }
 }
 
-/** Sends a test. Asks first, once for each route: what runs is real. */
+/** Sends a test. Asks for confirmation, once per route, because the skill really runs. */
 function useSend(setSent) {
   const [isBusy, setBusy] = useState(false)
   const confirmed = useRef(new Set())
   const send = async ({ gateway, values, draft }) => {
     await act(async () => {
       const taken = (await call('POST', '/v1/explain', draft)).find((route) => route.chosen)
-      const once = `${gateway} ${taken?.route}`
-      if (!confirmed.current.has(once) && !(await askFor(gateway, taken))) return
-      confirmed.current.add(once)
+      const way = `${gateway} ${taken?.route}`
+      if (!confirmed.current.has(way) && !(await askFor(gateway, taken))) return
+      confirmed.current.add(way)
       setBusy(true)
       const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
         setBusy(false),
@@ -161,7 +165,7 @@ function useSend(setSent) {
 
 function askFor(gateway, taken) {
   const route = taken
-    ? `The route ${taken.route} matches: ${doesOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
+    ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
   const body = html`<p>It is accepted as if it had arrived there. ${route}</p>
     <p>Workers, consumers of events, and pushes get it too. Lists mark it as a test.</p>`
@@ -210,7 +214,7 @@ function valuesOfSample({ text, headers }) {
   return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
 }
 
-/** A message that arrived, without what identifies this delivery: a test stands alone. */
+/** The values of a message that arrived, without what identifies its delivery. */
 function valuesOf({ text, subject = '', from, data = {}, transport }) {
   const { event, headers } = data
   return {

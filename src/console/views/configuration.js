@@ -135,7 +135,7 @@ function RouteTable({ routes = [], since, label = 'Routes' }) {
   // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0
   const others = routes.filter((route) => !isShown(route))
-  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it runs for <${Age} at=${since} />.</p>
+  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it has run for <${Age} at=${since} />.</p>
     <${RouteRows} label=${label} routes=${routes.filter(isShown)} />
     ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} /></details>`}`
 }

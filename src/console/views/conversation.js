@@ -66,7 +66,7 @@ export function Conversation({ gateway, conversation }) {
   </section>`
 }
 
-/** The end of the chat is shown first, and stays shown while new messages come. */
+/** Scrolls to the end of the chat, and stays there while new messages come. */
 function useNewest(many) {
   const isAtEnd = useRef(true)
   useEffect(() => {
@@ -83,7 +83,7 @@ function useNewest(many) {
   }, [many])
 }
 
-/** The last reply to a message that did not arrive, unless a later one did. */
+/** The last reply to `asked` that did not arrive; undefined if a later one did. */
 function unsentIn(entries, asked) {
   const replies = entries.filter(
     ({ role, inReplyTo, approval }) => role === 'reply' && inReplyTo === asked?.id && !approval,
@@ -116,7 +116,7 @@ function Answer({ asked, done }) {
     if (!isSent) return
     setText('')
     done()
-    // By then it was sent, or the reason for the delay is known.
+    // By then the answer is sent, or the reason for its delay is known.
     setTimeout(done, 1_000)
   }
   const submit = (event) => {

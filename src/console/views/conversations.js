@@ -50,26 +50,26 @@ function Conversations({ query }) {
   const wanted = wantedIn(filter)
   const { turn, isDue, held, reload } = useStale()
   const waiting = useLoaded(async (signal) => ({ of, rows: await unanswered(filter, signal) }), [of, turn])
-  // What is there of another filter would be wrong here.
-  const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
+  // Rows of the previous filter would be wrong here.
+  const unansweredRows = waiting.value?.of === of ? waiting.value.rows : undefined
   const holds = useHolds(filter, turn)
   const mine = holds?.filter(isMine)
-  // Senders of most webhooks are machines: their messages would hide the people. Of one gateway,
-  // all are shown.
+  // Most webhooks are sent by machines, which would hide the people. The daemon lists all
+  // conversations if the filter names a gateway.
   const people = show === 'all' ? {} : { answerable: true }
   const { pages, error, isEnd, more } = usePages(
     (before) => invoke('conversation-list', { ...filter, ...people, limit: PAGE, ...before }),
     JSON.stringify({ ...filter, ...people }),
     turn,
   )
-  const all = distinct([...(lacking ?? []), ...pages.flatMap((page) => page.conversations)])
-  const rows = { unanswered: lacking ?? [], held: holds ?? [], mine: mine ?? [] }[show] ?? all
+  const all = distinct([...(unansweredRows ?? []), ...pages.flatMap((page) => page.conversations)])
+  const rows = { unanswered: unansweredRows ?? [], held: holds ?? [], mine: mine ?? [] }[show] ?? all
   const areHoldsKnown = holds !== undefined
   const isKnown =
-    { unanswered: lacking !== undefined, held: areHoldsKnown, mine: areHoldsKnown }[show] ?? isEnd
+    { unanswered: unansweredRows !== undefined, held: areHoldsKnown, mine: areHoldsKnown }[show] ?? isEnd
   const problem = { unanswered: waiting.error }[show] ?? error
   const set = (change) => replace('conversations', { ...query, ...change })
-  const counts = { unanswered: lacking?.length, held: holds?.length, mine: mine?.length }
+  const counts = { unanswered: unansweredRows?.length, held: holds?.length, mine: mine?.length }
   return html`<section class="page fills" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Conversations</h1>
@@ -124,7 +124,10 @@ function distinct(rows) {
   })
 }
 
-/** Who waits longest comes first. A call may find none in its time, and continue later. */
+/**
+ * The unanswered conversations, longest wait first. Each call continues where the last one ran out
+ * of time.
+ */
 async function unanswered(filter, signal) {
   const found = []
   let before
@@ -185,7 +188,7 @@ function useHolds(filter, turn) {
 }
 
 /**
- * Reloads after messages and outcomes, unless somebody is at work in the list: then it is offered.
+ * Reloads after messages and outcomes. While somebody works in the list, `isDue` offers it instead.
  */
 function useStale() {
   const [turn, setTurn] = useState(0)
@@ -246,7 +249,7 @@ function row(conversation, reload, wanted) {
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 
-/** The subject, and what was said last; of a search, what it found. */
+/** The subject and what was said last, or what a search found. */
 function LastSaid({ of: conversation, wanted }) {
   const { reply, subject, excerpt } = conversation
   if (!reply || excerpt) return html`<${Gist} of=${{ ...conversation, event: undefined }} wanted=${wanted} />`

@@ -123,7 +123,7 @@ function Bars({ days: used, from, to, currency }) {
     }</figure>`
 }
 
-/** More days have no room for a label each. */
+/** With more days, there is no room for a label each. */
 const MOST_LABELS = 8
 
 function dayIn(name) {
@@ -152,7 +152,7 @@ function SkillBudget({ of }) {
 
 const TOP = 3
 
-/** What the senders have left who have used the largest share of their budgets. */
+/** The senders who have used the largest share of their budgets, with what they have left. */
 function Fullest({ of = [], query }) {
   return (
     of.length > 0 &&

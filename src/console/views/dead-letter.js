@@ -28,7 +28,7 @@ export function Letter({ id, from }) {
     return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
   const { message, errors, queue, group, reason, lane, at } = letter
   const isReply = queue === 'outbox'
-  const one = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
+  const quoted = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
   const decide = async (verb, question) => {
     if (!(await ask(question))) return
     const isDone = await act(async () => {
@@ -49,8 +49,8 @@ export function Letter({ id, from }) {
     ${back}
     <header class="bar"><h1 id="title">${causeOf(errorOf(letter))}</h1>
       <div class="buttons">
-        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
-        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
+        <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${quoted}`, action: 'Retry' })}>Retry</button>
+        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${quoted}`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${Facts} of=${{
       id:

@@ -90,7 +90,7 @@ function Groups({ filter }) {
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
     <${Retries} of=${filter} since="1d" />
-    <${Jobs} isSelected=${isUnderWay} ended=${reload} />
+    <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
@@ -99,8 +99,8 @@ function Groups({ filter }) {
   </section>`
 }
 
-/** Jobs that drop dead letters, and those that failed. */
-const isUnderWay = ({ kind, state, target }) =>
+/** Jobs that drop dead letters, and still run or have failed. */
+const isOpenDrop = ({ kind, state, target }) =>
   kind === 'dead-letters' && target.do === 'drop' && (state === 'running' || state === 'failed')
 
 const WORDS = [['timeout "no such customer"', 'in the text of the error']]
@@ -136,8 +136,10 @@ function LetterSearch({ filter, groups = [] }) {
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
 const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
-/** From the oldest to just after the newest shown one, as the question was only about these. */
-const shown = (oldest, newest) => ({
+/**
+ * The time range of the shown dead letters. A question is only about these, not about newer ones.
+ */
+const rangeOf = (oldest, newest) => ({
   since: new Date(oldest).toISOString(),
   until: new Date(newest + 1).toISOString(),
 })
@@ -164,26 +166,25 @@ function Group({ group, within, reload }) {
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${Again} of=${group} />
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
-    <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
+    <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
 }
 
-/** Times (ms) closer than this are not worth saying twice. */
+/** Times closer than this (ms) are shown as one. */
 const SAME = 60_000
 
-/** That somebody has retried it already, in vain. For a group: its newest letter. */
+/** Says that a dead letter, or the newest of a group, was retried and failed again. */
 function Again({ of: { retriedAt, retriedBy } }) {
   if (retriedAt === undefined) return null
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
 /**
- * More dead letters than these are retried or dropped by a job. A retry has outcomes to look at
- * later.
+ * Up to this many dead letters are handled without a job. A job of a retry also records outcomes.
  */
 const AT_ONCE = { retry: 1, drop: 200 }
 
-/** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
+/** Buttons to retry or drop all that matches a filter. Each asks once, with the number. */
 function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
@@ -227,7 +228,7 @@ function Reasons({ letters, many, common }) {
   if (common && sorted.length > REASONS)
     return html`<ul class="reasons"><li><b>${many.toLocaleString('en')} ×</b> ${common}</li></ul>`
   const others = sorted.length - REASONS
-  return html`<ul class="reasons">${sorted.slice(0, REASONS).map(([error, many]) => html`<li key=${error}><b>${many} ×</b> ${error}</li>`)}
+  return html`<ul class="reasons">${sorted.slice(0, REASONS).map(([error, times]) => html`<li key=${error}><b>${times} ×</b> ${error}</li>`)}
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
 
@@ -250,7 +251,7 @@ function Letters({ filter }) {
     <header class="bar">
       <h1 id="title">${filter.group || filter.queue ? `Dead letters of ${filter.group || filter.queue}` : 'Dead letters of one kind'}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
-      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
+      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...rangeOf(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
@@ -290,8 +291,7 @@ function commonOf(texts) {
   return {
     start: own.slice(0, start).join(''),
     end: own.slice(own.length - end).join(''),
-    /** The part that differs. */
-    of: (text) =>
+    differenceIn: (text) =>
       text.slice(
         own.slice(0, start).join('').length,
         text.length - own.slice(own.length - end).join('').length,
@@ -311,5 +311,5 @@ function LetterRow({ letter, common, selection, retry, hasAgain }) {
 
 /** The part of an error that differs between the letters. The heading has the rest. */
 function Reason({ error, common }) {
-  return common && html`<mark title=${error}>${common.of(error).trimEnd()}</mark>`
+  return common && html`<mark title=${error}>${common.differenceIn(error).trimEnd()}</mark>`
 }

@@ -13,8 +13,8 @@ export const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired
 const STEP = 50
 
 /**
- * The decided and expired requests, newest first. `loaded`: their load; `requests`: those that
- * match.
+ * The decided and expired requests, newest first. `loaded`: all, from `useLoaded`; `requests`: the
+ * matches.
  */
 export function Decided({ loaded, requests }) {
   const [shown, setShown] = useState(STEP)

@@ -25,7 +25,7 @@ export function EventPage({ topic, name, id }) {
         html`<div class="buttons"><button changes type="button" onClick=${() => replayEvent({ topic, name, id, push })}>Deliver again …</button>
         <${Copy} text=${() => JSON.stringify(event, null, 2)} label="Copy as JSON" /></div>`
       }</header>
-    ${isGone ? html`<${Empty} title="This event is not retained any more.">Retention removed it, or its id is another one.<//>` : html`<${Wait} of=${loaded} what="the event" />`}
+    ${isGone ? html`<${Empty} title="This event is not retained any more.">Retention removed it, or the id is wrong.<//>` : html`<${Wait} of=${loaded} what="the event" />`}
     ${
       event &&
       html`<div class="columns"><div><${Facts} of=${factsOf(event, name, push)} /></div>

@@ -64,7 +64,7 @@ export function GatewaysPage() {
   </section>`
 }
 
-/** Share of refused deliveries at which a gateway does not count as well. */
+/** A gateway counts as refusing from this share of refused deliveries on. */
 const MANY_REFUSED = 0.2
 
 function pausedGateways(troubles = []) {
@@ -77,10 +77,7 @@ function downSinceOf(name) {
     ?.since
 }
 
-/**
- * Gateways that do not work come first, then those that refuse, those that are paused, and the
- * others as configured.
- */
+/** The order: not working, refusing all, refusing many, paused, and the others as configured. */
 function worstFirst(gateways, traffic, paused) {
   const rank = ({ name, ok }) => {
     if (!ok) return 0
@@ -137,40 +134,38 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-/**
- * A paused gateway does not count as one that works; that it refuses or is down is shown as well.
- */
+/** A paused gateway is not shown as working. If it refuses or is down, that is shown too. */
 function GatewayState({ name, ok, traffic, isUnknown, isPaused }) {
   const isFine = ok && !refusesNow(name, traffic)
   return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
 }
 
 function Connection({ name, ok, traffic, isUnknown }) {
-  // Whether it refuses is not known.
+  // Without its traffic, it is unknown whether the gateway refuses.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
   const { refused = 0, errorShare = 0 } = traffic ?? {}
   if (ok && refusesNow(name, { refused, errorShare }))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
-  const works = isRefusing({ refused, errorShare }) ? 'accepts again' : 'works'
+  const works = refusedMany({ refused, errorShare }) ? 'accepts again' : 'works'
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? works : 'does not work'}<//>`
 }
 
-/** So many refusals are in the list of troubles for as long as they go on. */
+/** From this number on, refusals are in the list of troubles for as long as they go on. */
 const LISTED = 10
 
 /**
- * Whether a gateway refuses deliveries now: the list of troubles says it, of few refusals their
- * share.
+ * Whether a gateway refuses deliveries now: by the list of troubles, or by their share if they are
+ * few.
  */
 function refusesNow(name, traffic) {
   const own = now.value?.troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
-  if (own === undefined || !isRefusing(traffic)) return isRefusing(traffic)
+  if (own === undefined || !refusedMany(traffic)) return refusedMany(traffic)
   return own.length === 0 ? traffic.refused < LISTED : own.some(({ severity }) => severity !== 'info')
 }
 
-/** Whether refusals are the most important about a gateway. */
-function isRefusing({ refused = 0, errorShare = 0 } = {}) {
+/** Whether a large share of the deliveries of the last hour was refused. */
+function refusedMany({ refused = 0, errorShare = 0 } = {}) {
   return refused > 0 && errorShare >= MANY_REFUSED
 }
 
@@ -211,10 +206,10 @@ export function GatewayPage({ name }) {
     }
     ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
     </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
-    ${isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+    ${refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
     <h2>Checks</h2>
     <${Checks} name=${name} traffic=${traffic[name]} />
-    ${!isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+    ${!refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
   </section>`
 }
 
@@ -276,7 +271,7 @@ function Checks({ name, traffic }) {
       ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`
 }
 
-/** The checks ask the provider. What it sends here may be refused all the same. */
+/** The checks contact the provider. Its deliveries to us may be refused all the same. */
 function Refuses({ of: { refused = 0, errorShare = 0 } = {} }) {
   if (refused === 0 || errorShare < MANY_REFUSED) return null
   return html`<li><${Badge} kind="bad">failing<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals</li>`

@@ -11,14 +11,15 @@ const AGAIN = 5_000
 /** The topic of messages, whose events have the ids of their messages. */
 const MESSAGES = 'gateway-message'
 
-/** A link to the message of an event, or to its page below that of a group or push. */
+/** A link to the message of an event, or to the page of the event below that of a group or push. */
 export function EventLink({ topic, name, id }) {
   if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
   return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
 }
 
-/** Number of attempts that are shown at first, and at most. */
+/** Number of attempts that are shown at first. */
 const SHOWN = 20
+/** Maximum number of attempts that are shown. */
 const MOST = 300
 
 /** The last attempts of a push, with the messages or events that they were about. */
@@ -30,7 +31,7 @@ export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
     [name, state, dead, outcome, limit, Math.floor(clock.value / AGAIN)],
   )
   const { value, error } = loaded
-  // It was deleted; the page changes with the next status.
+  // The push was deleted; the page changes with the next status.
   if (error?.code === 'subscription_not_found') return null
   const { attempts = [], more } = value ?? {}
   const pick = (event) => replace(['queues', topic, name], { ...query, outcome: event.target.value })
@@ -42,7 +43,7 @@ export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
     ${!more && limit === MOST && html`<p class="dim">The newest 200 attempts are kept, and 100 failed ones before them. The page of a message has all its failed attempts.</p>`}`
 }
 
-/** Attempts to push, newest first; with the event of each if they are about several. */
+/** Attempts to push, newest first. With `name`, each row names its event. */
 export function AttemptTable({ of, topic, name }) {
   const isOfSeveral = name !== undefined
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfSeveral ? 'Last attempts' : 'Attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${isOfSeveral && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
@@ -58,7 +59,7 @@ export function AttemptTable({ of, topic, name }) {
 /** Characters of a body that fit beside the status. */
 const SHORT = 90
 
-/** The begin of the receiver's answer. */
+/** The beginning of the receiver's answer. */
 function Body({ of }) {
   return of.length <= SHORT && !of.includes('\n')
     ? html`<code class="answer-body">${of}</code>`
@@ -96,6 +97,7 @@ function stateOf({ id }, push, unreadFrom) {
   const last = push?.attempts?.find(({ event }) => event === id)
   if (last) return last.reason ? { kind: 'bad', name: 'failed' } : { kind: 'good', name: 'pushed' }
   const failed = push?.waiting > 0 ? push.attempts?.find(({ reason }) => reason !== undefined) : undefined
+  // Later events wait until the failed one is delivered.
   if (failed && id > failed.event) return { kind: 'warn', name: 'waiting' }
   return unreadFrom !== undefined && id >= unreadFrom ? { kind: 'warn', name: 'unread' } : undefined
 }

@@ -58,7 +58,7 @@ export function GroupPage({ topic, name, query }) {
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="queues" />
     <${StoreAway} />
-    ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or its name is another one.<//>`}
+    ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or the name is wrong.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
     ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
     ${push ? html`<${Attempts} push=${push} query=${query} />` : group && html`<${Readers} of=${group} />`}
@@ -90,7 +90,7 @@ function Deadline({ of: { oldestAt, retention } }) {
   return html`, <span class=${left < SOON ? 'error' : ''} title=${fullTime(end)}>removed in ${span(left)} if nobody reads it</span>`
 }
 
-/** A shorter time (ms) to the removal is marked. */
+/** The removal is marked if it is nearer than this (ms). */
 const SOON = 86_400_000
 
 function PushHead({ topic, name, group, push, reload }) {
@@ -156,7 +156,7 @@ const LINES = {
 const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 172_800, 604_800].map(
   (seconds) => seconds * 1_000,
 )
-/** Fewer points are no line. */
+/** Minimum number of points in a line. */
 const FEWEST = 2
 
 /** How far the group was behind, in events and in time. */

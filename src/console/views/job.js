@@ -86,8 +86,8 @@ function Job({ job, reload }) {
 }
 
 /**
- * What the push of a replay has not delivered by now, of this replay or not: the receiver may fail
- * long after the job has ended.
+ * What the push of a replay has not delivered yet, including events of others. The receiver may
+ * fail long after the job has ended.
  */
 function Undelivered({ of: { name, topic, waiting, dead } }) {
   const left = html`<a href=${link(['queues', topic, name])}>${count(waiting, 'event')}</a>`
@@ -105,7 +105,7 @@ function speedOf({ kind, state, startedAt, endedAt, updatedAt, done, total }) {
   return `${shown.toLocaleString('en')} a second${left}`
 }
 
-/** What the job works on, with links. An erasure does not keep whom it is about. */
+/** What the job works on, with links. An erasure does not keep the names of the person. */
 function Asked({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
@@ -145,8 +145,7 @@ function Counts({ of }) {
 const LINE = 160
 
 /**
- * What became of the letters: of retried ones the outcomes with a link to all messages, then the
- * first of the messages.
+ * The outcomes of retried letters with a link to all their messages, and the first of the messages.
  */
 function Letters({ of: { id, state, target, result } }) {
   const { messages = [], count: many = 0 } = result ?? {}

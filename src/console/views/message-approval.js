@@ -21,12 +21,13 @@ export function useApprovals(history) {
   return value
 }
 
-/** The request in the conversation. Its text is what the approval says. */
-export function Asked({ detail: { error, reason } }) {
+/** The request for approval that was sent to the conversation. The approval itself has its text. */
+export function SentRequest({ detail: { error, reason } }) {
   return (error || reason) && html`<span class="fields"><${Words} text=${causeOf(error ?? reason)} /></span>`
 }
 
-export function Asks({ detail: { route, ms }, approval }) {
+/** An attempt that waits for an approval. */
+export function WaitsForApproval({ detail: { route, ms }, approval }) {
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">route ${route}</span>
     ${approval && html`<p><a href=${link('approvals', { id: approval.id })}>${approval.title}</a></p>`}`
 }

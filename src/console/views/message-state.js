@@ -7,10 +7,7 @@ import { PauseList, PauseNames } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 
-/**
- * What becomes of a message next, and why, in a line below its title. Nothing for messages that are
- * done.
- */
+/** What happens to a message next, and why, in a line below its title. Nothing if all went well. */
 export function MessageState({ shown: { outcome, history, running, pausedBy = [] } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
@@ -35,7 +32,8 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
     case 'suppressed':
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
     case 'done':
-      if (isRefused(history)) return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
+      if (lacksApproval(history))
+        return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
       return html`<${Unsent} note=${unsent} />`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
@@ -54,8 +52,8 @@ function Unsent({ note }) {
   return html`<${Line} kind="bad">It was handled, but ${sent}${whyOf(note)} <a href=${link(['dead-letters', letter ?? `outbox:${key}`], { queue: 'outbox' })}>See the dead letter</a><//>`
 }
 
-/** Whether the last decision about the message was no, so that its skill did not run. */
-function isRefused(history) {
+/** Whether the last request for approval was denied or expired, so that the skill did not run. */
+function lacksApproval(history) {
   const last = history.findLast(({ what, detail }) => detail?.approval && what !== 'waits for an approval')
   return last?.what === 'denied' || last?.what === 'expired'
 }
@@ -82,8 +80,7 @@ export function isCancelled(note) {
 }
 
 /**
- * `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more
- * is left out.
+ * `cancelled by ada: wrong customer`, from the text of `run_cancelled`, without the default reason.
  */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
@@ -119,7 +116,7 @@ function Waits({ pausedBy, budget }) {
   return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
 }
 
-/** What a message waits for after what it waits for now. */
+/** The pauses that hold the message after what it waits for now. */
 function Then({ pausedBy, after = 'It' }) {
   if (pausedBy.length === 0) return null
   return html`${after} runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${See} pauses=${pausedBy} />`

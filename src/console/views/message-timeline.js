@@ -4,7 +4,7 @@ import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { Asked, Asks, Decided, useApprovals } from './message-approval.js'
+import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
 import { cancelledBy, isCancelled } from './message-state.js'
 
 const ROADS = {
@@ -66,7 +66,7 @@ export function Timeline({ shown }) {
   }} />`
 }
 
-/** A request for approval that the conversation did not get is still among the approvals. */
+/** Unsent requests for approval are not marked as bad: they are still among the approvals. */
 function kindOf(what, { key = '' }) {
   return key.startsWith('approval:') && what === 'not sent' ? '' : (KINDS[what] ?? '')
 }
@@ -83,9 +83,9 @@ function titleOf(what, { key = '', pause }) {
 /** How the details of an entry are shown. */
 function detailOf(what, { approval, pause, key = '' }) {
   if (pause) return HeldBy
-  if (key.startsWith('approval:')) return Asked
+  if (key.startsWith('approval:')) return SentRequest
   if (approval === undefined) return Detail
-  return DECIDED.has(what) ? Decided : Asks
+  return DECIDED.has(what) ? Decided : WaitsForApproval
 }
 
 /** A time in which a pause held the message. */
@@ -103,7 +103,8 @@ function Running({ of: { since, route, skill, attempt }, start }) {
 }
 
 /**
- * An attempt that fails as the one before says only that; why a reply was not sent stands above.
+ * Shortens an error that equals the previous one. Removes the reason that `MessageState` shows
+ * above.
  */
 function withoutRepeats(notes, outcome) {
   const unsent = /^(done|suppressed)$/.test(outcome) && notes.findLast(({ what }) => UNSENT.test(what))
@@ -120,7 +121,7 @@ function withoutRepeats(notes, outcome) {
 
 /** Notes of replies that were not sent. */
 const UNSENT = /^(suppressed|not sent)$/
-/** What a person ended did not fail. */
+/** An attempt that a person ended is shown as cancelled, not as failed. */
 function withCancel(note) {
   if (!isCancelled(note)) return note
   const { error, code, ...detail } = note.detail

@@ -72,14 +72,14 @@ export function MessagePage({ id }) {
 
 function titleOf({ message: { subject, text, gateway, data, transport }, summary }) {
   if (subject) return subject
-  // The text of a webhook is JSON, so its event and what is in it say more than its first line.
+  // The text of a webhook is JSON: its event or summary says more than its first line.
   if (transport === 'webhook' && data?.event) return `${data.event} at ${gateway}`
   if (summary) return summary.slice(0, 80)
   if (text.startsWith('{')) return `A message at ${gateway}`
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
 }
 
-/** JSON with indentation, as webhooks send it in one line; other text unchanged. */
+/** Indents JSON, which webhooks send in one line. Returns other texts unchanged. */
 function readable(text) {
   if (!/^\s*[[{]/.test(text)) return text
   try {
@@ -205,7 +205,7 @@ export function Chat({ entries, here, errorShownFor }) {
   )}</ol>`
 }
 
-/** Whether the first entry, or the first of another day than the one before. */
+/** Whether an entry is the first of its day. */
 function startsDay({ at }, before) {
   return before === undefined || dayOf(before.at) !== dayOf(at)
 }
@@ -221,7 +221,7 @@ function subjectBefore(entries, at) {
 /** A subject without marks of replies. */
 const bare = (subject) => subject?.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
 
-/** Characters of a text from which on only its begin is shown at first, and of this begin. */
+/** At first, a text of more than `from` characters is cut to `shown`. */
 const LONG = { from: 1_500, shown: 900 }
 
 /** What an entry says. A long text is folded. */

@@ -78,7 +78,7 @@ export function MessagesPage({ query }) {
   </section>`
 }
 
-/** A number is not searched within longer ones, unless it is in quotes. */
+/** A search for a number finds no longer numbers that contain it, unless it is in quotes. */
 function NumberHint({ filter }) {
   if (!/^\d+$/.test(filter.search ?? '')) return null
   const search = `"${filter.search}"`
@@ -110,7 +110,7 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection, wanted }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
-  // First in a row that is tried again: a long text would cut it off.
+  // If the message is retried, the error comes first: a long text would cut it off.
   const isRetrying = outcome === 'retrying'
   const cause = attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>

@@ -34,7 +34,7 @@ const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
 /**
  * The rows in the order in which they appeared. What is resumed here keeps its row, so that the
- * next button does not move: `end` gets the pause, the ids of the messages that it had held, and
+ * next button does not move. `end` gets the pause, the ids of the messages that it had held, and
  * the height of the row.
  */
 function useRows(value = []) {
@@ -60,8 +60,8 @@ function About({ pause: { since, by, reason, drop } }) {
 }
 
 /**
- * What was resumed here, with the outcomes of the messages that it had held. `height`: of the row
- * before, which it keeps.
+ * The row of a resumed pause, with the outcomes of the messages that it had held. Keeps its
+ * `height`.
  */
 function Resumed({ pause, ids, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
@@ -70,7 +70,7 @@ function Resumed({ pause, ids, height }) {
   </tr>`
 }
 
-/** The kinds of pauses that hold messages, and have an end. */
+/** The kinds of pauses that hold messages, and can have an end. */
 const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
 
 function Paused({ pause, end, done }) {

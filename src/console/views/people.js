@@ -92,13 +92,10 @@ function Who({ who, show, typing }) {
   </form>`
 }
 
-/** Interval (ms) at which a running count is asked for. */
+/** How long (ms) a call waits for the count to end. */
 const AGAIN = 1_000
 
-/**
- * The count of what is kept: its parts while it runs, and the whole. `turn` changes with each
- * `reload`.
- */
+/** Counts what is kept, with partial counts while it runs. `turn` changes with each `reload`. */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
@@ -166,7 +163,7 @@ const LATEST = 500
 const SETTLE = 250
 
 /**
- * Who wrote last, or whose name, address or id has the typed text: a start, where no address is
+ * The last senders, or those whose name, address or id has the typed text. Helps if no address is
  * known.
  */
 function Senders({ show, typed }) {
@@ -204,8 +201,12 @@ function peopleIn(messages) {
     const isAddress = name.includes('@') && !from.external
     const identity = `${isAddress ? ANY : gateway}:${from.external ? 'external:' : ''}${name}`
     const known = people.get(identity) ?? {
-      ...{ identity, name, shown: from.name, newest: message },
-      ...{ gateways: new Set(), messages: 0 },
+      identity,
+      name,
+      shown: from.name,
+      newest: message,
+      gateways: new Set(),
+      messages: 0,
     }
     known.gateways.add(gateway)
     known.messages++
@@ -270,7 +271,7 @@ function Export({ who }) {
   const [isBusy, once] = useOnce()
   const make = async () => {
     let attachments = true
-    const body = html`<p>One file, a JSON object a line, with all that is counted here. It is kept for seven days, or until the person is erased.</p>
+    const body = html`<p>One file, with one JSON object per line, of all that is counted here. It is kept for seven days, or until the person is erased.</p>
       <label><input type="checkbox" checked onChange=${(event) => {
         attachments = event.target.checked
       }} /> with the files that they sent</label>`
@@ -290,7 +291,7 @@ function megabytes(bytes) {
   return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** The page shows the dry run. The question repeats it, and the name must be typed. */
+/** Asks first: the question repeats the counts of the page, and the name must be typed. */
 async function erase(who, counts, total, showErasure) {
   const [wanted] = who
   const name = nameIn(wanted)

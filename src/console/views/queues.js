@@ -130,8 +130,8 @@ export function GroupState({ lag, of }) {
     return html`<${Badge} kind="good" title="Events are read within a minute of their arrival">keeping up<//>`
   if (state === 'stalled')
     return html`<${Badge} kind="bad" title="Events are unread, and nobody has read any in the last five minutes">stalled<//>`
-  const left = perMinute > 0 && lag > 0 ? `, ${span((lag / perMinute) * 60_000)} at this rate` : ''
-  return html`<${Badge} kind="warn">behind<//>${left && html` <span class="dim">${left.slice(2)}</span>`}`
+  const left = perMinute > 0 && lag > 0 ? `${span((lag / perMinute) * 60_000)} at this rate` : ''
+  return html`<${Badge} kind="warn">behind<//>${left && html` <span class="dim">${left}</span>`}`
 }
 
 function ReadersInShort({ of }) {
@@ -162,7 +162,7 @@ function Pushes({ of, known }) {
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
 
-/** One that is active, but whose last attempt failed, is no good news. */
+/** The state of a push. An active one whose last attempt failed is shown as retrying. */
 export function PushState({ state, last, failingSince, errors }) {
   if (state === 'active' && errors)
     return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${errors.of}<//> <span class="dim">for <${Age} at=${errors.since} /></span>`

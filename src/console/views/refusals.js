@@ -8,7 +8,7 @@ import { Age, Badge, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from 
 import { link, replace, route } from '../lib/router.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 
-/** Refusals by gateway and reason with the likely cause, then each of the newest. */
+/** Refusals by gateway and reason, with the likely cause; then the newest ones, one by one. */
 export function Refusals({ gateway }) {
   const refused = now.value?.rates?.refused ?? 0
   const loaded = useLoaded(
@@ -124,18 +124,18 @@ function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) 
 
 /**
  * Checks another secret on the newest refused delivery, and counts the kept deliveries that it
- * fits. The secret is sent to the daemon once and not stored.
+ * fits. The daemon gets the secret with the call and does not store it.
  */
 function TrySecret({ gateway }) {
   const [secret, setSecret] = useState('')
-  const [came, setCame] = useState()
+  const [verdict, setVerdict] = useState()
   const [isBusy, once] = useOnce()
   const id = `secret-${gateway}`
   const check = async () => {
-    setCame(undefined)
+    setVerdict(undefined)
     await invoke('refused-try', { gateway, secret }).then(
-      (found) => setCame(found),
-      (error) => setCame({ error }),
+      (found) => setVerdict(found),
+      (error) => setVerdict({ error }),
     )
   }
   return html`<form class="try-secret" autocomplete="off" onSubmit=${(event) => {
@@ -146,7 +146,7 @@ function TrySecret({ gateway }) {
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
       <button changes disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
-    <p role="status">${came && html`<${Verdict} of=${came} gateway=${gateway} />`}</p>
+    <p role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} />`}</p>
   </form>`
 }
 

@@ -33,7 +33,7 @@ export function RetriedPage({ job }) {
 
 const keyOf = ({ id, queue }) => `${queue} ${id}`
 
-/** A message, or the dead letter of another queue. */
+/** The page of a message, or of the dead letter in another queue. */
 function hrefOf({ id, queue, outcome }) {
   if (queue === 'dispatch') return link(['messages', id])
   return outcome === 'dead' ? link(['dead-letters', id], { queue }) : link('dead-letters', { queue })

@@ -13,7 +13,7 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { routeIn } from '../lib/yaml.js'
 
-/** Number of its last messages that are shown. */
+/** Number of messages that are shown. */
 const FEW = 15
 
 /**
@@ -59,7 +59,7 @@ function Shown({ route, routes, place, since }) {
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
 }
 
-/** Which routes are tried before it: those of the file that the same gateways can reach. */
+/** The routes of the file that are tried before this one for messages of the same gateways. */
 function Order({ of: { name, match }, routes }) {
   const own = gatewaysOf({ match })
   const isRival = (route) => {
@@ -73,7 +73,7 @@ function Order({ of: { name, match }, routes }) {
   return html`<span class="dim">Tried before it${shown.length < before.length ? `: ${before.length} routes, the last ones are` : ':'} </span>${shown.map((route, index) => html`${index > 0 && ', '}<a key=${route.name} href=${link(['configuration', route.name])}>${route.name}</a>`)}<span class="dim">. The first that matches takes a message.</span>`
 }
 
-/** Maximum number of routes before it that are named. */
+/** Maximum number of these routes that are named. */
 const MOST_BEFORE = 4
 /** Outcomes of messages whose last attempt failed. */
 const FAILED_OUTCOMES = ['dead', 'retrying']
@@ -111,7 +111,7 @@ function Figures({ of: { name, hour, day, lastAt }, since }) {
   return html`<div class="figures-row"><${Figure} name="Last hour" value=${number(counts?.hour ?? hour)} /><${Figure} name="Last day" value=${number(counts?.day ?? day)} />
       ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : `${number(failed)} (${percent(failed / counts.day)})`} isBad=${failed > 0} />`}
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
-    ${!counts && html`<p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>`}`
+    ${!counts && html`<p class="dim">Counted by this daemon, which has run for <${Age} at=${since} />.</p>`}`
 }
 
 /**
@@ -138,7 +138,7 @@ function useHolds(route, skill) {
   return { holds: pauses.filter(isOf), messages, next }
 }
 
-/** The messages that wait because something of them is paused. */
+/** The messages of a route that wait for a pause. */
 function Held({ route, messages, next }) {
   return html`<h2>Waiting messages</h2>
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}

@@ -14,28 +14,29 @@ const NEAR = 5
 export function Would({ routes }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const chosen = routes.find((route) => route.chosen)
-  const isOurs = ({ skill, route }) => {
+  const isOfAssistant = ({ skill, route }) => {
     const { kind, shipped } = skills.find(({ name }) => name === skill) ?? {}
     return shipped && (kind === 'prefix' || route === skill)
   }
   const others = routes
     .filter((route) => route !== chosen)
     .toSorted((a, b) => missesOf(a).length - missesOf(b).length)
-  const own = others.filter((route) => !isOurs(route))
+  const own = others.filter((route) => !isOfAssistant(route))
   const here = own.filter(isForGateway)
   const near = here.filter((route) => missesOf(route).length <= 1).slice(0, NEAR)
   const groups = [
     ['other route', here.filter((route) => !near.includes(route))],
     ['route of other gateways', own.filter((route) => !isForGateway(route)), 'routes of other gateways'],
-    ['route of the assistant', others.filter(isOurs), 'routes of the assistant'],
+    ['route of the assistant', others.filter(isOfAssistant), 'routes of the assistant'],
   ].filter(([, group]) => group.length > 0)
-  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${doesOf(chosen)}.` : `No route matches.${missingEvent(near)}`}</p>
+  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${missingEvent(near)}`}</p>
     ${chosen && html`<${Routes} routes=${[chosen]} />`}
     ${near.length > 0 && html`<h3 class="near">${chosen ? 'Also considered' : 'Nearest'}</h3><${Routes} routes=${near} />`}
     ${groups.map(([what, group, plural = `${what}s`]) => html`<details key=${what}><summary>${group.length === 1 ? count(1, what) : `${group.length} ${plural}`}</summary><${Routes} routes=${group} /></details>`)}`
 }
 
-export function doesOf({ skill, queue, bolt }) {
+/** What happens to the messages of a route, as a clause. */
+export function effectOf({ skill, queue, bolt }) {
   return skill
     ? `the skill ${skill} runs`
     : queue
@@ -53,7 +54,9 @@ function isForGateway({ keys }) {
   return keys.every(({ key, matched }) => matched || (key !== 'gateway' && key !== 'transport'))
 }
 
-/** The most frequent reason why the routes of a webhook gateway miss. */
+/**
+ * Says that the event is missing: the most frequent reason why routes of a webhook do not match.
+ */
 function missingEvent(near) {
   const wanted = near.flatMap((route) =>
     missesOf(route).filter(({ key, actual }) => key === 'event' && actual === 'absent'),

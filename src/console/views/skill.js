@@ -16,7 +16,7 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Caller, clockOf, RunErrors, Running, Runs } from './skill-runs.js'
 
-/** One skill: how it does, its last runs, and a form to run it. */
+/** One skill: its statistics, its last runs, and a form to run it. */
 export function Skill({ name, range, query, set }) {
   const loaded = useLoaded(
     (signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal),
@@ -119,8 +119,9 @@ function Usage({ name, range, query, set }) {
   </section>`
 }
 
-/** Number of last runs that are shown at first, and at most. */
+/** Number of last runs that are shown at first. */
 const FEW_RUNS = 30
+/** Maximum number of last runs that are shown. */
 const MOST_RUNS = 200
 const OUTCOMES = ['ok', 'failed', 'cancelled']
 
@@ -135,20 +136,20 @@ function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, lim
     <${Runs} of=${recent} more=${rest}>${pick}<//>`
 }
 
-/** What a route does that has called the skill in no run that has ended. */
+/** The state of a route without an ended run of the skill. */
 function stateOf({ name, paused }, running) {
   if (running.some(({ by }) => by === `route ${name}`)) return 'running'
   return paused ? 'paused' : 'no run'
 }
 
-/** The runs of the last day, or of a shorter range, in equal times. */
+/** The runs of the last day, or of a shorter range, one bar per slot of equal length. */
 function LastDay({ slots, range }) {
   const { bars, length, end } = barsOf(slots, range, Date.now())
   const named = bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts }))
   return html`<${Bars} title=${length === DAY ? 'Runs in the last 24 hours' : 'Runs over time'} bars=${named} last=${clockOf(end)} />`
 }
 
-/** One bar per time, and the failed part of it. */
+/** A bar chart of runs; the failed part of each bar is red. */
 function Bars({ title, bars, last = bars.at(-1).name }) {
   const most = Math.max(1, ...bars.map(({ runs }) => runs))
   const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
@@ -165,7 +166,7 @@ function Figure({ name, value, isBad = false }) {
 
 /** Runs the skill with the input. Destructive skills ask for confirmation. */
 function TryIt({ skill: { name, args: schema, metadata } }) {
-  const [came, setCame] = useState()
+  const [ended, setEnded] = useState()
   const [isBusy, setBusy] = useState(false)
   const fields = useMemo(() => fieldsOf(schema) ?? [], [schema])
   const isGuarded = Boolean(metadata?.approval)
@@ -180,7 +181,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
     if ((isGuarded || isDestructive) && !(await ask(question))) return
     setBusy(true)
     const start = performance.now()
-    const done = (what) => setCame({ ...what, args, ms: performance.now() - start })
+    const done = (what) => setEnded({ ...what, args, ms: performance.now() - start })
     await invoke(name, args).then(
       (result) => done({ result }),
       (error) => done({ error }),
@@ -188,13 +189,13 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
     setBusy(false)
   }
   const names = fields.map((field) => field.name)
-  const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(names, came.error) : {}
+  const errors = ended?.error?.code === 'skill_args_invalid' ? errorsByField(names, ended.error) : {}
   return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
     <div class="came" aria-live="polite">
       ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
-      ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
-      ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
-      ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}
+      ${ended?.error && html`<h2>It failed <span class="dim">after ${took(ended.ms)}</span></h2><div class="problem"><p>${ended.error.message} <code>${ended.error.code}</code></p></div>`}
+      ${ended && !ended.error && html`<h2>Result <span class="dim">after ${took(ended.ms)}</span></h2><${Json} value=${ended.result ?? null} label="Result" />`}
+      ${ended && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, ended.args)} />${!ended.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(ended.result, null, 2)} />`}</div>`}
     </div>`
 }
 

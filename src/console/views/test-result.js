@@ -11,11 +11,11 @@ import { Timeline } from './message-timeline.js'
 const AGAIN = 500
 /** How long (ms) to poll. */
 const LONGEST = 600_000
-/** How long (ms) a reply may follow `done`, the outcome of the skill. */
+/** How long (ms) to wait for a reply after the outcome `done`. */
 const REPLY_TIME = 5_000
-/** How long (ms) after its end receivers on the other roads are watched, and at which interval. */
+/** How long (ms) after the outcome the other roads are watched, and how often. */
 const WATCHED = { for: 60_000, every: 2_000 }
-/** How many earlier tests without an outcome are looked at. */
+/** Maximum number of earlier tests whose outcomes are looked up. */
 const MOST_OPEN = 5
 const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
 
@@ -52,7 +52,7 @@ export function TestResult({ test, again }) {
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Its way</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
 }
 
-/** What became of it on each road. */
+/** The state of the message on each road. */
 function Roads({ of: { outcome, receive, events = [], pushes = [], running }, route }) {
   const read = events.filter(({ state }) => state === 'read').length
   const pushed = new Map(pushes.map((attempt) => [attempt.subscription, attempt]))
@@ -77,7 +77,7 @@ function repliesOf(shown) {
   return (shown?.history ?? []).filter(({ road, detail }) => road === 'outbox' && detail?.text)
 }
 
-/** From its acceptance to the last thing that happened. */
+/** The time from the acceptance to the last entry of the history. */
 function msOf({ history }) {
   const notes = history.filter(({ road }) => road === 'accept' || road === 'dispatch' || road === 'outbox')
   return notes.length > 1 ? notes.at(-1).at - notes[0].at : undefined
@@ -92,7 +92,7 @@ function asCurl(draft) {
 export function TestHistory({ load, again }) {
   const all = tests.value
   useEffect(() => {
-    // Those that were still on their way when their page was closed.
+    // Looks up tests that had no final outcome when their page was closed.
     for (const test of tests
       .peek()
       .filter(({ outcome }) => OPEN.has(outcome))

@@ -26,10 +26,7 @@ export function UnsentReply({ letter }) {
     ${to && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${to} subject=${subject} text=${text} />`}`
 }
 
-/**
- * Links to the message that it answers, or to the newest one of its recipient, and to the
- * conversation.
- */
+/** Links to the message of `useAbout` and to its conversation. */
 function placesOf(about, isAnswer) {
   if (!about) return {}
   const { id, gateway, conversation, subject, text = '' } = about
@@ -40,7 +37,7 @@ function placesOf(about, isAnswer) {
   }
 }
 
-/** The message that it answers. A send to an address answers none: the newest one from there. */
+/** The message that the reply answers; for a send to an address, the newest message from there. */
 function useAbout({ message, to, gateway }) {
   const { value } = useLoaded(
     async (signal) => {
@@ -53,7 +50,7 @@ function useAbout({ message, to, gateway }) {
   return message ?? value
 }
 
-/** Sends it to another address. The dead letter stays until it is dropped. */
+/** Sends the reply to another address. The dead letter stays until it is dropped. */
 function OtherAddress({ gateway, to, subject, text }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
