@@ -34,7 +34,9 @@ export function callerOf(
   }
 }
 
-/** The caller that a token or cookie stands for, with their rights. Without `skills`: an operator. */
+/**
+ * The caller that a token or cookie stands for, with their rights. Without `skills`: an operator.
+ */
 export type Bearer = Omit<Caller, 'kind'>
 export type BearerOf = (request: Request) => Promise<Bearer | undefined>
 
@@ -99,7 +101,9 @@ export const requireOperator: RequestHandler = (request, response, next) => {
 /** Why a call of a program was refused. */
 const PROGRAM_LIMIT = 'it needs the control token; `tokens` can only call skills'
 
-/** An explanation has the message in its body, but changes nothing. */
+/**
+ * Whether a request changes nothing. `POST /v1/explain` has a message in its body, but only reads.
+ */
 function isReading({ method, path }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
 }

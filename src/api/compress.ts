@@ -10,8 +10,8 @@ const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 const FAST_BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
 /**
- * Compresses the JSON answers to browsers, recognised by their cookie, which may be on a slow line.
- * Programs are usually near.
+ * Compresses the JSON answers to browsers, which may be on a slow line. They are recognised by
+ * their cookie. Programs are usually near.
  */
 export const compressForBrowsers: RequestHandler = (request, response, next) => {
   const encoding = (['br', 'gzip'] as const).find((each) => request.acceptsEncodings(each) === each)

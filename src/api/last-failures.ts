@@ -8,7 +8,7 @@ import { defined } from '../lib/defined.ts'
 /** By road: the outcome of messages that are tried again. */
 const RETRIED: Readonly<Record<string, Outcome>> = { dispatch: 'retrying', outbox: 'replying' }
 
-/** Adds why the newest message failed to entries of messages that have been tried again for long. */
+/** If messages have been retried for long, adds to their entry why the newest of them failed. */
 export function withFailures(
   journal: Pick<Store['journal'], 'search' | 'history'>,
   waiting: readonly Waiting[],

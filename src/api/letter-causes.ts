@@ -6,7 +6,7 @@ import type { LetterCause } from '../features/troubles/readings.ts'
 /** Causes are counted among this many of the newest dead letters. */
 const MOST = 1_000
 const PAGE = 100
-/** How long (ms) the causes are kept if many letters had to be read, also if others were added. */
+/** How long (ms) causes are kept if many letters had to be read, even if letters have changed. */
 const LIFETIME = 5_000
 /** The time (ms) before the newest dead letter in which a cause counts as growing. */
 const GROWTH = HOUR

@@ -53,8 +53,8 @@ export function createLogger(options: {
 }
 
 /**
- * Like pino's, but without repeating a cause that the message already names, as those of our
- * catalogue do.
+ * Like pino's serializer, but does not repeat a cause that the message already names. Errors of our
+ * catalogue name theirs.
  */
 function serializeError(error: Error) {
   const shown = pino.stdSerializers.err(error)

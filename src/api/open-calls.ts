@@ -8,8 +8,8 @@ import { proofOf } from './token.ts'
 
 /**
  * Calls without a token: health, metrics, the API description, and a proof for the command line.
- * The metrics are counts with names of the configuration, without messages, so that Prometheus
- * needs no secret.
+ * Metrics contain counts and names of the configuration, but no messages. So Prometheus needs no
+ * secret.
  */
 export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
   serve('get /readyz', 'The daemon accepts messages; 503 if not.', OPEN, async (_request, response) => {

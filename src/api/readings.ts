@@ -9,7 +9,10 @@ type ReadingDeps = Pick<
   'store' | 'gateways' | 'subscriptions' | 'budgets' | 'lastReload' | 'running'
 >
 
-/** Reads the state of the daemon and its store, without groups of single invocations. Throws `store_unavailable`. */
+/**
+ * Reads the state of the daemon and its store, without groups of single invocations. Throws
+ * `store_unavailable`.
+ */
 export async function readState(deps: Omit<ReadingDeps, 'running'>) {
   const { store, gateways } = deps
   const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([

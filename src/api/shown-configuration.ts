@@ -30,7 +30,7 @@ export function showConfiguration(
 ): Json {
   const { file, asRead, warnings, daemon, routes } = deps.config()
   const { dataDir, publicUrl, retention, grace, drainDelay } = daemon
-  // Port 0 picks one.
+  // With port 0, the system chooses a port.
   const listen = deps.address() ?? daemon.listen
   const controlListen = control ?? daemon.controlListen
   const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }

@@ -84,7 +84,7 @@ export function createStoredReadings(deps: {
     })
 }
 
-/** Adds to groups that are far behind since when their oldest unread event waits. */
+/** If a group is far behind, adds since when its oldest unread event has waited. */
 function withTimes(topics: Store['topics'], groups: readonly GroupInfo[]): Promise<StoredReadings['groups']> {
   return Promise.all(
     groups.map(async (group) => {

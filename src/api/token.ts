@@ -23,7 +23,9 @@ export function controlToken(dir: string, configured: string | undefined): strin
   }
 }
 
-/** The control token of a daemon, which can be replaced while it runs. Throws for a link. */
+/**
+ * The control token of a daemon, which can be replaced while it runs. Throws like `controlToken`.
+ */
 export function createControlToken(dir: string, given: string | undefined) {
   let token = controlToken(dir, given)
   return {

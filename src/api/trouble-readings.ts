@@ -88,7 +88,7 @@ export function oldestRunning(running: Readings['running']) {
   })
 }
 
-/** Adds to long attempts how long ended runs of their skills took. */
+/** If an attempt is long, adds how long runs of its skill usually take. */
 function withUsual(
   running: ReturnType<typeof oldestRunning>,
   runs: Pick<ReturnType<typeof createRunLogs>, 'read'>,

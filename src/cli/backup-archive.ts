@@ -22,7 +22,7 @@ export const manifestSchema = z.object({
 export const MANIFEST = 'manifest.json'
 export const DATA = 'data'
 
-/** The file of stdin or stdout on a command line. */
+/** The file name that means stdin or stdout. */
 export const STDIO = '-'
 
 /** The absolute path of an archive on the command line, or `STDIO`. */
@@ -32,12 +32,16 @@ export function archivePath(given: string, cwd: string): string {
 
 export type Daemon = Awaited<ReturnType<typeof loadWithDataDir>>['daemon']
 
-/** Files that are not copied as they are; the database is copied separately. */
+/**
+ * Files that are not copied like others: the database has a copy of its own, the rest is left out.
+ */
 export const EXCLUDED = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
 const LOCAL_FILES = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
 
-/** Whether a file belongs to the daemon on this machine, or was left behind by an earlier command. */
+/**
+ * Whether a file belongs to the daemon on this machine, or was left behind by an earlier command.
+ */
 export function isLocal(name: string): boolean {
   return LOCAL_FILES.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }

@@ -12,8 +12,9 @@ import { readArchive } from './read-archive.ts'
 import { show } from './terminal.ts'
 
 /**
- * Unpacks an archive into a temporary folder of the data directory, and opens its store as a restore would. Changes nothing else.
- * Throws `backup_unreadable`, `backup_refused` and `store_version`.
+ * Unpacks an archive into a temporary folder of the data directory, and opens its store as a
+ * restore would. Changes nothing else. Throws `backup_unreadable`, `backup_refused` and
+ * `store_version`.
  */
 export async function checkArchive(file: string, daemon: Daemon, context: CommandContext): Promise<void> {
   const { dataDir: dir } = daemon

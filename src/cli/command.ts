@@ -28,7 +28,9 @@ export type AddCommand = (program: Command, context: CommandContext) => void
 /** The environment of a command. */
 export type Environs = {
   env: Readonly<Record<string, string | undefined>>
-  /** Makes the variables of `.env` visible to the code of skills. Only where the process belongs to one daemon or command. */
+  /**
+   * Makes the variables of `.env` visible to the code of skills. Missing if the process is shared.
+   */
   share?(variables: Environs['env']): void
   cwd: string
   version: string
@@ -76,7 +78,10 @@ export function wholeNumber(flag: string): (text: string) => number {
   }
 }
 
-/** Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage` for anything else. */
+/**
+ * Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage` for anything
+ * else.
+ */
 export function timeOf(flag: string, text: string): number {
   const time = parseTime(text)
   if (time === undefined)
@@ -85,8 +90,8 @@ export function timeOf(flag: string, text: string): number {
 }
 
 /**
- * Signals within this time (ms) after the first count as the same: npm, `timeout` and the launcher on an older Node send a signal
- * two or three times.
+ * Signals within this time (ms) after the first count as the same: npm, `timeout` and the launcher
+ * on an older Node send a signal two or three times.
  */
 export const SAME_SIGNAL_WITHIN = 500
 

@@ -57,9 +57,9 @@ export async function connect(environs: Environs) {
     throw new TriviumError('not_answering', { pid, address, seconds: PROOF_TIMEOUT / 1000 })
   const own = proofOf(token ?? '', nonce)
   if (token !== undefined && proof === own) return remote(address, token)
-  // Whether something answered like a daemon, whose token this command does not have: the `control-token` file may be old.
+  // A daemon with another token answered, for example because the file `control-token` is old.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
-  // Otherwise the port is unused or belongs to another program, so `daemon.json` is old.
+  // Without a daemon, the port is unused or belongs to another program: `daemon.json` is old.
   throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
@@ -86,7 +86,10 @@ export function connectOrRead(environs: Environs): Promise<Connection> {
   return connectOr(environs, () => connectIfRunning(environs), FOR_STORE)
 }
 
-/** Like `connectOrRead`, for commands that need the complete configuration. Throws `config_invalid` for unset variables. */
+/**
+ * Like `connectOrRead`, for commands that need the complete configuration. Throws `config_invalid`
+ * for unset variables.
+ */
 export function connectOrOpen(environs: Environs): Promise<Connection> {
   return connectOr(environs, () => connectIfRunning(environs))
 }

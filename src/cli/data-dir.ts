@@ -18,7 +18,9 @@ const daemonFileSchema = z.object({
   config: z.string().exactOptional(),
 })
 
-/** Writes a file of the data directory atomically. `daemon.json` contains the address of the daemon. */
+/**
+ * Writes a file of the data directory atomically. `daemon.json` contains the address of the daemon.
+ */
 export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
   await writeAtomically(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
 }
@@ -33,7 +35,9 @@ export function readDaemonFile(dataDir: string) {
   return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
 }
 
-/** The trimmed content of a small file in the data directory; undefined if it is missing or empty. */
+/**
+ * The trimmed content of a small file in the data directory; undefined if it is missing or empty.
+ */
 export function readText(dataDir: string, name: string): string | undefined {
   return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
 }
@@ -50,19 +54,22 @@ export async function locate(environs: Environs): Promise<Location> {
   const { daemon, file } = withDataDir(read, environs)
   const isCertain = environs.env.TRIVIUM_DATA_DIR || readDaemonFile(daemon.dataDir)
   if (isCertain) return daemon
-  // A changed `data-dir` takes effect at the next start, so the running daemon still uses the old one.
+  // A changed `data-dir` takes effect at the next start, so the running daemon still uses the old
+  // one.
   const old = likelyDirs(environs.cwd, file).find(usesFile(file))
   return { ...daemon, dataDir: old ?? daemon.dataDir }
 }
 
-/** The default data directory of a daemon that was started here, and of one started beside the file. */
+/**
+ * The default data directory of a daemon that was started here, and of one started beside the file.
+ */
 function likelyDirs(cwd: string, file: string): string[] {
   return [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
 }
 
 /**
- * Makes a function that tests whether a daemon with this routes.yaml uses a data directory. `acceptUnknown`: also accepts one of
- * before 0.2, which did not write the path of its file.
+ * Makes a function that tests whether a daemon with this routes.yaml uses a data directory.
+ * `acceptUnknown`: also accepts daemons before 0.2, which did not write the path of their file.
  */
 function usesFile(file: string, acceptUnknown = false): (dir: string) => boolean {
   return (dir) => {
@@ -80,8 +87,8 @@ export async function loadWithDataDir(environs: Environs, options: { onlyStore?:
 }
 
 /**
- * `loadWithDataDir` for a backup: an error elsewhere in routes.yaml, with which the daemon keeps its
- * last configuration, is only a warning.
+ * `loadWithDataDir` for a backup: an error elsewhere in routes.yaml, with which the daemon keeps
+ * its last configuration, is only a warning.
  */
 export async function loadForCopy(environs: Environs, warn: (text: string) => void) {
   const config = await loadWithDataDir(environs, { onlyStore: true })
@@ -96,7 +103,10 @@ function withDataDir<T extends { daemon: DaemonConfig; file: string }>(config: T
   return { ...config, daemon: { ...config.daemon, dataDir: dataDirOf(config.daemon, config.file, environs) } }
 }
 
-/** For a configuration that cannot be read. Throws `error` if the data directory cannot be found without it. */
+/**
+ * For a configuration that cannot be read. Throws `error` if the data directory cannot be found
+ * without it.
+ */
 async function locateWithoutConfig(environs: Environs, error: unknown): Promise<Location> {
   const { cwd, path } = environs
   const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
@@ -110,8 +120,8 @@ async function locateWithoutConfig(environs: Environs, error: unknown): Promise<
 
 /**
  * A configuration file elsewhere often belongs to a daemon started there, with another data
- * directory than the default one here. A command for that daemon must not reach the one here. Throws `usage` if this is
- * unclear.
+ * directory than the default one here. A command for that daemon must not reach the one here.
+ * Throws `usage` if this is unclear.
  */
 function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: Environs): string {
   const beside = join(dirname(file), '.trivium')
@@ -129,8 +139,8 @@ function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: E
 }
 
 /**
- * Whether the data directory here may belong to another configuration, if no daemon is running: the file has a data directory
- * beside it, or this folder has a routes.yaml of its own.
+ * Whether the data directory here may belong to another configuration, if no daemon is running: the
+ * file has a data directory beside it, or this folder has a routes.yaml of its own.
  */
 function mayBelongToAnother(beside: string, file: string, cwd: string): boolean {
   if (existsSync(beside)) return true

@@ -5,8 +5,8 @@ import { shorten } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 
 /**
- * Why the routes did or did not match a message, as a table: the route that answers, then the nearest. Without `all`,
- * routes that are far from matching are only counted.
+ * Why the routes did or did not match a message, as a table: the route that answers, then the
+ * nearest. Without `all`, routes that are far from matching are only counted.
  */
 export function humanExplanation(explained: Json, { all = false }: { all?: boolean } = {}): string {
   const routes = objectsIn(explained)
@@ -27,7 +27,10 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
 /** The differences that keep a route from being shown. */
 const WHY_HIDDEN = 'more than one key, another place or another first word'
 
-/** A hint about --event, if routes of the gateway want an event and the message has none: often a test message lacks nothing else. */
+/**
+ * A hint about --event, if routes of the gateway want an event and the message has none: often a
+ * test message lacks nothing else.
+ */
 function eventHint(routes: readonly JsonObject[]): string[] {
   if (routes.some(({ chosen }) => chosen)) return []
   const wanting = routes.flatMap((route) => {
@@ -55,9 +58,9 @@ function missesOf(route: JsonObject): JsonObject[] {
 const UNSPECIFIC_KEYS = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed', 'data.respond']
 
 /**
- * Whether only one key did not match. Another gateway or similar counts only if the other keys are
- * specific, and another first word only if it may be a typo: the words of an assistant are not a
- * near miss of every message.
+ * Whether only one key did not match. If it is the gateway or transport, the other keys must be
+ * specific. If it is the first word, it must look like a typo; otherwise every message would nearly
+ * match all words of the assistant.
  */
 function nearlyMatches(route: JsonObject): boolean {
   const [miss, ...others] = missesOf(route)
@@ -68,8 +71,8 @@ function nearlyMatches(route: JsonObject): boolean {
 }
 
 /**
- * Whether the text begins with words that are similar to one of the prefixes. Both are in quotes, as the
- * daemon shows them.
+ * Whether the text begins with words that are similar to one of the prefixes. Both are in quotes,
+ * as the daemon shows them.
  */
 function isTypo(actual: string, wanted: string): boolean {
   const prefixes = wanted.match(/[\p{L}\p{N}][^'"`,]*/gu) ?? []

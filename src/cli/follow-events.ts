@@ -9,9 +9,10 @@ import type { Terminal } from './terminal.ts'
 const WAIT_TIMEOUT = 60_000
 
 /**
- * `event-wait --follow`: prints events until interrupted. Reads as a consumer group (`queue`, or a temporary one), so that it misses
- * nothing between two waits or during a restart of the daemon. The first wait creates the group with its filter. An existing group
- * with another filter is an error, and does not change.
+ * `event-wait --follow`: prints events until interrupted. Reads as a consumer group (`queue`, or a
+ * temporary one), so that it misses nothing between two waits or during a restart of the daemon.
+ * The first wait creates the group with its filter. An existing group with another filter is an
+ * error, and does not change.
  */
 export async function followEvents(
   connection: Connection,

@@ -3,7 +3,9 @@ import type { Command } from 'commander'
 import { defined } from '../lib/defined.ts'
 import { type Environs, usage } from './command.ts'
 
-/** Options of every command, before or after its name: the placeholder of the value, and the help. */
+/**
+ * Options of every command, before or after its name: the placeholder of the value, and the help.
+ */
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
@@ -17,7 +19,10 @@ export const GLOBAL_NAMES = Object.keys(GLOBAL).map((flag) => flag.slice(2))
 
 export type Globals = { json: boolean; config?: string; dataDir?: string }
 
-/** Separates the global options from the rest of a command line, up to `--`. `problem`: an option without its value. */
+/**
+ * Separates the global options from the rest of a command line, up to `--`. `problem`: an option
+ * without its value.
+ */
 export function takeGlobals(argv: readonly string[]): { rest: string[]; globals: Globals; problem?: Error } {
   const found: Partial<Record<Flag, string>> = {}
   const rest: string[] = []
@@ -52,8 +57,8 @@ function isGlobal(word: string): word is Flag {
 }
 
 /**
- * Prepares a command and its subcommands: adds the global options to their help, and makes their usage
- * errors name that help. `parents`: the words before the name of the command.
+ * Prepares a command and its subcommands: adds the global options to their help, and makes their
+ * usage errors name that help. `parents`: the words before the name of the command.
  */
 export function listGlobals(command: Command, parents = ''): void {
   const words = `${parents} ${command.name()}`.trim()

@@ -70,10 +70,16 @@ export function meaningOf(noun: string): string {
 /** Verbs that are phrases of the assistant rather than commands. */
 const PHRASES = ['schedule-in-words']
 
-/** The form of a skill on the command line. `first`: the argument that the first word after noun and verb sets. */
+/**
+ * The form of a skill on the command line. `first`: the argument that the first word after noun and
+ * verb sets.
+ */
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-/** Further forms of skills: about a consumer group, under the noun `group`, and lists that show one entry. */
+/**
+ * Further forms of skills: those about a consumer group under the noun `group`, and `approval
+ * show`.
+ */
 const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string, text?: string][] = [
   ['group', 'list', 'event-groups'],
   ['group', 'seek', 'event-seek', 'queue'],
@@ -111,10 +117,13 @@ const OF_ONE_WORD: readonly Spoken[] = [
   },
 ]
 
-/** Nouns that are a command alone without a list. */
+/** Nouns that stand alone for another verb than `list`. */
 const VERB_OF_NOUN: Readonly<Record<string, string>> = { cost: 'show' }
 
-/** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
+/**
+ * The forms of all built-in skills. If a skill has several, the first one is its name in help and
+ * hints.
+ */
 const SPOKEN: readonly Spoken[] = [
   ...OTHER_FORMS.flatMap(([noun, verb, name, first, text]) => {
     const found = builtInSkills.find((one) => one.name === name)
@@ -129,7 +138,10 @@ const SPOKEN: readonly Spoken[] = [
   }),
 ]
 
-/** The form of a built-in skill on the command line, such as `event wait`; for other skills, their name. */
+/**
+ * The form of a built-in skill on the command line, such as `event wait`; for other skills, their
+ * name.
+ */
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
@@ -155,7 +167,9 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   mailbox: 'gateway list',
 }
 
-/** A text about skills with their names as one types them, in backticks: `job show` for `job-show`. */
+/**
+ * A text about skills with their names as one types them, in backticks: `job show` for `job-show`.
+ */
 export function inCommandWords(text: string): string {
   return text.replaceAll(/(`?)\b([a-z]+(?:-[a-z]+)+)\b\1/g, (found, _quote, word: string) =>
     SPOKEN.some(({ name }) => name === word) ? `\`${spokenName(word)}\`` : found,
@@ -181,8 +195,8 @@ export function nounHint(word: string): string {
 }
 
 /**
- * The built-in skill that a command line starts with (noun and verb), the number of these words, and the
- * argument that the next word sets. Undefined if it starts with none.
+ * The built-in skill that a command line starts with (noun and verb), the number of these words,
+ * and the argument that the next word sets. Undefined if it starts with none.
  */
 export function skillIn(
   words: readonly string[],

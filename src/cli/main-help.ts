@@ -39,7 +39,10 @@ export function addSections(program: Command): void {
   }
 }
 
-/** Help of the program, with names alone in the order of the sections, and of nouns, with their lists first. Commands inherit it. */
+/**
+ * The help of the program lists only names, in the order of the sections. The help of a noun lists
+ * `list` and similar verbs first. Commands inherit these settings.
+ */
 export const ORDERED_HELP: HelpConfiguration = {
   ...NARROW_HELP,
   subcommandTerm(command) {
@@ -50,8 +53,9 @@ export const ORDERED_HELP: HelpConfiguration = {
   visibleCommands(command) {
     const all = Help.prototype.visibleCommands.call(this, command)
     const order = isMain(command) ? ORDER : FIRST_VERBS
-    const placeOf = (each: Command) => (order.indexOf(each.name()) + order.length + 1) % (order.length + 1)
-    // Skills of the project have no section.
+    // Skills of the project are not in the order: they come last.
+    const placeOf = (each: Command) =>
+      order.includes(each.name()) ? order.indexOf(each.name()) : order.length
     return all.filter((each) => each.name() !== 'help').toSorted((a, b) => placeOf(a) - placeOf(b))
   },
   // Commander orders the sections by `all`.

@@ -10,8 +10,8 @@ const TAKE_ARGUMENTS: readonly string[] = ['message', 'state', 'backup', 'error'
 const AS_ARGUMENT: readonly string[] = ['usage', 'gateway_not_found', 'document_not_found']
 
 /**
- * The error that names the mistyped verb, for a line such as `message lst` whose default command took the verb for an
- * argument. Undefined if the word is a verb, or may be an argument.
+ * The error that names the mistyped verb, for a line such as `message lst` whose default command
+ * took the verb for an argument. Undefined if the word is a verb, or may be an argument.
  */
 export async function mistypedVerb(
   program: Command,

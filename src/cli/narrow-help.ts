@@ -4,7 +4,10 @@ import { Help, type HelpConfiguration } from 'commander'
 const LEAST = 24
 const INDENT = ' '.repeat(6)
 
-/** Help that is readable in narrow terminals too: commander lets the terminal break long descriptions within words. */
+/**
+ * Help that is readable in narrow terminals too: commander lets the terminal break long
+ * descriptions within words.
+ */
 export const NARROW_HELP: HelpConfiguration = {
   minWidthToWrap: LEAST,
   formatItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {

@@ -5,8 +5,8 @@ import { discoverSkills } from '../runtime/discover.ts'
 import { type Environs, loadFor } from './command.ts'
 
 /**
- * The optional parts that routes.yaml and the skills in its folders need. `withoutVariables`: those that
- * it will need once its variables are set. Throws `config_invalid`.
+ * The optional parts that routes.yaml and the skills in its folders need. `withoutVariables`: those
+ * that it will need once its variables are set. Throws `config_invalid`.
  */
 export async function needsFor(
   environs: Environs,
@@ -21,7 +21,10 @@ export async function needsOf(config: Config): Promise<Needs> {
   return neededParts(config, transports, await skillsWithModel(config.skills.folders))
 }
 
-/** The names of prompt skills that name a model of their own. Unreadable files are left to the loader, which reports them. */
+/**
+ * The names of prompt skills that name a model of their own. Unreadable files are left to the
+ * loader, which reports them.
+ */
 async function skillsWithModel(folders: readonly string[]): Promise<string[]> {
   const prompts = (await discoverSkills(folders)).filter(({ kind }) => kind === 'markdown')
   if (prompts.length === 0) return []

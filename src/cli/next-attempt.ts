@@ -3,9 +3,9 @@ import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Adds to a message that is retried its `next` attempt: when it begins, its number, the number after
- * which the message becomes a dead letter (`of`), and when that is at the latest, without the time
- * that attempts take.
+ * Adds its `next` attempt to a message that is retried: when it begins (`at`), its number
+ * (`attempt`), the number of the last attempt before the message becomes a dead letter (`of`), and
+ * when that one begins at the latest (`givesUpAt`), without the time that attempts take.
  */
 export async function withNextAttempt(
   daemon: Pick<Connection, 'running' | 'invoke'>,

@@ -2,8 +2,9 @@
 const CHECK_INTERVAL = 500
 
 /**
- * If npm started this process (`npx trivium start`, a script of package.json), calls `onParentEnd` once its parent has ended.
- * npm passes signals only to the shell between itself and this process. The shell ends, and this process would continue.
+ * If npm started this process (`npx trivium start`, a script of package.json), calls `onParentEnd`
+ * once its parent has ended. npm passes signals only to the shell between itself and this process.
+ * The shell ends, and this process would continue.
  */
 export function watchNpmParent(
   env: Readonly<Record<string, string | undefined>>,

@@ -17,12 +17,15 @@ const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
 /** The properties of an object in JSON Schema, and which are required. */
 export type ArgumentSchema = { properties: Record<string, JsonObject>; required: readonly string[] }
 
-/** A flag and the arguments that get its value, each as a path: `['set', 'next_action']`. `isUnless`: they get true without it. */
+/** A flag of an operation. */
 export type Flag = {
   option: Option
+  /** The arguments that get its value, each as a path such as `['set', 'next_action']`. */
   places: string[][]
   isRequired: boolean
+  /** The value that stands for null. */
   none?: string | undefined
+  /** The arguments get true if the flag is not given. */
   isUnless?: true
 }
 
@@ -42,7 +45,10 @@ export function argumentsOf(args: ZodType): ArgumentSchema {
   }
 }
 
-/** The flags of the arguments. `args`: the schema with their declarations for the command line, if it is known. */
+/**
+ * The flags of the arguments. `args`: the schema with their declarations for the command line, if
+ * it is known.
+ */
 export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType): Flag[] {
   const words = args === undefined ? {} : spokenArguments(args)
   const flags = new Map<string, Flag>()
@@ -107,8 +113,8 @@ export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObje
 }
 
 /**
- * A range with times of day, such as `--since "yesterday 10-11"`, also gives the end. A day alone
- * means since then. In UTC, as the operations read times.
+ * A range with times of day, such as `--since "yesterday 10-11"`, also sets the end. A day alone
+ * only sets the start. Times are in UTC, as operations read them.
  */
 function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
   const hasEnd = flags.some(({ places }) => places.some(([property]) => property === 'until'))
@@ -120,10 +126,16 @@ function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
 
 /** Between words: `max|Count`, `user|ID`, `HTTP|Server`. */
 const WORD_BORDER = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
-/** What has a meaning in the declaration of a flag. Tools of MCP servers may have arguments such as `filter[from]`. */
+/**
+ * Characters with a meaning in commander's flags. MCP tools may have arguments such as
+ * `filter[from]`.
+ */
 const NOT_IN_FLAGS = /[\s,|=<>[\]-]+/g
 
-/** The flag of an argument, without dashes: `max-count` for `maxCount`. Empty if the name has no usable character. */
+/**
+ * The flag of an argument, without dashes: `max-count` for `maxCount`. Empty if the name has no
+ * usable character.
+ */
 function flagName(argument: string): string {
   const words = argument.replaceAll(WORD_BORDER, '-').toLowerCase()
   const name = words.replaceAll(NOT_IN_FLAGS, '-').replaceAll(/^-|-$/g, '')
@@ -168,7 +180,10 @@ function placeholderOf(schema: JsonObject): string {
   return PLACEHOLDERS[name] ?? name
 }
 
-/** Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected boolean`. */
+/**
+ * Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected
+ * boolean`.
+ */
 export function withFlagNames(error: unknown, command: string, flags: readonly Flag[]): unknown {
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
   const texts = error.details.map(({ path, message }) => problemText(withFlag(path, flags), message))
@@ -179,7 +194,9 @@ export function withFlagNames(error: unknown, command: string, flags: readonly F
   })
 }
 
-/** A path such as `set.next_action` with the flag for the argument in it; unchanged without a flag. */
+/**
+ * A path such as `set.next_action` with the flag for the argument in it; unchanged without a flag.
+ */
 function withFlag(path: string, flags: readonly Flag[]): string {
   const words = path.split('.')
   for (const { option, places } of flags) {

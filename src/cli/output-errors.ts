@@ -1,8 +1,8 @@
 const ignore = () => {}
 
 /**
- * Ends a command whose output cannot be written: with 0 if its reader has closed the pipe (`| head`), else with 1 and
- * the reason, such as a full disk.
+ * Ends a command whose output cannot be written: with 0 if its reader has closed the pipe (`|
+ * head`), else with 1 and the reason, such as a full disk.
  */
 export function endWithoutOutput(): void {
   process.stderr.on('error', ignore)

@@ -11,7 +11,7 @@ type OwnDaemonOptions = {
   /** Log level, instead of the configured one. */
   level?: string
   pretty: boolean
-  /** Of the log; default: stderr. */
+  /** Gets the lines of the log; default: stderr. */
   destination?: { write(line: string): unknown }
   /** Applied to the configuration each time it is read. */
   change?(config: Config): Config
@@ -19,7 +19,7 @@ type OwnDaemonOptions = {
   withoutVariables?: LoadOptions['withoutVariables']
   /** The lock of the data directory, which the daemon releases. */
   lock?: Disposable
-  /** Its clock. */
+  /** The clock of the daemon. */
   now?: () => number
 }
 

@@ -14,8 +14,8 @@ const PAUSE = { min: 10, random: 50 }
 
 /**
  * Takes the lock of a data directory. Waits up to 60 s for other commands, and for a daemon that is
- * starting or stopping. Calls `instead` while another process has the lock; its first defined result ends
- * the wait and is returned. Throws `store_locked`, and errors of `instead`.
+ * starting or stopping. Calls `instead` while another process has the lock; its first defined
+ * result ends the wait and is returned. Throws `store_locked`, and errors of `instead`.
  */
 export async function waitForLock<T>(
   dir: string,

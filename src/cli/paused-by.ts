@@ -3,9 +3,9 @@ import { resumeCommand } from '../features/pauses/print.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Says which gateway, route, skill or conversation is paused, or that everything is, so that a
- * message waits for dispatch, and how to resume it. Undefined if none is paused, or if the daemon
- * cannot be asked.
+ * Says which pause makes a message wait for dispatch (of its gateway, route, skill or conversation,
+ * or of everything), and how to end it. Undefined without such a pause, or if the daemon cannot be
+ * asked.
  */
 export async function pausedBy(
   daemon: Connection,

@@ -121,7 +121,8 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       await invokeSpoken(rest, at, context)
       return code
     }
-    // A single command is loaded alone. Flags before it may belong to the main help, which needs all commands.
+    // A single command is loaded alone. Flags before it may belong to the main help, which needs
+    // all commands.
     const only = name !== undefined && at === 0 ? COMMANDS[name] : undefined
     const loads = only ? [only] : Object.values(COMMANDS)
     for (const load of loads) {
@@ -170,7 +171,10 @@ function isAlone(program: Command, rest: readonly string[]): boolean {
   return rest.length === 1 && program.commands.some((group) => group.name() === noun && showsHelpAlone(group))
 }
 
-/** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */
+/**
+ * The current name of the command at an index. For an old name, prints a hint and replaces it in
+ * the words.
+ */
 function currentName(rest: string[], at: number, terminal: Terminal): string | undefined {
   const word = rest[at]
   const renamed = word === undefined || !Object.hasOwn(RENAMED, word) ? undefined : RENAMED[word]

@@ -14,8 +14,9 @@ export type Step = readonly [command: string, purpose: string]
 const FOR_EDITORS = ['typescript', '@types/node']
 
 /**
- * The commands that add Trivium to a project that already had a package.json, with what each is for. `spec` is the version
- * specifier of Trivium. The module system of the project does not matter: its skills are TypeScript.
+ * The commands that add Trivium to a project that already had a package.json, with what each is
+ * for. `spec` is the version specifier of Trivium. The module system of the project does not
+ * matter: its skills are TypeScript.
  */
 export function stepsInProject(dir: string, spec: string): Step[] {
   const installed = packagesOf(dir)
@@ -28,7 +29,10 @@ export function stepsInProject(dir: string, spec: string): Step[] {
   return [own, ...(missing.length > 0 ? editors : [])]
 }
 
-/** What a `.gitignore` that already existed should also have: data and secrets, which must not be committed. */
+/**
+ * What a `.gitignore` that already existed should also have: data and secrets, which must not be
+ * committed.
+ */
 export function missingIgnores(file: string): string[] {
   const lines = (attempt(() => readFileSync(file, 'utf8')) ?? '').split('\n').map((line) => line.trim())
   const has = (name: string) => lines.some((line) => line.replace(/^\//, '').replace(/\/\**$/, '') === name)

@@ -46,8 +46,8 @@ export async function readArchive(path: string, dir: string, progress: (piece: {
 }
 
 /**
- * Accepts only files, no symbolic links, and nothing that `trivium backup` excludes: a control token in an archive must
- * not be restored.
+ * Accepts only files, no symbolic links, and nothing that `trivium backup` excludes: a control
+ * token in an archive must not be restored.
  */
 function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
   const isFile = 'type' in entry && (entry.type === 'File' || entry.type === 'Link')

@@ -14,7 +14,10 @@ const NEWEST = 20
 /** After this many searches, a message with a key of the user was probably accepted long ago. */
 const SEARCHES = 2
 
-/** Prints pauses and failed attempts of a submitted message until `signal` aborts. `isOwnKey`: the key may have been used before. */
+/**
+ * Prints pauses and failed attempts of a submitted message until `signal` aborts. `isOwnKey`: the
+ * user gave the key, which may have been used before.
+ */
 export async function reportAttempts(
   daemon: Connection,
   submitted: Submitted,
@@ -52,7 +55,10 @@ async function inConversation(daemon: Connection, { gateway, conversation, key }
   return typeof id === 'string' ? { id, conversation } : undefined
 }
 
-/** The message that had the key first, which may be older, and in another conversation. A key is accepted once. */
+/**
+ * The message that had the key first, which may be older, and in another conversation. A key is
+ * accepted once.
+ */
 async function byKey(daemon: Connection, submitted: Submitted) {
   if (!daemon.running) return undefined
   const result = await daemon.submit({ ...submitted, wait: 0 }).catch(() => null)

@@ -11,9 +11,9 @@ const HOW_TO_GIVE =
   'Type it at a terminal, or pipe it to stdin. In a container, a terminal needs `exec -it`, and a pipe `exec -i`.'
 
 /**
- * Adds secrets to the arguments: those that are `-`, and required ones that are missing. Asks at a terminal, without
- * showing the input, or else reads stdin: one line for each, in the order of the arguments. As arguments, they would be
- * in the list of processes and in the history of the shell.
+ * Adds secrets to the arguments: those that are `-`, and required ones that are missing. Asks at a
+ * terminal, without showing the input, or else reads stdin: one line for each, in the order of the
+ * arguments. As arguments, they would be in the list of processes and in the history of the shell.
  */
 export async function askForSecrets(
   args: JsonObject,
@@ -55,7 +55,10 @@ function prompt(question: string, terminal: Terminal): Promise<string> {
   })
 }
 
-/** Reads lines of stdin, which it opens at the first one. A second reader would miss what the first one has buffered. */
+/**
+ * Reads lines of stdin, which it opens at the first one. A second reader would miss what the first
+ * one has buffered.
+ */
 function createLineReader() {
   let lines: Interface | undefined
   let iterator: AsyncIterator<string> | undefined

@@ -19,7 +19,10 @@ type Bridge = {
   isUnknownSession(error: unknown): boolean
   /** Connections to the daemon, by the id of their request. */
   open: Map<unknown, StreamableHTTPClientTransport>
-  /** The client's messages that started its session: `initialize` and `notifications/initialized`. Empty in the current protocol. */
+  /**
+   * The client's messages that started its session: `initialize` and `notifications/initialized`.
+   * Empty in the current protocol.
+   */
   handshake: JSONRPCMessage[]
   session: Session
   /** Settles once a lost session has been restarted. */

@@ -14,8 +14,8 @@ type Output = { pretty: boolean; destination?: { write(line: string): unknown } 
 
 /**
  * Makes a daemon in this process that owns its data directory. `open` starts it, reloads changed
- * files, and writes its address to `daemon.json`. `close` removes that file, and is called after `daemon.stop`.
- * Waits for running commands, and for a daemon that is stopping.
+ * files, and writes its address to `daemon.json`. `close` removes that file, and is called after
+ * `daemon.stop`. Waits for running commands, and for a daemon that is stopping.
  */
 export async function makeServed(environs: Environs, output: Output) {
   const { dataDir: dir, redisUrl } = (await loadFor(environs)).daemon

@@ -8,7 +8,7 @@ type Source = Pick<Connection, 'invoke'>
 /** What has an id, with words that tell it from others. */
 type Candidate = { id: string; text: string }
 
-/** Fewer characters of an id fit too many. */
+/** Minimum number of characters: fewer fit too many ids. */
 const LEAST = 4
 /** Part of a UUID; lists at a terminal show its end. */
 const PART = /^…?([0-9a-f-]{4,35})$/i
@@ -16,15 +16,17 @@ const PART = /^…?([0-9a-f-]{4,35})$/i
 const SEARCHED = 2_000
 const PAGE_SIZE = 500
 const UUID_LENGTH = 36
-/** Characters of the words beside a candidate. */
+/** Minimum width of the words beside a candidate, in characters. */
 const LEAST_TEXT = 20
+/** The width of a line if stderr is not a terminal. */
 const WIDE = 110
 /** Number of candidates that an error names. */
 const MAX_NAMED = 8
 
 /**
- * The whole id for its beginning or its end, of at least four characters. Texts that are part of no id are unchanged. `args`: the other
- * arguments, which may say where to look. Throws `usage` with the candidates if several ids begin or end like this.
+ * The whole id for its beginning or its end, of at least four characters. Texts that are part of no
+ * id are unchanged. `args`: the other arguments, which may say where to look. Throws `usage` with
+ * the candidates if several ids begin or end like this.
  */
 export async function fullId(
   daemon: Source,

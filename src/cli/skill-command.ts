@@ -26,8 +26,9 @@ import { hintAt, show, usageOutput } from './terminal.ts'
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
 /**
- * Runs the skill that the words from the index `at` name, as noun and verb or by its name. A noun alone
- * prints the help of its verbs. Also finds skills of the project whose name starts with a noun.
+ * Runs the skill that the words from the index `at` name, as noun and verb or by its name. A noun
+ * alone prints the help of its verbs. Also finds skills of the project whose name starts with a
+ * noun.
  */
 export async function invokeSpoken(line: readonly string[], at: number, context: CommandContext) {
   const words = withVerb(line.slice(at))
@@ -90,7 +91,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   await command.parseAsync(argv, { from: 'user' })
 }
 
-/** Replaces parts of ids by whole ids, where the schema says what has the id. */
+/** Replaces parts of ids by whole ids, where the schema declares the kind of id. */
 async function withFullIds(name: string, args: JsonObject, connection: Connection): Promise<JsonObject> {
   const schema = builtInSkills.find((one) => one.name === name)?.args
   const whole = { ...args }
@@ -101,7 +102,10 @@ async function withFullIds(name: string, args: JsonObject, connection: Connectio
   return whole
 }
 
-/** How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the outcome. */
+/**
+ * How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the
+ * outcome.
+ */
 const SEND_WAIT = 10_000
 
 function withWait(name: string, args: JsonObject): JsonObject {
@@ -109,7 +113,10 @@ function withWait(name: string, args: JsonObject): JsonObject {
   return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
 }
 
-/** Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the store. */
+/**
+ * Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the
+ * store.
+ */
 async function showHelp(name: string, context: CommandContext, first?: string): Promise<void> {
   const builtIn = builtInSkills.find((one) => one.name === name)
   // Built-in skills have their help even if the configuration cannot be read.
@@ -130,7 +137,9 @@ async function showHelp(name: string, context: CommandContext, first?: string): 
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 
-/** Adds all skills as commands for completion, from the running daemon, or else from the folders. */
+/**
+ * Adds all skills as commands for completion, from the running daemon, or else from the folders.
+ */
 export async function addSkillCommands(program: Command, context: CommandContext): Promise<void> {
   for (const skill of objectsIn(await listSkills(context.environs()))) {
     const name = String(skill.name)
@@ -164,8 +173,8 @@ function describe({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: str
 }
 
 /**
- * Connects to the daemon, or opens the store for a skill that needs no daemon. Without a daemon, an unknown command is reported as
- * such, and not as `not_running`.
+ * Connects to the daemon, or opens the store for a skill that needs no daemon. Without a daemon, an
+ * unknown command is reported as such, and not as `not_running`.
  */
 async function open(name: string, context: CommandContext): Promise<Connection> {
   const environs = context.environs()

@@ -12,7 +12,9 @@ import { readValue } from './skill-value.ts'
 /** The kind of the operations of Trivium. A skill of the project may have the name of one. */
 export const BUILT_IN = 'built-in'
 
-/** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
+/**
+ * A skill as described by the daemon: the JSON Schemas of its arguments, and which are required.
+ */
 export const describedSkill = z.object({
   kind: z.string().exactOptional(),
   description: z.string().default(''),
@@ -27,8 +29,8 @@ export const describedSkill = z.object({
 export type Described = z.output<typeof describedSkill>
 
 /**
- * Makes the command of a skill, and returns its flags. `first`: the argument that its first word sets, as in `group
- * replay QUEUE`.
+ * Makes the command of a skill, and returns its flags. `first`: the argument that its first word
+ * sets, as in `group replay QUEUE`.
  */
 export function commandFor(
   name: string,
@@ -59,7 +61,7 @@ function argsOfBuiltIn(name: string): ZodType | undefined {
   return builtInSkills.find((skill) => skill.name === name)?.args
 }
 
-/** Arguments of which the first present one may be positional if none is required. */
+/** If no argument is required, the first of these that exists may be positional. */
 const POSITIONAL = ['id', 'name', 'text']
 
 /** The arguments that may be positional: the required ones, else `id`, `name` or `text`. */
@@ -69,8 +71,9 @@ function positionalNames({ properties, required }: Described['args']): string[] 
 }
 
 /**
- * Assigns positional values to the positional arguments that are not in `named`, in schema order. A list and a text take all
- * remaining values. Throws `usage` with the flags that are left for further values.
+ * Assigns positional values to the positional arguments that are not in `named`, in schema order. A
+ * list and a text take all remaining values. Throws `usage` with the flags that are left for
+ * further values.
  */
 export function readPositional(
   values: readonly string[],

@@ -22,8 +22,8 @@ import { isOfAssistant } from './assistant-words.ts'
 import { pretty } from './terminal.ts'
 
 /**
- * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Data
- * of others (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
+ * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Data of
+ * others (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
  * indented JSON.
  */
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
@@ -45,7 +45,7 @@ function limitOf(skill: string, args: JsonObject): number | undefined {
   return typeof limit === 'number' ? limit : undefined
 }
 
-/** A list that ends at its limit: nobody should take the limit for the number of all. */
+/** A note below a list that ends at its limit, so that nobody takes the limit for the total. */
 function limitText(limit: number): string {
   const more = limit < MAX_LIMIT ? `; \`--limit ${MAX_LIMIT}\` shows more` : ''
   return paragraph('', `${limit} shown, which is the limit: there may be more${more}.`)

@@ -45,8 +45,8 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     started.resolve()
     if (isSignalled()) return await exitCode
     keepTickShape()
-    // Makes V8 keep less free memory. Set after loading, because before it would slow the start by a
-    // fifth.
+    // Makes V8 keep less free memory. Set after loading, because before it would slow the start by
+    // a fifth.
     setFlagsFromString('--heap-growing-percent=50')
     const ms = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${ms} ms)`))
@@ -84,8 +84,8 @@ function collectGarbage(): void {
 }
 
 /**
- * Stops the daemon at a signal, or at the end of the npm process that started it. `exitCode` resolves
- * once it has drained.
+ * Stops the daemon at a signal, or at the end of the npm process that started it. `exitCode`
+ * resolves once it has drained.
  */
 function untilSignalled(
   daemon: Daemon,
@@ -110,7 +110,9 @@ function untilSignalled(
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   process.on('SIGHUP', reload)
-  watchNpmParent(env, () => stoppedAt ?? onSignal('the end of npm'))
+  watchNpmParent(env, () => {
+    if (stoppedAt === undefined) onSignal('the end of npm')
+  })
   return { exitCode, isSignalled: () => stoppedAt !== undefined }
 }
 

@@ -6,14 +6,17 @@ import { inTime, pause } from '../lib/pause.ts'
 import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
-/** A connection without data for this time (ms) counts as broken. The daemon writes every ten seconds. */
+/**
+ * A connection without data for this time (ms) counts as broken. The daemon writes every ten
+ * seconds.
+ */
 const MAX_SILENCE = 25_000
 /** Pauses (ms) between attempts to reopen the stream. */
 const BACKOFF = { first: 200, longest: 2_000 }
 
 /**
- * The reader of a stream. `event` is called for each event, and `onBreak` once per outage, when the stream broke and is being
- * reopened.
+ * The reader of a stream. `event` is called for each event, and `onBreak` once per outage, when the
+ * stream broke and is being reopened.
  */
 export type StreamReader = { event(name: string, data: JsonObject): void; onBreak(reason: string): void }
 

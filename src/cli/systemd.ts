@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
 import type { Log } from '../core/log.ts'
 
-/** The environment. systemd sets NOTIFY_SOCKET for `Type=notify`, WATCHDOG_USEC and WATCHDOG_PID for `WatchdogSec=`. */
+/**
+ * The environment. systemd sets NOTIFY_SOCKET for `Type=notify`, WATCHDOG_USEC and WATCHDOG_PID for
+ * `WatchdogSec=`.
+ */
 type SystemdEnvironment = Readonly<Record<string, string | undefined>>
 
 export type SystemdNotifier = ReturnType<typeof createSystemdNotifier>

@@ -18,8 +18,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     out: (text: string) => out(escapeUnpainted(text)),
     err: (text: string) => err(escapeUnpainted(text)),
     /**
-     * Shows a full screen, drawn every second and when `draw` is called. `leave` restores the previous
-     * content. `quit` is called at q, Escape and Ctrl-C.
+     * Shows a full screen, drawn every second and when `draw` is called. `leave` restores the
+     * previous content. `quit` is called at q, Escape and Ctrl-C.
      */
     enterScreen(lines: () => readonly string[], quit: () => void) {
       // Overwrites each line in place, to avoid flicker.
@@ -27,7 +27,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
         const shown = lines().slice(0, process.stdout.rows || 24)
         out(`\x1b[H${shown.map((line) => `${escapeUnpainted(line)}\x1b[K`).join('\n')}\x1b[J`)
       }
-      // The alternate screen, without cursor and without automatic wrapping: long lines are cut and cannot scroll the screen.
+      // The alternate screen, without cursor and without automatic wrapping: long lines are cut and
+      // cannot scroll the screen.
       out('\x1b[?1049h\x1b[?25l\x1b[?7l')
       const timer = setInterval(draw, 1_000)
       process.stdout.on('resize', draw)

@@ -52,7 +52,7 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
   return sections.flatMap((section) => section.split('\n'))
 }
 
-/** The server's list of troubles, each with its title and details. */
+/** The troubles, each with its title and details. */
 function faults(now: JsonObject): string[] {
   return objectsIn(now.troubles).map(({ title, text }) => `${title}: ${String(text).split('\n')[0]}`)
 }
@@ -92,7 +92,9 @@ function wrap(text: string, width: number): string[] {
   return [...lines, rest]
 }
 
-/** A line of bars, with the newest point on the right. Each column shows the maximum of its points. */
+/**
+ * A line of bars, with the newest point on the right. Each column shows the maximum of its points.
+ */
 function sparkline(values: number[], width: number): string {
   const pointsPerColumn = Math.max(1, Math.ceil(values.length / width))
   const columns = Array.from({ length: Math.ceil(values.length / pointsPerColumn) }, (_, index) =>

@@ -5,7 +5,10 @@ import type { Connection } from './connection.ts'
 /** Messages of one call. */
 const MOST = 200
 
-/** Adds to the messages of a list their last attempts, which have the route and what a message waits for. Only a daemon knows them. */
+/**
+ * Adds to the messages of a list their last attempts, which have the route and what a message waits
+ * for. Only a daemon knows them.
+ */
 export async function withAttempts(
   daemon: Pick<Connection, 'running' | 'invoke'>,
   found: Json,

@@ -7,8 +7,9 @@ import { prefixSkillsIn } from '../runtime/prefix-skills.ts'
 import { REPLACED } from '../runtime/replaced-skills.ts'
 
 /**
- * Checks for `trivium doctor`: broken skills, skills in the place of built-in ones, words of `skills.json` that refer
- * to unknown skills, and budgets of unknown skills. `budgeted`: the skills with a budget.
+ * Checks for `trivium doctor`: broken skills, skills in the place of built-in ones, words of
+ * `skills.json` that refer to unknown skills, and budgets of unknown skills. `budgeted`: the skills
+ * with a budget.
  */
 export function checkSkills(
   manager: Pick<SkillManager, 'errors' | 'replaced' | 'list' | 'get'>,

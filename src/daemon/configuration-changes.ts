@@ -10,8 +10,8 @@ type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
 const MOST = 20
 
 /**
- * Records in the audit log that a reload changed the configuration, with the names of what changed. The values stay out, as they may
- * be secret. The files do not say who changed them.
+ * Records in the audit log that a reload changed the configuration, with the names of what changed.
+ * The values stay out, as they may be secret. The files do not say who changed them.
  */
 export async function recordChange(before: Read, after: Read, record: RecordAudit): Promise<void> {
   const changed = changedNames(partsIn(before), partsIn(after))
@@ -37,7 +37,10 @@ function changedVariables(before: Read, after: Read): string[] {
   return used.filter((name) => before.environment[name] !== after.environment[name])
 }
 
-/** The sections of the files, and the entries of those that have names: `gateways.shop`, `routes.orders`. */
+/**
+ * The sections of the files, and the entries of those that have names: `gateways.shop`,
+ * `routes.orders`.
+ */
 function partsIn({ asRead }: Read): Map<string, unknown> {
   const parts = new Map<string, unknown>()
   for (const { yaml } of asRead.files)

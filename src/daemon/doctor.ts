@@ -63,13 +63,13 @@ export function createDoctor(deps: {
     }),
   ]
 
-  /** The results of the last checks of a gateway, which are not run again. */
+  /** The results of the last checks of a gateway. Runs none. */
   const lastChecksOf = (name: string): Finding[] => {
     const detail = 'not checked since the start of the daemon'
     return gateways.lastChecks(name) ?? [{ name: `${name}: check`, ok: true, detail }]
   }
 
-  /** All results, with these of the gateways. */
+  /** All results: those of the gateways are given, the other checks run now. */
   const report = async (ofGateways: Finding[][] | Promise<Finding[][]>): Promise<Json> => {
     const results = await Promise.all([checkDaemon(), ofGateways, checkMcp(deps), checkRest()])
     return toJson(results.flat(2))

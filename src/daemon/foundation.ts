@@ -125,8 +125,8 @@ function knownNames({ gateways }: Config) {
 }
 
 /**
- * Whether a route is for messages of a gateway in general. One with `prefix` is only for a few
- * words.
+ * Whether a gateway has a route for its messages in general. A route with `prefix` is only for a
+ * few words.
  */
 function hasRoute({ routes, gateways }: Config, gateway: string): boolean {
   const transport = gateways.find(({ name }) => name === gateway)?.transport ?? ''

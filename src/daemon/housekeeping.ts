@@ -12,8 +12,8 @@ const APPROVALS_INTERVAL = 2_000
 const SWEEP_INTERVAL = HOUR
 
 /**
- * Makes the background work of a daemon: retention, histories, the backlog of dispatch, approvals and
- * the state of skills.
+ * Makes the background work of a daemon: retention, histories, the backlog of dispatch, approvals
+ * and the state of skills.
  */
 export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
@@ -61,9 +61,9 @@ export function createHousekeeping(deps: {
 }
 
 /**
- * The pause (ms) after a batch of retention, for other work that needs the disk and the event loop:
- * as long as the batch took, and shorter the longer a backlog lasts, so that retention keeps up
- * with any rate of messages.
+ * The pause (ms) after a batch of retention, for other work that needs the disk and the event loop.
+ * At first it is as long as the batch took. The longer a backlog lasts, the shorter it becomes, so
+ * that retention keeps up with any rate of messages.
  */
 export function pauseAfter(batchTime: number, backlogTime: number): number {
   return (batchTime * TRIM_INTERVAL) / (TRIM_INTERVAL + backlogTime)

@@ -15,7 +15,9 @@ export function makePeople(
   personalData: {
     values: SkillValues
     memory: AssistantMemory
-    /** The copy of the assistant's document, which each data directory has if the store is Redis. */
+    /**
+     * The copy of the assistant's document, which each data directory has if the store is Redis.
+     */
     copy: AssistantMemory | undefined
     index: SearchIndex
   },

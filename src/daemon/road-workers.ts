@@ -185,7 +185,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 
 /**
  * The note for a message that needs no skill because a person has taken over its conversation.
- * Throws if the run was cancelled while another daemon, whose job this is now, had it.
+ * Throws if the run was cancelled on another daemon, from which this one has taken over the job.
  */
 function handledByPerson(
   { now }: Foundation,

@@ -41,7 +41,9 @@ export function skillServices(
     installs: gateways,
     refusals: gateways,
     pauses: withPauseList(roads.services.pauses, {
-      ...{ roads, push, durable },
+      roads,
+      push,
+      durable,
       jobs: base.store.jobs,
       storePausedSince: () => storePausedSince(base.store.kv),
     }),

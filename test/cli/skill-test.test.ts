@@ -63,7 +63,7 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     assert.match(out, /adds +ok +60 +\d+ ms +state-set/)
     assert.match(
       out,
-      /2 cases \(record\), all passed\nRecorded the cases that passed in .*cases\.recorded\.json/,
+      /2 cases \(record\), all passed\nSaved the answers of the passed cases in .*cases\.recorded\.json/,
     )
     const recording = readFileSync(recorded, 'utf8')
     assert.doesNotMatch(recording, new RegExp(API_KEY))

@@ -1,7 +1,10 @@
 import tab from '@bomb.sh/tab/commander'
 import type { AddCommand } from '../command.ts'
 
-/** `trivium completion <shell>`, and the hidden `complete` that its script calls for commands, skills and their flags. */
+/**
+ * `trivium completion <shell>`, and the hidden `complete` that its script calls for commands,
+ * skills and their flags.
+ */
 export const addCompletion: AddCommand = (program) => {
   tab(program, { completionCommandName: 'completion' })
   program.commands

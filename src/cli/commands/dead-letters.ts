@@ -108,7 +108,10 @@ async function allLetters(daemon: Connection, args: JsonObject): Promise<Json> {
   }
 }
 
-/** Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */
+/**
+ * Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed
+ * again.
+ */
 async function actOnAll(
   daemon: Connection,
   verb: string,

@@ -38,7 +38,10 @@ export const addDoctor: AddCommand = (program, context) => {
     })
 }
 
-/** The checks as a table. Details of several lines, such as an excerpt of routes.yaml, stay as they are, below it. */
+/**
+ * The checks as a table. Details of several lines, such as an excerpt of routes.yaml, stay as they
+ * are, below it.
+ */
 function humanChecks(checks: readonly JsonObject[]): string {
   const isLong = ({ detail }: JsonObject) => String(detail ?? '').includes('\n')
   const rows = checks.map((check) => [markOf(check), check.name, isLong(check) ? 'see below' : check.detail])
@@ -53,7 +56,10 @@ function markOf({ ok, warning }: JsonObject): string {
   return warning ? paint('yellow', '!') : paint('green', '✓')
 }
 
-/** For a missing part: it has a check of its own, which says what to do. Rethrows other errors. */
+/**
+ * The check of the daemon if a part is missing. The check of the part says what to do. Rethrows
+ * other errors.
+ */
 function uncheckedWithoutPart(error: unknown): JsonObject[] {
   if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
   return [{ name: 'daemon', ok: false, detail: 'not checked, because of the missing part' }]

@@ -6,12 +6,18 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, ownFile } from '../command.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium error [CODE]`: what an error means and what to do, from docs/errors.md, which is part of the package. */
+/**
+ * `trivium error [CODE]`: what an error means and what to do, from docs/errors.md, which is part of
+ * the package.
+ */
 export const addError: AddCommand = (program, context) => {
   const command = program.command('error').description('explain error codes')
   const list = () => {
     const errors = Object.entries(catalogue).map(([code, { status, exit, retryable }]) => ({
-      ...{ code, status, exit, retryable },
+      code,
+      status,
+      exit,
+      retryable,
       meaning: explanationOf(code).meaning,
     }))
     show(context.terminal(), errors, () =>

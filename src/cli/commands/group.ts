@@ -17,7 +17,7 @@ export const addGroup: AddCommand = (program, context) => {
     .description('one group: backlog, oldest unread event, readers, rate, filter, retention')
     .argument('<group>', 'the name of the group')
     .argument('[topic]', 'its topic, if groups of several topics have the name')
-    .option('--topic <text>', 'the same')
+    .option('--topic <text>', 'the same as [topic]')
     .action((group: string, word: string | undefined, { topic = word }: { topic?: string }) =>
       ask(context, (daemon) => groupNamed(daemon, group, topic), humanGroup),
     )

@@ -32,7 +32,8 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--before <time>', 'only before this time; use the time of the first line to page back')
     .action(async ({ before, events, ...filter }: Options) => {
       const environs = context.environs()
-      // Works beside a running daemon without its environment, such as secrets that routes.yaml names.
+      // Works beside a running daemon without its environment, such as secrets that routes.yaml
+      // names.
       const { dataDir } = await locate(environs)
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {

@@ -11,7 +11,9 @@ import { needsFor } from '../needs.ts'
 import { missingIgnores, type Step, stepsInProject } from '../project-steps.ts'
 import { show } from '../terminal.ts'
 
-/** Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them. */
+/**
+ * Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them.
+ */
 const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'skills/hello/index.ts']
 
 export const addInit: AddCommand = (program, context) => {
@@ -88,7 +90,10 @@ function ignoreHint(kept: readonly string[]): string[] {
   return missing.length === 0 ? [] : ['', `Add to .gitignore: ${missing.join(', ')}`]
 }
 
-/** A hint to build the clone if Trivium runs from one that is not built, since its types are missing until then. Empty otherwise. */
+/**
+ * A hint to build the clone if Trivium runs from one that is not built, since its types are missing
+ * until then. Empty otherwise.
+ */
 function buildHint(): string[] {
   const clone = ownFolder()
   const isUsable = !existsSync(join(clone, 'src')) || existsSync(join(clone, 'dist/src/public.d.ts'))
@@ -97,7 +102,10 @@ function buildHint(): string[] {
     : [`  npm --prefix ${clone} run build    the clone, so that it can be used as a package`]
 }
 
-/** The version specifier of Trivium in package.json; a tarball within the project by its relative path, so that it can be moved. */
+/**
+ * The version specifier of Trivium in package.json; a tarball within the project by its relative
+ * path, so that it can be moved.
+ */
 function specFor(dir: string): string {
   const spec = ownSpec()
   const prefix = `file:${dir}${sep}`

@@ -65,7 +65,7 @@ export const addMessage: AddCommand = (program, context) => {
         const human = (explained: Json) => humanExplanation(explained, defined({ all }))
         return ask(context, (daemon) => daemon.explain(submission), human, connectOrOpen)
       }
-      // The same key each time, so that it is accepted once however often it is sent.
+      // Each try after a restart sends the same key, so that the message is accepted once.
       const { key = randomUUID() } = options
       const send = async (daemon: Connection) => {
         const paused = options.wait > 0 ? await pausedByStore(daemon) : undefined
@@ -73,14 +73,17 @@ export const addMessage: AddCommand = (program, context) => {
         const answered = new AbortController()
         const isOwnKey = options.key !== undefined
         void reportAttempts(daemon, submitted, {
-          ...{ isOwnKey, signal: answered.signal, err: context.terminal().err },
+          isOwnKey,
+          signal: answered.signal,
+          err: context.terminal().err,
         })
         const result = await daemon.submit(submitted).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         const isLate = options.wait > 0 && outcome === undefined
         if (outcome === 'failed') context.exit(1)
         else if (isLate) context.exit(EXIT_NOTHING)
-        // A duplicate of the generated key is a repetition by this command, which is not the user's concern.
+        // A duplicate of the generated key is a repetition by this command, which is not the user's
+        // concern.
         const shown = options.key === undefined ? { ...Object(result), duplicate: false } : result
         if (paused !== undefined) return { ...Object(shown), paused }
         if (isLate) return withPause(daemon, shown, submission)
@@ -127,10 +130,16 @@ function addList(message: Command, context: CommandContext): void {
 
 /** Maximum number of attempts to send a message while the daemon stops or restarts. */
 const MAX_SENDS = 3
-/** The errors during a stop or restart: the message was refused, its wait was cut off, or the daemon was not reached any more. */
+/**
+ * The errors during a stop or restart: the message was refused, its wait was cut off, or the daemon
+ * was not reached any more.
+ */
 const RESTART_ERRORS: ReadonlySet<string> = new Set(['stopping', 'cancelled', 'not_running'])
 
-/** Sends again if the daemon stopped or restarted. The next connection waits until a stopping daemon has ended. */
+/**
+ * Sends again if the daemon stopped or restarted. The next connection waits until a stopping daemon
+ * has ended.
+ */
 async function retryAfterRestart(send: () => Promise<void>): Promise<void> {
   for (let sends = 1; ; sends++) {
     try {

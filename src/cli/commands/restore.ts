@@ -93,7 +93,7 @@ async function pauseRestored(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Restores the copies of Redis, or checks that the database can be opened: that of a newer Trivium cannot. */
+/** Restores the copies of Redis, or checks that this version can open the database. */
 async function restoreStore(
   { redisUrl: url, redisPrefix: prefix, redis }: Daemon,
   data: string,

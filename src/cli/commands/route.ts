@@ -99,7 +99,7 @@ function routeNamed(name: string, routes: readonly JsonObject[]): JsonObject {
   return found
 }
 
-/** The problems, and what is right: at the end, where it is seen. */
+/** The problems first. What is valid comes last, where it is seen at a terminal. */
 function humanCheck(ok: boolean, { problems, files, apps }: Checked): string {
   const [, ...included] = files
   const warnings = problems.length > 0 ? `, with ${counted(problems.length, 'warning')}` : ''
@@ -114,7 +114,9 @@ function humanCheck(ok: boolean, { problems, files, apps }: Checked): string {
 
 type Checked = Awaited<ReturnType<typeof checkConfiguration>>
 
-/** Checks a configuration; returns its problems, its files, and the Bolt apps that could be loaded. */
+/**
+ * Checks a configuration; returns its problems, its files, and the Bolt apps that could be loaded.
+ */
 async function checkConfiguration({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
@@ -136,7 +138,9 @@ async function checkConfiguration({ env, cwd, path }: Environs) {
   }
 }
 
-/** Loads the Bolt apps of the routes. They have no problems if the part that loads them is not installed. */
+/**
+ * Loads the Bolt apps of the routes. Reports nothing if the part that loads them is not installed.
+ */
 async function tryApps({ routes }: Pick<Config, 'routes'>) {
   const files = [...new Set(routes.flatMap(({ bolt }) => bolt ?? []))]
   const [load] = Object.values(transports).flatMap(({ tryListener }) => tryListener ?? [])
@@ -156,7 +160,7 @@ async function tryApps({ routes }: Pick<Config, 'routes'>) {
   )
 }
 
-/** Explains the routes of a message from a file, which need not exist anywhere else. */
+/** Explains the routes of a message that exists only in a file. */
 async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
   const text = await readFile(resolve(environs.cwd, file), 'utf8').catch((cause: unknown) => {

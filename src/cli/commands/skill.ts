@@ -89,7 +89,7 @@ function humanEvaluation({ cases, mode, file }: Evaluation): string {
   const verdict = failed === 0 ? 'all passed' : `${failed} failed`
   const summary = `${counted(cases.length, 'case')} (${mode}), ${verdict}`
   const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
-  return [list, '', summary, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
+  return [list, '', summary, ...(file ? [`Saved the answers of the passed cases in ${file}`] : [])].join('\n')
 }
 
 /** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */

@@ -19,7 +19,9 @@ type ReplayOptions = DirOption & { until?: string; revision?: number }
 const NAME = 'state (the assistant), agent_state or task_board (the workbench)'
 const DIR = 'the folder of the workbench; default: workbench/ beside routes.yaml'
 
-/** `trivium state show|replay|migrate|repair|init`: works on the files, with and without a daemon. */
+/**
+ * `trivium state show|replay|migrate|repair|init`: works on the files, with and without a daemon.
+ */
 export const addState: AddCommand = (program, context) => {
   const command = program
     .command('state')
@@ -125,7 +127,10 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
   return timeOf('--until', until)
 }
 
-/** The manager of a document. Works beside a running daemon, because documents are safe between processes. */
+/**
+ * The manager of a document. Works beside a running daemon, because documents are safe between
+ * processes.
+ */
 async function managerOf(environs: Environs, name: string, dir?: string): Promise<StateManager> {
   if (name !== 'state') return (await openWorkbench(await workbenchDir(environs, dir))).manager
   const { daemon } = await loadWithDataDir(environs)

@@ -30,7 +30,7 @@ export const addStatus: AddCommand = (program, context) => {
     )
 }
 
-/** Narrower screens have no room for what is normal. */
+/** Narrower screens show only what is not normal. */
 const WIDE = 100
 
 /** Number of gateways, and of names in a line, that fit on a screen of 24 lines. */
@@ -154,7 +154,10 @@ function gatewayState({ ok, detail, refuses, warning, paused }: JsonObject): str
   return warning ? `${paint('yellow', 'warning')}: ${warning}` : paint('green', 'ok')
 }
 
-/** The entries of the project's `skills.json`: prefixes, and the skill that answers. Those of the assistant are only counted. */
+/**
+ * The entries of the project's `skills.json`: prefixes, and the skill that answers. Those of the
+ * assistant are only counted.
+ */
 function registryLines(
   registry: readonly JsonObject[],
   skills: readonly JsonObject[],
@@ -184,7 +187,10 @@ function registryLines(
   ]
 }
 
-/** The number of entries and the first few `notes`, or `otherwise` if there are none; undefined without entries. */
+/**
+ * The number of entries and the first few `notes`, or `otherwise` if there are none; undefined
+ * without entries.
+ */
 function summary(title: string, all: readonly unknown[], notes: string[], otherwise: string) {
   if (all.length === 0) return undefined
   const more = notes.length > MAX_SHOWN ? [`${notes.length - MAX_SHOWN} more`] : []

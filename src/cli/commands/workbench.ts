@@ -13,7 +13,11 @@ import { operationFlags } from '../operation-command.ts'
 import { show } from '../terminal.ts'
 
 type Common = { dir?: string; agent?: string }
-/** `trivium workbench`: what people do at the workbench. Works on its files, with and without a daemon. */
+
+/**
+ * `trivium workbench`: what people do at the workbench. Works on its files, with and without a
+ * daemon.
+ */
 export const addWorkbench: AddCommand = (program, context) => {
   const command = program
     .command('workbench')
@@ -37,10 +41,10 @@ export const addWorkbench: AddCommand = (program, context) => {
     .description('the state and the open tasks')
     .action(() => run((bench) => bench.get(), workbenchText))
   const update = command.command('update').description('change the state; list values are appended')
-  const changes = operationFlags(update, workbench.update)
+  const updateFlags = operationFlags(update, workbench.update)
   update.action((options: object) =>
     run(
-      (bench, actor) => bench.update(workbench.update.parse(changes.read(options)), actor),
+      (bench, actor) => bench.update(workbench.update.parse(updateFlags.read(options)), actor),
       ({ revision }) => `Changed; the state has revision ${revision}.`,
     ),
   )
@@ -48,9 +52,9 @@ export const addWorkbench: AddCommand = (program, context) => {
     .command('add')
     .description('add a task to the board')
     .argument('<title...>', 'description of the task')
-  const task = operationFlags(add, tasks.add, ['title', 'kind'])
+  const addFlags = operationFlags(add, tasks.add, ['title', 'kind'])
   add.action((words: string[], options: object) =>
-    run((bench, actor) => bench.add(taskOf(words.join(' '), task.read(options)), actor), taskLine),
+    run((bench, actor) => bench.add(taskOf(words.join(' '), addFlags.read(options)), actor), taskLine),
   )
   command
     .command('claim [id]')
@@ -62,10 +66,10 @@ export const addWorkbench: AddCommand = (program, context) => {
       ),
     )
   const finish = command.command('finish <id>').description('finish your task')
-  const finished = operationFlags(finish, tasks.finish, ['id', 'owner'])
+  const finishFlags = operationFlags(finish, tasks.finish, ['id', 'owner'])
   finish.action((id: string, options: object) =>
     run(
-      (bench, actor) => bench.finish(tasks.finish.parse({ ...finished.read(options), id }), actor),
+      (bench, actor) => bench.finish(tasks.finish.parse({ ...finishFlags.read(options), id }), actor),
       taskLine,
     ),
   )
@@ -86,7 +90,10 @@ function taskOf(title: string, args: JsonObject) {
   return task
 }
 
-/** The folder of the workbench: the given one, or beside routes.yaml, which may be missing or broken. */
+/**
+ * The folder of the workbench: the given one, or beside routes.yaml, which may be missing or
+ * broken.
+ */
 export async function workbenchDir({ env, cwd, path }: Environs, dir?: string): Promise<string> {
   if (dir !== undefined) return resolve(cwd, dir)
   return workbenchDirOf(configPath(cwd, await readEnvironment(cwd, env), path))

@@ -57,7 +57,10 @@ export function createDay(parts: {
     }
   }
 
-  /** Workers take jobs, and consumer groups read events. The group `search-index` stops after a third of the day, and falls behind. */
+  /**
+   * Workers take jobs, and consumer groups read events. The group `search-index` stops after a
+   * third of the day, and falls behind.
+   */
   const work = async (step: number) => {
     if (step % 2 === 0) await invoke('gateway-receive', { gateway: 'jobs', timeout: 0 })
     const groups = step < STEPS / 3 ? ['audit', 'search-index'] : ['audit']
@@ -65,7 +68,10 @@ export function createDay(parts: {
   }
 
   return {
-    /** Fills the last 24 hours with about this many messages. Afterwards the clock shows the real time. */
+    /**
+     * Fills the last 24 hours with about this many messages. Afterwards the clock shows the real
+     * time.
+     */
     async fill(messages: number): Promise<void> {
       for (const queue of ['audit', 'search-index']) await invoke('event-subscribe', { topic, queue })
       const report = { skill: 'report', args: { text: 'report orders' } }

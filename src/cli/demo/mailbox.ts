@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 const CAPABILITIES = 'IMAP4rev1 IDLE'
 const EMPTY = ['* 0 EXISTS', '* 0 RECENT', '* OK [UIDVALIDITY 1]', '* OK [UIDNEXT 1]']
 /**
- * The part of IMAP (RFC 3501) that a client needs to read one folder: the lines before the last one of the response to each
- * command.
+ * The part of IMAP (RFC 3501) that a client needs to read one folder. For each command: the lines
+ * of the response before its last line.
  */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   CAPABILITY: [`* CAPABILITY ${CAPABILITIES}`],
@@ -20,12 +20,15 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'UID FETCH': [],
   'UID STORE': [],
 }
-/** The Message-ID of the mail that `trivium doctor` sends to itself. All other mail is discarded. */
+/**
+ * The Message-ID of the mail that `trivium doctor` sends to itself. All other mail is discarded.
+ */
 const CHECK_ID = /<trivium-check\.[^>]+>/i
 const MAX_CHECKS = 100
 
 /**
- * A mailbox that is empty except for mail of `trivium doctor`, and a mail server, both without a password.
+ * A mailbox that is empty except for mail of `trivium doctor`, and a mail server, both without a
+ * password.
  */
 export function createMailbox() {
   /** The headers of the mails of `doctor` by their Message-ID. */
@@ -87,13 +90,18 @@ function serveSmtp(socket: Socket, checks: Map<string, string>): void {
     }
     if (isData) end()
     isData = /^data/i.test(line)
-    if (isData) [isHeader, header] = [true, []]
+    if (isData) {
+      isHeader = true
+      header = []
+    }
     say(isData ? '354 go on' : '250 2.0.0 mail.harbour.example')
     if (/^quit/i.test(line)) socket.end()
   })
 }
 
-/** Calls `handle` with each line of a socket. A lost connection is an error of the reader, too. */
+/**
+ * Calls `handle` with each line of a socket. A lost connection is also an error of the line reader.
+ */
 function onLine(socket: Socket, handle: (line: string) => void): void {
   createInterface({ input: socket })
     .on('line', handle)

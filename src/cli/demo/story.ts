@@ -111,7 +111,10 @@ export function createStory(content: Content) {
     return Object.fromEntries(Object.entries(template).map(([name, each]) => [name, fill(each, facts)]))
   }
 
-  /** Replaces `{name}` with a fact, and `{one|another}` with one of the alternatives: innermost first, as they may be nested. */
+  /**
+   * Replaces `{name}` with a fact, and `{one|another}` with one of the alternatives: innermost
+   * first, as they may be nested.
+   */
   const fillText = (template: string, facts: ReadonlyMap<string, string>): string => {
     let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => facts.get(name) ?? whole)
     let previous = ''

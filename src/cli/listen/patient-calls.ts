@@ -11,8 +11,8 @@ const BACKOFF = { first: 200, longest: 2_000 }
 export type PatientCalls = ReturnType<typeof createPatientCalls>
 
 /**
- * Calls of skills that survive a restart of the daemon. `notify` is called once at the start and once at the end of an outage. The
- * first call throws if no daemon is running.
+ * Calls of skills that survive a restart of the daemon. `notify` is called once at the start and
+ * once at the end of an outage. The first call throws if no daemon is running.
  */
 export function createPatientCalls(environs: Environs, signal: AbortSignal, notify: (text: string) => void) {
   let connection: Awaited<ReturnType<typeof connect>> | undefined
