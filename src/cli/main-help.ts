@@ -53,7 +53,7 @@ export const ORDERED_HELP: HelpConfiguration = {
   visibleCommands(command) {
     const all = Help.prototype.visibleCommands.call(this, command)
     const order = isMain(command) ? ORDER : FIRST_VERBS
-    // Skills of the project are not in the order: they come last.
+    // Others, such as skills of the project, come last.
     const placeOf = (each: Command) =>
       order.includes(each.name()) ? order.indexOf(each.name()) : order.length
     return all.filter((each) => each.name() !== 'help').toSorted((a, b) => placeOf(a) - placeOf(b))
