@@ -16,7 +16,10 @@ import { paragraph } from '../lib/paragraph.ts'
 import { age, shorten } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 
-/** `skill list`: own skills with their runs of the last seven days, then the others, then broken ones. */
+/**
+ * `skill list`: own skills with their runs of the last seven days, then the others, then broken
+ * ones.
+ */
 export function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
   const own = skills.filter(isOwn)
   const shipped = skills.filter((one) => !isOwn(one))

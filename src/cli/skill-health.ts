@@ -6,7 +6,8 @@ type Daemon = Pick<Connection, 'running' | 'invoke'>
 
 /**
  * Adds to each skill its `usage` of the last seven days (`skill-usage`), its pause (`paused`, of
- * `pause-list`), the `routes` that call it, and the `currency` of its cost. Only a daemon knows them.
+ * `pause-list`), the `routes` that call it, and the `currency` of its cost. Only a daemon knows
+ * them.
  */
 export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...skills]

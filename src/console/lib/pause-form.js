@@ -14,12 +14,12 @@ export const WAITS = {
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
 }
 
-/** Keeps the end of a pause. */
+/** The choice that keeps the present end of a pause. */
 const AS_BEFORE = 'as before'
-/** The end is the time in the field. */
+/** The choice of the time in the field. */
 const CLOCK = 'clock'
 
-/** When a pause ends by itself. */
+/** The other choices for the end of a pause: value and label. */
 const ENDS = [
   ['', 'it is resumed'],
   ['15m', 'in 15 minutes'],
@@ -36,8 +36,9 @@ const TO_MINUTE = 16
 const LONGEST = 24 * 24 * HOUR
 
 /**
- * The questions before a pause: `body` and `isReady` for `ask`, and `argumentsOf()`, the reason and duration as arguments. `of`: arguments
- * of the operation. `before`: the reason and end (Unix ms) of the pause that it changes.
+ * The form in the dialog before a pause: `body` and `isReady` for `ask`, and `argumentsOf()`, which
+ * returns the reason and duration as arguments. `of`: arguments of the operation. `before`: the
+ * pause to change, with its reason and end (Unix ms).
  */
 export function pauseForm({ kind, of, name, before }) {
   const now = Date.now()

@@ -14,8 +14,8 @@ const ALL = {
 }
 
 /**
- * Resumes with an operation. If everything or waiting messages are resumed, asks first; false if the answer is no. `pause`: its kind,
- * name and gateway, and the number of messages known to wait.
+ * Resumes with an operation. If everything or waiting messages are resumed, asks first; false if
+ * the answer is no. `pause`: its kind, name and gateway, and the number of messages known to wait.
  */
 export async function resumeWith(skill, args, pause = {}) {
   const question = skill === EVERYTHING ? ALL : await questionOf(pause)

@@ -1,6 +1,9 @@
 import { invoke } from './api.js'
 
-/** The filters of the messages of what can be paused; none if it holds no messages. */
+/**
+ * The filters that find the messages of an object that can be paused; none if its pause holds no
+ * messages.
+ */
 export async function filtersOf({ kind, name, gateway }) {
   if (kind === 'gateway' || kind === 'route') return [{ [kind]: name }]
   if (kind === 'conversation') return [{ gateway, conversation: name }]
@@ -10,8 +13,8 @@ export async function filtersOf({ kind, name, gateway }) {
 }
 
 /**
- * The number of messages with an outcome, of what can be paused: `{ many, isCut }`; `isCut`: there may be more. Undefined if it cannot
- * be read.
+ * The number of messages of such an object with an outcome: `{ many, isCut }`, where `isCut` means
+ * that there may be more. Undefined if it cannot be read.
  */
 export async function countWith(outcome, of) {
   try {
