@@ -23,10 +23,7 @@ const EVENT_OF_TOPIC = new Map([
   [OPERATIONS_TOPIC, 'operationsEvent'],
 ])
 
-/**
- * The AsyncAPI 3.0 description: frames of WebSocket gateways and events of topics, from their
- * schemas.
- */
+/** The AsyncAPI 3.0 description of the frames of WebSocket gateways and the events of topics. */
 export function asyncApi(version: string, sockets: readonly Socket[], topics: readonly string[]) {
   const bindings = { ws: { method: 'GET', query: QUERY } }
   const endpoints = [

@@ -13,9 +13,7 @@ type Deps = { record: RecordAudit }
 const LONGEST_TARGET = 200
 const DISCONNECTED = 'the caller disconnected before the answer; the change may have been made'
 
-/**
- * Wraps the handler of a call that is not a skill: records its caller and outcome in the audit log.
- */
+/** Wraps the handler of a call: records its caller and outcome in the audit log. */
 export function audited(action: string, { record }: Deps, handle: ResultHandler): ResultHandler {
   return async (request, bearer) => {
     const common = { ...auditFields(request, bearer), action, ...targetOf(request) }

@@ -34,9 +34,7 @@ export function callerOf(
   }
 }
 
-/**
- * The caller that a token or cookie stands for, with their rights. Without `skills`: an operator.
- */
+/** The caller that a token or cookie stands for, with their rights. Operators have no `skills`. */
 export type Bearer = Omit<Caller, 'kind'>
 export type BearerOf = (request: Request) => Promise<Bearer | undefined>
 
@@ -101,9 +99,7 @@ export const requireOperator: RequestHandler = (request, response, next) => {
 /** Why a call of a program was refused. */
 const PROGRAM_LIMIT = 'it needs the control token; `tokens` can only call skills'
 
-/**
- * Whether a request changes nothing. `POST /v1/explain` has a message in its body, but only reads.
- */
+/** Whether a request changes nothing. `POST /v1/explain` has a body, but only reads. */
 function isReading({ method, path }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
 }

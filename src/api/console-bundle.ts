@@ -1,19 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/**
- * The console as a browser loads it: the page, and its files by name. Names change with the
- * content.
- */
+/** The console for browsers: the page, and its files by name. Names change with the content. */
 export type ConsoleBundle = { page: string; files: ReadonlyMap<string, Uint8Array> }
 
 /** The path under which the files are served. */
 export const CONSOLE_PATH = '/console/'
 
-/**
- * Reads the console of a built package, where it is bundled already. In a clone, bundles its
- * sources.
- */
+/** Reads the console of a built package, which is bundled. In a clone, bundles its sources. */
 export async function readConsole(folder: string): Promise<ConsoleBundle> {
   if (existsSync(join(folder, 'app.js'))) return bundleConsole(folder)
   const page = readFileSync(join(folder, 'index.html'), 'utf8')

@@ -42,10 +42,7 @@ export function createConsoleFiles(): Router {
   return router
 }
 
-/**
- * Reads the bundle once. After a failure, the next request tries again, as the sources may be
- * corrected.
- */
+/** Reads the bundle once. After a failure, the next request tries again. */
 function readBundle(): Promise<ConsoleBundle> {
   bundle ??= readConsole(FOLDER).catch((error) => {
     bundle = undefined

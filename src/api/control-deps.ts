@@ -45,9 +45,7 @@ export type ControlDeps = {
   doctor(gateway?: string): Promise<Json>
   /** Results of the last checks; runs none. */
   diagnosis(): Promise<Json>
-  /**
-   * Submits a message through a gateway as if it had arrived there; waits `wait` ms for replies.
-   */
+  /** Submits a message as if it had arrived at a gateway; waits `wait` ms for replies. */
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   /** Explains which routes match a message: an accepted one by id, or a draft. */
   explain(what: string | Submission): Promise<Json>

@@ -40,9 +40,7 @@ function argumentsTable(schema: unknown): string {
   return `<table><tr><th>argument</th><th>type</th><th>default</th><th></th></tr>${rows.join('')}</table>`
 }
 
-/**
- * The type of an argument for people: `string`, `"open" | "closed"`, `string | array`; else `any`.
- */
+/** The type of an argument for people: `string`, `"open" | "closed"`, `string | array`, `any`. */
 function typeOf(schema: Json): string {
   const { type, enum: values, const: value, anyOf, oneOf } = Object(schema)
   const choices = anyOf ?? oneOf

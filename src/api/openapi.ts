@@ -139,10 +139,7 @@ function withFreeProperties(schema: Json): Json {
   return areFree ? { ...all, additionalProperties: {} } : all
 }
 
-/**
- * Whether a property may be an object, or is forbidden: `{ "not": {} }`, the type `never` of
- * clients.
- */
+/** Whether a property may be an object, or is forbidden (`{ "not": {} }`, for clients `never`). */
 function isObjectOrForbidden(property: Json): boolean {
   return /"type":"object"|"not":\{\}/.test(JSON.stringify(property))
 }

@@ -31,9 +31,7 @@ export function createStoredReadings(deps: {
 }): () => Promise<StoredReadings | undefined> {
   const { store, log } = deps
   const readCauses = createLetterCauses(store.jobs.deadLetters, deps.now)
-  /**
-   * By reading: why it last failed. The list is read often, so a lasting failure is logged once.
-   */
+  /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
   const reasons = new Map<string, string>()
 
   function report(reading: string, error: unknown): void {

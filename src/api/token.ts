@@ -23,9 +23,7 @@ export function controlToken(dir: string, configured: string | undefined): strin
   }
 }
 
-/**
- * The control token of a daemon, which can be replaced while it runs. Throws like `controlToken`.
- */
+/** The replaceable control token of a running daemon. Throws like `controlToken`. */
 export function createControlToken(dir: string, given: string | undefined) {
   let token = controlToken(dir, given)
   return {

@@ -123,10 +123,7 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
   }
 }
 
-/**
- * Makes a reader of the pauses with the number of messages that wait for each. The numbers are
- * cached.
- */
+/** Makes a reader of the pauses with their numbers of waiting messages, which are cached. */
 function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () => number) {
   let countedAt = Number.NEGATIVE_INFINITY
   let counts: ReturnType<typeof heldCounts> | undefined

@@ -32,16 +32,12 @@ export function archivePath(given: string, cwd: string): string {
 
 export type Daemon = Awaited<ReturnType<typeof loadWithDataDir>>['daemon']
 
-/**
- * Files that are not copied like others: the database has a copy of its own, the rest is left out.
- */
+/** Files that are not copied like others: the database is copied separately, others are omitted. */
 export const EXCLUDED = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
 const LOCAL_FILES = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
 
-/**
- * Whether a file belongs to the daemon on this machine, or was left behind by an earlier command.
- */
+/** Whether a file belongs to the daemon on this machine, or is left from an earlier command. */
 export function isLocal(name: string): boolean {
   return LOCAL_FILES.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }

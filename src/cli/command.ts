@@ -28,9 +28,7 @@ export type AddCommand = (program: Command, context: CommandContext) => void
 /** The environment of a command. */
 export type Environs = {
   env: Readonly<Record<string, string | undefined>>
-  /**
-   * Makes the variables of `.env` visible to the code of skills. Missing if the process is shared.
-   */
+  /** Makes the variables of `.env` visible to code of skills. Missing if the process is shared. */
   share?(variables: Environs['env']): void
   cwd: string
   version: string
@@ -78,10 +76,7 @@ export function wholeNumber(flag: string): (text: string) => number {
   }
 }
 
-/**
- * Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage` for anything
- * else.
- */
+/** Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage`. */
 export function timeOf(flag: string, text: string): number {
   const time = parseTime(text)
   if (time === undefined)

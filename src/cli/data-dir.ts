@@ -18,9 +18,7 @@ const daemonFileSchema = z.object({
   config: z.string().exactOptional(),
 })
 
-/**
- * Writes a file of the data directory atomically. `daemon.json` contains the address of the daemon.
- */
+/** Writes a file of the data directory atomically. `daemon.json` has the address of the daemon. */
 export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
   await writeAtomically(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
 }
@@ -35,9 +33,7 @@ export function readDaemonFile(dataDir: string) {
   return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
 }
 
-/**
- * The trimmed content of a small file in the data directory; undefined if it is missing or empty.
- */
+/** The trimmed content of a small file in the data directory; undefined if missing or empty. */
 export function readText(dataDir: string, name: string): string | undefined {
   return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
 }
@@ -60,9 +56,7 @@ export async function locate(environs: Environs): Promise<Location> {
   return { ...daemon, dataDir: old ?? daemon.dataDir }
 }
 
-/**
- * The default data directory of a daemon that was started here, and of one started beside the file.
- */
+/** The default data directories of daemons that were started here or beside the file. */
 function likelyDirs(cwd: string, file: string): string[] {
   return [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
 }

@@ -3,9 +3,7 @@ import type { Command } from 'commander'
 import { defined } from '../lib/defined.ts'
 import { type Environs, usage } from './command.ts'
 
-/**
- * Options of every command, before or after its name: the placeholder of the value, and the help.
- */
+/** Options of every command, before or after its name: placeholder of the value, and help. */
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],

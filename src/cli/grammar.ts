@@ -76,10 +76,7 @@ const PHRASES = ['schedule-in-words']
  */
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-/**
- * Further forms of skills: those about a consumer group under the noun `group`, and `approval
- * show`.
- */
+/** Further forms of skills: those of consumer groups under `group`, and `approval show`. */
 const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string, text?: string][] = [
   ['group', 'list', 'event-groups'],
   ['group', 'seek', 'event-seek', 'queue'],
@@ -120,10 +117,7 @@ const OF_ONE_WORD: readonly Spoken[] = [
 /** Nouns that stand alone for another verb than `list`. */
 const VERB_OF_NOUN: Readonly<Record<string, string>> = { cost: 'show' }
 
-/**
- * The forms of all built-in skills. If a skill has several, the first one is its name in help and
- * hints.
- */
+/** The forms of all built-in skills. The first form of a skill is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
   ...OTHER_FORMS.flatMap(([noun, verb, name, first, text]) => {
     const found = builtInSkills.find((one) => one.name === name)
@@ -138,10 +132,7 @@ const SPOKEN: readonly Spoken[] = [
   }),
 ]
 
-/**
- * The form of a built-in skill on the command line, such as `event wait`; for other skills, their
- * name.
- */
+/** The form of a built-in skill, such as `event wait`; the name of another skill. */
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
@@ -167,9 +158,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   mailbox: 'gateway list',
 }
 
-/**
- * A text about skills with their names as one types them, in backticks: `job show` for `job-show`.
- */
+/** Replaces names of skills in a text by their forms, in backticks: `job show` for `job-show`. */
 export function inCommandWords(text: string): string {
   return text.replaceAll(/(`?)\b([a-z]+(?:-[a-z]+)+)\b\1/g, (found, _quote, word: string) =>
     SPOKEN.some(({ name }) => name === word) ? `\`${spokenName(word)}\`` : found,

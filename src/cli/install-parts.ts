@@ -27,10 +27,7 @@ export async function installParts(parts: readonly Part[], tell: (line: string) 
   return missing
 }
 
-/**
- * Variables that npm sets for the current command (such as `npx trivium`) must not affect the new
- * one.
- */
+/** Variables that npm sets for this command (such as `npx trivium`) must not affect the new one. */
 function environment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(
     ([name]) => !/^npm_(config_local_prefix|command|lifecycle|package)/.test(name),

@@ -126,10 +126,7 @@ function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
 
 /** Between words: `max|Count`, `user|ID`, `HTTP|Server`. */
 const WORD_BORDER = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
-/**
- * Characters with a meaning in commander's flags. MCP tools may have arguments such as
- * `filter[from]`.
- */
+/** Characters with a meaning in flags. MCP tools may have arguments such as `filter[from]`. */
 const NOT_IN_FLAGS = /[\s,|=<>[\]-]+/g
 
 /**
@@ -180,10 +177,7 @@ function placeholderOf(schema: JsonObject): string {
   return PLACEHOLDERS[name] ?? name
 }
 
-/**
- * Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected
- * boolean`.
- */
+/** Makes `skill_args_invalid` name flags: `--reply-all: expected boolean`. */
 export function withFlagNames(error: unknown, command: string, flags: readonly Flag[]): unknown {
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
   const texts = error.details.map(({ path, message }) => problemText(withFlag(path, flags), message))
@@ -194,9 +188,7 @@ export function withFlagNames(error: unknown, command: string, flags: readonly F
   })
 }
 
-/**
- * A path such as `set.next_action` with the flag for the argument in it; unchanged without a flag.
- */
+/** A path such as `set.next_action`, with the flag for its argument if there is one. */
 function withFlag(path: string, flags: readonly Flag[]): string {
   const words = path.split('.')
   for (const { option, places } of flags) {

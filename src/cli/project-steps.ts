@@ -29,10 +29,7 @@ export function stepsInProject(dir: string, spec: string): Step[] {
   return [own, ...(missing.length > 0 ? editors : [])]
 }
 
-/**
- * What a `.gitignore` that already existed should also have: data and secrets, which must not be
- * committed.
- */
+/** What an existing `.gitignore` lacks: data and secrets, which must not be committed. */
 export function missingIgnores(file: string): string[] {
   const lines = (attempt(() => readFileSync(file, 'utf8')) ?? '').split('\n').map((line) => line.trim())
   const has = (name: string) => lines.some((line) => line.replace(/^\//, '').replace(/\/\**$/, '') === name)

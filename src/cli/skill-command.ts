@@ -102,10 +102,7 @@ async function withFullIds(name: string, args: JsonObject, connection: Connectio
   return whole
 }
 
-/**
- * How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the
- * outcome.
- */
+/** How long (ms) `gateway send` waits without `--wait`: a person expects the outcome. */
 const SEND_WAIT = 10_000
 
 function withWait(name: string, args: JsonObject): JsonObject {
@@ -113,10 +110,7 @@ function withWait(name: string, args: JsonObject): JsonObject {
   return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
 }
 
-/**
- * Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the
- * store.
- */
+/** Prints the help of a skill, from the daemon or else from the folders, without the store. */
 async function showHelp(name: string, context: CommandContext, first?: string): Promise<void> {
   const builtIn = builtInSkills.find((one) => one.name === name)
   // Built-in skills have their help even if the configuration cannot be read.
@@ -137,9 +131,7 @@ async function showHelp(name: string, context: CommandContext, first?: string): 
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 
-/**
- * Adds all skills as commands for completion, from the running daemon, or else from the folders.
- */
+/** Adds all skills as commands for completion, from the daemon or else from the folders. */
 export async function addSkillCommands(program: Command, context: CommandContext): Promise<void> {
   for (const skill of objectsIn(await listSkills(context.environs()))) {
     const name = String(skill.name)

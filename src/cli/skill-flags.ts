@@ -12,9 +12,7 @@ import { readValue } from './skill-value.ts'
 /** The kind of the operations of Trivium. A skill of the project may have the name of one. */
 export const BUILT_IN = 'built-in'
 
-/**
- * A skill as described by the daemon: the JSON Schemas of its arguments, and which are required.
- */
+/** A skill as the daemon describes it: JSON Schemas of its arguments, and which are required. */
 export const describedSkill = z.object({
   kind: z.string().exactOptional(),
   description: z.string().default(''),

@@ -14,10 +14,7 @@ export function isStoreOnly(name: string): boolean {
   return STORE_ONLY.matches(name)
 }
 
-/**
- * Makes the connection for a built-in skill without a daemon. Throws `not_running` if the skill
- * needs one.
- */
+/** The connection for a built-in skill without a daemon. Throws `not_running` if it needs one. */
 export async function withoutDaemon(
   name: string,
   args: JsonObject,

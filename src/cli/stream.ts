@@ -6,10 +6,7 @@ import { inTime, pause } from '../lib/pause.ts'
 import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
-/**
- * A connection without data for this time (ms) counts as broken. The daemon writes every ten
- * seconds.
- */
+/** A connection counts as broken after this time (ms). The daemon writes every ten seconds. */
 const MAX_SILENCE = 25_000
 /** Pauses (ms) between attempts to reopen the stream. */
 const BACKOFF = { first: 200, longest: 2_000 }

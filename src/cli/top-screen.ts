@@ -92,9 +92,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, rest]
 }
 
-/**
- * A line of bars, with the newest point on the right. Each column shows the maximum of its points.
- */
+/** A line of bars, the newest on the right. Each column shows the maximum of its points. */
 function sparkline(values: number[], width: number): string {
   const pointsPerColumn = Math.max(1, Math.ceil(values.length / width))
   const columns = Array.from({ length: Math.ceil(values.length / pointsPerColumn) }, (_, index) =>

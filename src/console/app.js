@@ -159,9 +159,7 @@ const closePalette = () =>
     isPaletteOpen.value = false
   })
 
-/**
- * Opens the palette at Ctrl-K or ⌘K. What is typed while the palette loads becomes its first text.
- */
+/** Opens the palette at Ctrl-K or ⌘K. What is typed while it loads becomes its first text. */
 function PaletteLoader() {
   const [Palette, setPalette] = useState()
   const typed = useRef('')

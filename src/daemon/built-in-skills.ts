@@ -75,10 +75,7 @@ export const builtInSkills: readonly Skill[] = [
   askPerson,
 ].map(withAnnotations)
 
-/**
- * Makes the function that finds the method of a service, for `ctx.services`. It throws if there is
- * none.
- */
+/** Makes the function that finds the method of a service, or throws. For `ctx.services`. */
 export function operationsOf(
   services: Partial<OperationServices>,
 ): (service: string, method: string) => OperationMethod {

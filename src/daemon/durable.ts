@@ -84,9 +84,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
         state: () => state.load(),
         ...(existsSync(workbenchDir) && { workbench: workbench.get }),
       }),
-    /**
-     * Restores lost records of calls, and creates or migrates the documents. Failures are logged.
-     */
+    /** Restores lost records of calls, and creates or migrates documents. Logs failures. */
     async prepare() {
       await tryTo(
         () => ledger.restore(logs.newestCalls()),
@@ -94,10 +92,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       )
       await tryTo(documents.migrate, 'the state of the assistant cannot be used; its skills will say so')
     },
-    /**
-     * Starts the schedules, their runs, the sweep of artifacts and, with Redis, the copy of the
-     * state.
-     */
+    /** Starts schedules, their runs, the artifact sweep and (with Redis) the copy of the state. */
     start() {
       isRunning = true
       copy?.start()
@@ -105,10 +100,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       firing.start()
       sweep.start()
     },
-    /**
-     * Stops what `start` started, except the copy. Running jobs get `grace` ms, and are then
-     * released.
-     */
+    /** Stops all but the copy. Running jobs get `grace` ms, and are then released. */
     async drain(grace: number) {
       if (!isRunning) return
       isRunning = false

@@ -124,10 +124,7 @@ function knownNames({ gateways }: Config) {
   return { gateway: gateways.map(({ name }) => name), transport: Object.keys(transports) }
 }
 
-/**
- * Whether a gateway has a route for its messages in general. A route with `prefix` is only for a
- * few words.
- */
+/** Whether a gateway has a route that is not only for a few words (`prefix`). */
 function hasRoute({ routes, gateways }: Config, gateway: string): boolean {
   const transport = gateways.find(({ name }) => name === gateway)?.transport ?? ''
   return routes.some(({ match }) => {

@@ -130,9 +130,7 @@ function createTrafficOf(
   }
 }
 
-/**
- * The time of the last message (Unix ms), for a gateway without traffic since this daemon started.
- */
+/** The time of the last message (Unix ms). For gateways without traffic in this daemon. */
 async function lastMessageTime(
   journal: Pick<Journal, 'search'>,
   gateway: string,

@@ -37,9 +37,7 @@ export function createLife(base: Foundation, parts: Parts) {
   const { config, gateways, mode, log } = base
   const { http, control, workers, durable, push } = parts
   return {
-    /**
-     * Starts roads and gateways. Resolves with the listen addresses (`host:port`), unless `local`.
-     */
+    /** Starts roads and gateways. Returns the addresses (`host:port`), unless `local`. */
     async start() {
       // Gateways first, because replies and skills need them.
       await parts.reloading.first()

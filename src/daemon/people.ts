@@ -7,17 +7,13 @@ import { createJournalPlace, createStorePlaces } from '../features/person/store-
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
 import type { Foundation } from './foundation.ts'
 
-/**
- * Makes the export and erasure of a person's data, with the list of all places that have such data.
- */
+/** Makes the export and erasure of a person's data, with the list of all places that have it. */
 export function makePeople(
   base: Foundation,
   personalData: {
     values: SkillValues
     memory: AssistantMemory
-    /**
-     * The copy of the assistant's document, which each data directory has if the store is Redis.
-     */
+    /** The copy of the assistant's document in the data directory, if the store is Redis. */
     copy: AssistantMemory | undefined
     index: SearchIndex
   },

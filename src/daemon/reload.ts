@@ -25,10 +25,7 @@ type ConfiguredParts = {
   workers: Pick<RoadWorkers, 'wake' | 'useGroups'>
 }
 
-/**
- * Loads and applies configurations, one at a time. An invalid one leaves the last good one in
- * place.
- */
+/** Loads and applies configurations, one at a time. An invalid one changes nothing. */
 export function createReload(
   base: Foundation,
   parts: ConfiguredParts & {
@@ -86,9 +83,7 @@ export function createReload(
     },
     /** The result of the last reload. */
     last: () => last,
-    /**
-     * The configuration before the last change; undefined if nothing has changed since the start.
-     */
+    /** The configuration before the last change; undefined without a change since the start. */
     previous: () => previous,
     warnings,
   }

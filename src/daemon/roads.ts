@@ -26,10 +26,7 @@ const MAX_PENDING = 20_000
 /** Maximum dispatch backlog before new messages are refused. */
 const MAX_BACKLOG = 1_000_000
 
-/**
- * Makes the roads on a store: their entry points for transports and skills. They need no running
- * workers.
- */
+/** Makes the entry points of the roads for transports and skills. They need no running workers. */
 export function createRoads(
   base: Foundation,
   parts: {

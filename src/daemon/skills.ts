@@ -19,10 +19,7 @@ import { builtInSkills } from './built-in-skills.ts'
 import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
 
-/**
- * Makes the skill manager, which has no skills before `connect`, and the services that its skills
- * use.
- */
+/** Makes the skill manager, which has no skills before `connect`, and the services for skills. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)

@@ -13,9 +13,7 @@ export function createDurations(
   buckets: number[],
   registers: Registry[],
 ) {
-  /**
-   * By the value of the label. `counts`: observations per bucket; the last one has no upper bound.
-   */
+  /** By label value. `counts`: observations per bucket; the last one has no upper bound. */
   const series = new Map<string, { counts: number[]; sum: number }>()
   const histogram = new Histogram({ name, help, labelNames: [label], registers, buckets })
 

@@ -18,9 +18,7 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
  */
 const LOOP_RESOLUTION = 50
 
-/**
- * Makes all metrics, in a registry of their own, so that several daemons can run in one process.
- */
+/** Makes all metrics, in a registry of their own: several daemons can run in one process. */
 export function createMetrics(build: { version: string }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_RESOLUTION })

@@ -3,9 +3,7 @@ import type { Makers } from './makers.ts'
 import type { Readings } from './readings.ts'
 import { roadsOf } from './roads.ts'
 
-/**
- * Maximum number of reported groups: those with the largest lag, as clients can create any number.
- */
+/** Maximum number of reported groups, by largest lag: clients can create any number. */
 const MOST_GROUPS = 500
 
 /** Gauges of the shared store, set when metrics are requested. */

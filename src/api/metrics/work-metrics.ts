@@ -2,10 +2,7 @@ import type { Counter, Histogram } from 'prom-client'
 import type { Counts } from '../../features/live/history.ts'
 import type { Makers } from './makers.ts'
 
-/**
- * Metrics of this daemon's work on messages, updated as it happens. Durations (`took`) are in
- * seconds.
- */
+/** Metrics of this daemon's work on messages. Durations (`took`) are in seconds. */
 export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Makers) {
   const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
   const duplicates = tally(

@@ -76,9 +76,7 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
   }
 }
 
-/**
- * Packs a folder into an archive. Returns its size. A failure leaves an existing file unchanged.
- */
+/** Packs a folder into an archive. Returns its size. A failure changes no existing file. */
 async function writeArchive(folder: string, file: string, progress: (part: Buffer) => void): Promise<number> {
   let bytes = 0
   // Level 1: a much faster backup is worth a slightly larger archive.

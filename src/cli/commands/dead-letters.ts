@@ -108,10 +108,7 @@ async function allLetters(daemon: Connection, args: JsonObject): Promise<Json> {
   }
 }
 
-/**
- * Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed
- * again.
- */
+/** Works in batches. Letters that die again meanwhile are newer than `until`, and left alone. */
 async function actOnAll(
   daemon: Connection,
   verb: string,

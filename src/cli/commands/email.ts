@@ -8,9 +8,7 @@ type Login = Record<'deviceUrl' | 'tokenUrl' | 'clientId' | 'scope', string> & {
 
 type LoginOptions = Partial<Login> & { clientId: string; tenant: string; scope: string }
 
-/**
- * The scopes for reading and sending mail at Microsoft; `offline_access` returns the refresh token.
- */
+/** Microsoft's scopes for reading and sending mail; `offline_access` returns the refresh token. */
 const MICROSOFT_SCOPE =
   'offline_access https://outlook.office.com/IMAP.AccessAsUser.All https://outlook.office.com/SMTP.Send'
 
@@ -54,10 +52,7 @@ export const addEmail: AddCommand = (program, context) => {
     })
 }
 
-/**
- * Logs a person in with a device code (RFC 8628). Resolves with the refresh token. Throws
- * `login_failed`.
- */
+/** Logs in with a device code (RFC 8628). Returns the refresh token. Throws `login_failed`. */
 async function deviceLogin(
   { deviceUrl, tokenUrl, clientId, clientSecret, scope }: Login,
   tell: (text: string) => void,

@@ -11,9 +11,7 @@ import { needsFor } from '../needs.ts'
 import { missingIgnores, type Step, stepsInProject } from '../project-steps.ts'
 import { show } from '../terminal.ts'
 
-/**
- * Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them.
- */
+/** Files in `project/`. `.gitignore` and `.env` lack their dot there, or npm would omit them. */
 const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'skills/hello/index.ts']
 
 export const addInit: AddCommand = (program, context) => {

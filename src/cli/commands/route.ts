@@ -114,9 +114,7 @@ function humanCheck(ok: boolean, { problems, files, apps }: Checked): string {
 
 type Checked = Awaited<ReturnType<typeof checkConfiguration>>
 
-/**
- * Checks a configuration; returns its problems, its files, and the Bolt apps that could be loaded.
- */
+/** Checks a configuration. Returns its problems, its files, and the Bolt apps that were loaded. */
 async function checkConfiguration({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
@@ -138,9 +136,7 @@ async function checkConfiguration({ env, cwd, path }: Environs) {
   }
 }
 
-/**
- * Loads the Bolt apps of the routes. Reports nothing if the part that loads them is not installed.
- */
+/** Loads the Bolt apps of the routes. Reports nothing if the part for them is not installed. */
 async function tryApps({ routes }: Pick<Config, 'routes'>) {
   const files = [...new Set(routes.flatMap(({ bolt }) => bolt ?? []))]
   const [load] = Object.values(transports).flatMap(({ tryListener }) => tryListener ?? [])

@@ -19,9 +19,7 @@ type ReplayOptions = DirOption & { until?: string; revision?: number }
 const NAME = 'state (the assistant), agent_state or task_board (the workbench)'
 const DIR = 'the folder of the workbench; default: workbench/ beside routes.yaml'
 
-/**
- * `trivium state show|replay|migrate|repair|init`: works on the files, with and without a daemon.
- */
+/** `trivium state show|replay|migrate|repair|init`: works on files, with or without a daemon. */
 export const addState: AddCommand = (program, context) => {
   const command = program
     .command('state')
@@ -127,10 +125,7 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
   return timeOf('--until', until)
 }
 
-/**
- * The manager of a document. Works beside a running daemon, because documents are safe between
- * processes.
- */
+/** The manager of a document. Documents are safe between processes, so a daemon may be running. */
 async function managerOf(environs: Environs, name: string, dir?: string): Promise<StateManager> {
   if (name !== 'state') return (await openWorkbench(await workbenchDir(environs, dir))).manager
   const { daemon } = await loadWithDataDir(environs)

@@ -11,10 +11,7 @@ import { operationFlags } from '../operation-command.ts'
 import { readStream } from '../stream.ts'
 import type { Terminal } from '../terminal.ts'
 
-/**
- * How long (ms) a line waits for the outcome of its message. A later outcome gets a line of its
- * own.
- */
+/** How long (ms) a line waits for the outcome of its message. A later outcome gets its own line. */
 const OUTCOME_WAIT = 1_000
 /** Maximum number of unfinished messages whose outcomes are tracked. */
 const MAX_TRACKED = 10_000

@@ -14,10 +14,7 @@ import { show } from '../terminal.ts'
 
 type Common = { dir?: string; agent?: string }
 
-/**
- * `trivium workbench`: what people do at the workbench. Works on its files, with and without a
- * daemon.
- */
+/** `trivium workbench`: works on the files of the workbench, with or without a daemon. */
 export const addWorkbench: AddCommand = (program, context) => {
   const command = program
     .command('workbench')
@@ -90,10 +87,7 @@ function taskOf(title: string, args: JsonObject) {
   return task
 }
 
-/**
- * The folder of the workbench: the given one, or beside routes.yaml, which may be missing or
- * broken.
- */
+/** The folder of the workbench: `dir`, or beside routes.yaml, which may be missing or broken. */
 export async function workbenchDir({ env, cwd, path }: Environs, dir?: string): Promise<string> {
   if (dir !== undefined) return resolve(cwd, dir)
   return workbenchDirOf(configPath(cwd, await readEnvironment(cwd, env), path))

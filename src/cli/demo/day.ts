@@ -68,10 +68,7 @@ export function createDay(parts: {
   }
 
   return {
-    /**
-     * Fills the last 24 hours with about this many messages. Afterwards the clock shows the real
-     * time.
-     */
+    /** Fills the last 24 hours with about this many messages, then sets the clock to now. */
     async fill(messages: number): Promise<void> {
       for (const queue of ['audit', 'search-index']) await invoke('event-subscribe', { topic, queue })
       const report = { skill: 'report', args: { text: 'report orders' } }

@@ -20,16 +20,11 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'UID FETCH': [],
   'UID STORE': [],
 }
-/**
- * The Message-ID of the mail that `trivium doctor` sends to itself. All other mail is discarded.
- */
+/** The Message-ID of mail that `trivium doctor` sends to itself. All other mail is discarded. */
 const CHECK_ID = /<trivium-check\.[^>]+>/i
 const MAX_CHECKS = 100
 
-/**
- * A mailbox that is empty except for mail of `trivium doctor`, and a mail server, both without a
- * password.
- */
+/** A mailbox with only the mail of `trivium doctor`, and a mail server, both without a password. */
 export function createMailbox() {
   /** The headers of the mails of `doctor` by their Message-ID. */
   const checks = new Map<string, string>()
@@ -99,9 +94,7 @@ function serveSmtp(socket: Socket, checks: Map<string, string>): void {
   })
 }
 
-/**
- * Calls `handle` with each line of a socket. A lost connection is also an error of the line reader.
- */
+/** Calls `handle` with each line of a socket. A lost connection is an error of the reader too. */
 function onLine(socket: Socket, handle: (line: string) => void): void {
   createInterface({ input: socket })
     .on('line', handle)

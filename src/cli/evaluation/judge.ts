@@ -57,9 +57,7 @@ export function judge({ expect }: Case, { text, error, entries }: Outcome): stri
   return differences
 }
 
-/**
- * Whether a value equals `expected`, except that its objects may have further keys, at any depth.
- */
+/** Whether a value equals `expected`. Its objects may have further keys, at any depth. */
 function contains(value: Json | undefined, expected: Json): boolean {
   if (isJsonObject(expected)) {
     if (!isJsonObject(value)) return false

@@ -1,8 +1,6 @@
 import { computed, signal } from '@preact/signals'
 
-/**
- * The person who is signed in, from `GET /v1/session`; undefined until known, null if no one is.
- */
+/** The signed-in person, from `GET /v1/session`; undefined until known, null if no one is. */
 export const person = signal()
 /** Whether the person has read-only access. */
 export const isViewer = computed(() => person.value?.roles?.includes('viewer') ?? false)
@@ -131,10 +129,7 @@ export async function download(sha256, message) {
 export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
 
-/**
- * The stream counts as broken after this time (ms) without data; the daemon writes every ten
- * seconds.
- */
+/** The stream counts as broken after this time (ms). The daemon writes every ten seconds. */
 const MAX_SILENCE = 25_000
 /**
  * How long (ms) the stream of a hidden tab stays open. Browsers allow six connections per host,

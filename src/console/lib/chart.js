@@ -111,9 +111,7 @@ function withBreaks(points, maxGap) {
 
 function optionsFor(box, { lines, show, least, steps }, spanNow) {
   const style = getComputedStyle(box)
-  /**
-   * Resolves a colour role through an element, because a canvas does not support `light-dark(…)`.
-   */
+  /** Resolves a colour role by an element, because a canvas does not support `light-dark(…)`. */
   const colorOf = (role) => {
     box.style.color = `var(--${role})`
     const { color } = getComputedStyle(box)

@@ -40,9 +40,7 @@ function changed(a, b, offset) {
   const added = (at) => ({ kind: 'added', line: b[at], after: offset + at + 1 })
   if (a.length * b.length > MAX_PRODUCT)
     return [...a.map((_, at) => removed(at)), ...b.map((_, at) => added(at))]
-  /**
-   * `longest[i][j]`: the length of the longest common subsequence of the lines from `i` and `j` on.
-   */
+  /** `longest[i][j]`: length of the longest common subsequence of the lines from `i` and `j` on. */
   const longest = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)

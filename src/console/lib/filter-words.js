@@ -15,9 +15,7 @@ export function wordsOf(query, fields, rest) {
   return [...words, ...(query[rest] ? [query[rest]] : [])].join(' ')
 }
 
-/**
- * The parameters that search words set, and all others of `fields` as undefined; or `{ error }`.
- */
+/** The parameters that search words set, with others of `fields` as undefined; or `{ error }`. */
 export function filterOf(text, fields, rest) {
   const filter = Object.fromEntries([...fields.map(({ name }) => [name, undefined]), [rest, undefined]])
   const words = []

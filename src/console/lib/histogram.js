@@ -97,9 +97,7 @@ function Bar({ at, height, isCut }) {
   return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
 }
 
-/**
- * The counts, which grow while older spans are counted. `isOld`: they are of the previous filter.
- */
+/** The counts so far; older spans are added later. `isOld`: they are of the previous filter. */
 function useCounts(filter) {
   const [found, setFound] = useState()
   const filterKey = JSON.stringify(filter)

@@ -21,9 +21,7 @@ function create(type, props, ...children) {
   return h(type, attributes, ...children.map((child) => (typeof child === 'string' ? visible(child) : child)))
 }
 
-/**
- * Like `escapeControls` on the server: shows characters that change the text direction as escapes.
- */
+/** Shows characters that change the text direction as escapes, like `escapeControls`. */
 function visible(text) {
   return text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`)
 }

@@ -74,9 +74,7 @@ function rangeOf({ since, until, from, to }) {
   return parts.filter(Boolean).join(' ')
 }
 
-/**
- * An ISO 8601 time, in the time zone of this browser. Returns other texts, such as ids, unchanged.
- */
+/** An ISO 8601 time in the zone of this browser. Returns other texts, such as ids, unchanged. */
 export function shownTime(text) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? dateTime(new Date(text).getTime()) : String(text)
 }

@@ -2,9 +2,7 @@ import { html } from './html.js'
 import { keysNow } from './keys.js'
 import { Modal } from './modal.js'
 
-/**
- * The keys of the current view, with what they do. `commandKey`: the name of Ctrl on this machine.
- */
+/** The keys of the current view, with their effects. `commandKey`: the name of Ctrl here. */
 export function KeyDialog({ commandKey, close }) {
   return html`<${Modal} leave=${close} aria-labelledby="keys-title">
     <h2 id="keys-title">Keys</h2>

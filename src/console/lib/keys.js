@@ -1,7 +1,4 @@
-/**
- * Actions by key, newest last. Those of the current view take precedence over those of the whole
- * console.
- */
+/** Actions by key, newest last: those of the view precede those of the whole console. */
 const actions = new Map()
 /** The function that gets all keys, if any. */
 let capturing

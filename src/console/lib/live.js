@@ -1,13 +1,9 @@
 import { computed, effect, signal } from '@preact/signals'
 import { call, openStream, person } from './api.js'
 
-/**
- * The last state of the daemon, from the event `now` of the stream; undefined before the first one.
- */
+/** The last state of the daemon, from the event `now`; undefined before the first one. */
 export const now = signal()
-/**
- * Resolves once `now` is known. Everything that the first view does not need is loaded after it.
- */
+/** Resolves once `now` is known. What the first view does not need is loaded after it. */
 export const firstState = new Promise((resolve) => {
   effect(() => {
     if (now.value !== undefined) resolve()

@@ -45,9 +45,7 @@ export function pausesOfDaemon() {
   return troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()
 }
 
-/**
- * The pauses, loaded again whenever the daemon says that they changed: `{ value, error, reload }`.
- */
+/** The pauses, loaded again when the daemon reports a change: `{ value, error, reload }`. */
 export function usePauses() {
   const of = `${state.value} ${pausesOfDaemon()}`
   useEffect(() => {

@@ -35,10 +35,7 @@ export function useRetries(filter) {
   return loaded
 }
 
-/**
- * The last jobs that retried dead letters, one line each. `of`: the filter of the list that shows
- * them.
- */
+/** The last jobs that retried dead letters, one line each. `of`: the filter of the list. */
 export function Retries({ of: { queue, group, code, pattern } = {}, since, limit = 3 }) {
   const narrowed = Object.entries({ queue, group, code, pattern }).filter(([, value]) => value)
   const { value = [] } = useRetries({ ...Object.fromEntries(narrowed), since, limit })
@@ -51,10 +48,7 @@ function RetryLine({ of }) {
   return html`<a data-row href=${link('dead-letters', { job })}>${titleOf(of)}</a> <span class="dim"><${Age} at=${startedAt} /> ago by ${authorOf(by)}</span> <${Outcomes} of=${of} />`
 }
 
-/**
- * `31 dead letters of orders retried`; while the job runs, `31 dead letters of orders being
- * retried`.
- */
+/** `31 dead letters of orders retried`; `… being retried` while the job runs. */
 export function titleOf({ target, done, total, state, retried }) {
   const many = state === 'running' ? total : Math.max(done, retried)
   const name = target.group ?? target.queue

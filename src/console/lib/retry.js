@@ -14,9 +14,7 @@ const SHOWN_AFTER = 600
 const MOST = 500
 /** Maximum number of messages whose outcomes are read. */
 const READ = 10
-/**
- * Outcomes after which nothing follows. A message that fails again is found among the dead letters.
- */
+/** Final outcomes. A message that fails again is found among the dead letters. */
 const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
 /** Maximum number of texts in a question. */
 const SHOWN = 6

@@ -37,9 +37,7 @@ export function fieldsOf(settings) {
   }
 }
 
-/**
- * The arguments that differ from `settings`; null removes a setting. Throws if a field is wrong.
- */
+/** The arguments that differ from `settings`; null removes one. Throws if a field is wrong. */
 export function changesOf(given, settings) {
   const before = fieldsOf(settings)
   const changed = Object.keys(before).filter((key) => given[key] !== before[key])
@@ -61,9 +59,7 @@ function settingOf(name, value) {
   return NUMBERS.includes(name) ? Number(text) : text
 }
 
-/**
- * All fields of a group. A secret, which is not shown, must be entered again, or it would be lost.
- */
+/** All fields of a group. A secret is not shown: without entering it again, it would be lost. */
 function groupOf(name, given, known = {}) {
   const entries = GROUPS[name].flatMap((key) => {
     const text = given[`${name}.${key}`].trim()

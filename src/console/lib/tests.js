@@ -5,9 +5,7 @@ const MOST = 20
 /** Larger tests are not remembered. */
 const LARGEST = 20_000
 
-/**
- * The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, route, ms }`.
- */
+/** The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, … }`. */
 export const tests = signal(read())
 
 // Another tab.

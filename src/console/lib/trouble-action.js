@@ -44,10 +44,7 @@ function resumeOfKind(kind, name) {
   return { skill: `${kind}-resume`, args: { [kind]: name }, name, kind }
 }
 
-/**
- * The end of the text of a pause that holds messages. The count of the trouble is 1 even without
- * any.
- */
+/** The end of the text of a pause that holds messages. Its count is 1 even without any. */
 const WAITING = /\d messages? waits?\.$/
 
 /** The filter of the messages that wait for a pause; undefined if none does. */

@@ -92,9 +92,7 @@ function useDecided(isWanted) {
   )
 }
 
-/**
- * The waiting requests. One that ends while visible stays, so that nothing moves under the pointer.
- */
+/** The waiting requests. One that ends while visible stays: nothing moves under the pointer. */
 function useRequests() {
   const kept = useRef(new Map())
   const { value: pauses } = usePauses()
@@ -130,10 +128,7 @@ function hasEnded({ status, run }) {
   return status === 'denied' || status === 'expired' || (status === 'approved' && run !== undefined)
 }
 
-/**
- * A request as a card. `alike`: the listed requests for its skill. `isAlone`: the page has its
- * title.
- */
+/** A request as a card. `alike`: the requests for its skill. `isAlone`: the page has its title. */
 function Request({ request, alike, about, reload, isAlone }) {
   const { id, skill, title, by, args, status } = request
   const differing = differingOf(alike)
@@ -190,10 +185,7 @@ function differingOf(alike) {
   return differing.length < names.length ? differing : []
 }
 
-/**
- * The differing arguments in words, for a title. Long ones, such as texts of messages, are left
- * out.
- */
+/** The differing arguments in words, for a title. Leaves out long ones, such as texts. */
 function briefOf(args, differing) {
   return differing
     .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)

@@ -65,9 +65,7 @@ const OTHER = [
   },
 ]
 
-/**
- * A form for a test message to a gateway. Shows the matching routes while typing, then the result.
- */
+/** A form for a test message. Shows the matching routes while typing, then the result. */
 export function ComposePage({ query }) {
   const gateways = now.value?.gateways ?? []
   const gateway = query.gateway ?? usualGateway(gateways)

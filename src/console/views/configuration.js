@@ -9,10 +9,7 @@ import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { RoutePage } from './route.js'
 
-/**
- * The configuration: routes.yaml as loaded, and the result of the last reload; or one of its
- * routes.
- */
+/** The configuration: routes.yaml as loaded, and the last reload; or one of its routes. */
 export function ConfigurationPage({ path: [route], query }) {
   return route === undefined
     ? html`<${AllPage} query=${query} />`

@@ -187,9 +187,7 @@ function useHolds(filter, turn) {
   return found?.of === of ? found.rows : undefined
 }
 
-/**
- * Reloads after messages and outcomes. While somebody works in the list, `isDue` offers it instead.
- */
+/** Reloads after messages and outcomes. While the list is in use, `isDue` offers it instead. */
 function useStale() {
   const [turn, setTurn] = useState(0)
   const [isDue, setDue] = useState(false)
@@ -256,9 +254,7 @@ function LastSaid({ of: conversation, wanted }) {
   return html`<span class="text">${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> <${Marked} text=${reply.text} wanted=${wanted} /></span>`
 }
 
-/**
- * Who has taken over and since when the sender waits, or else the outcome of the newest message.
- */
+/** Who has taken over and how long the sender waits, or the outcome of the newest message. */
 function Turn({ of: { outcome, waitingSince, reply, heldBy } }) {
   const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//>`
   if (waitingSince !== undefined)

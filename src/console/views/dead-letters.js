@@ -136,9 +136,7 @@ function LetterSearch({ filter, groups = [] }) {
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')
 const filterOf = ({ queue, group, code, pattern }) => ({ queue, group, code, pattern })
-/**
- * The time range of the shown dead letters. A question is only about these, not about newer ones.
- */
+/** The time range of the shown dead letters. A question is about these, not about newer ones. */
 const rangeOf = (oldest, newest) => ({
   since: new Date(oldest).toISOString(),
   until: new Date(newest + 1).toISOString(),
@@ -179,9 +177,7 @@ function Again({ of: { retriedAt, retriedBy } }) {
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
-/**
- * Up to this many dead letters are handled without a job. A job of a retry also records outcomes.
- */
+/** Up to this many dead letters are handled without a job. Jobs of retries record outcomes. */
 const AT_ONCE = { retry: 1, drop: 200 }
 
 /** Buttons to retry or drop all that matches a filter. Each asks once, with the number. */

@@ -234,9 +234,7 @@ function Newest({ name, at }) {
 /** Transports that keep a connection. */
 const CONNECTED = new Set(['email', 'slack', 'websocket', 'bullmq'])
 
-/**
- * For a hanging connection. Clients are disconnected and reconnect; stored data is not affected.
- */
+/** For a hanging connection. Clients must connect again; stored data is not affected. */
 function Reconnect({ name }) {
   const reconnect = () =>
     act(async () => {

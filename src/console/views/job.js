@@ -144,9 +144,7 @@ function Counts({ of }) {
 /** Maximum characters of a message in a row. */
 const LINE = 160
 
-/**
- * The outcomes of retried letters with a link to all their messages, and the first of the messages.
- */
+/** The outcomes of retried letters with a link to all messages, and the first messages. */
 function Letters({ of: { id, state, target, result } }) {
   const { messages = [], count: many = 0 } = result ?? {}
   return html`${target.do === 'retry' && html`<${Retried} job=${id} />`}

@@ -79,9 +79,7 @@ export function isCancelled(note) {
   return note?.detail?.code === 'run_cancelled'
 }
 
-/**
- * `cancelled by ada: wrong customer`, from the text of `run_cancelled`, without the default reason.
- */
+/** `cancelled by ada: wrong customer`, from `run_cancelled`, without the default reason. */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
   return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):(?=\S))?[^:]*(?=:|$)/, authorOf)}`

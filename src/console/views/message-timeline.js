@@ -102,10 +102,7 @@ function Running({ of: { since, route, skill, attempt }, start }) {
   </li>`
 }
 
-/**
- * Shortens an error that equals the previous one. Removes the reason that `MessageState` shows
- * above.
- */
+/** Shortens repeated errors. Removes the reason that `MessageState` shows above. */
 function withoutRepeats(notes, outcome) {
   const unsent = /^(done|suppressed)$/.test(outcome) && notes.findLast(({ what }) => UNSENT.test(what))
   let before

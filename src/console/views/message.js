@@ -233,9 +233,7 @@ function Said({ of }) {
   return html`<p class="said">${said.slice(0, LONG.shown)} … <button type="button" class="linkish" onClick=${() => setWhole(true)}>Show all ${said.length.toLocaleString('en')} characters</button></p>`
 }
 
-/**
- * The text of an entry. A request for an approval is a link to it: the approval has the whole text.
- */
+/** The text of an entry. A request for approval is a link to the approval, which has its text. */
 function saidIn({ approval, summary, text }) {
   if (approval)
     return html`Asks for approval: <a href=${link('approvals', { id: approval })}>${text.split('\n')[0] || approval}</a>`

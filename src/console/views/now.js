@@ -63,9 +63,7 @@ function LiveCharts({ since }) {
 /** Polling interval (ms) of a span that still changes: without an end, or with a relative one. */
 const AGAIN = 30_000
 
-/**
- * A longer or earlier span: messages from the journal, and the metrics that this daemon still has.
- */
+/** A longer or earlier span: messages of the journal, and the metrics that the daemon has. */
 function PastCharts({ since, until }) {
   const range = Object.fromEntries(Object.entries({ since, until }).filter(([, value]) => value !== ''))
   const loaded = useLoaded(

@@ -59,10 +59,7 @@ function About({ pause: { since, by, reason, drop } }) {
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>`
 }
 
-/**
- * The row of a resumed pause, with the outcomes of the messages that it had held. Keeps its
- * `height`.
- */
+/** The row of a resumed pause, with the outcomes of its messages. Keeps its `height`. */
 function Resumed({ pause, ids, height }) {
   return html`<tr style=${{ height: `${height}px` }}>
     <td class="group-name"><${Name} pause=${pause} /></td><${About} pause=${pause} />

@@ -16,10 +16,7 @@ import { routeIn } from '../lib/yaml.js'
 /** Number of messages that are shown. */
 const FEW = 15
 
-/**
- * One route: its lines in the configuration, how many messages it took, the last ones, and its
- * pause.
- */
+/** One route: its lines in the configuration, its counts, last messages and pause. */
 export function RoutePage({ name }) {
   const { at = 0 } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at])

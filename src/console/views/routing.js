@@ -54,9 +54,7 @@ function isForGateway({ keys }) {
   return keys.every(({ key, matched }) => matched || (key !== 'gateway' && key !== 'transport'))
 }
 
-/**
- * Says that the event is missing: the most frequent reason why routes of a webhook do not match.
- */
+/** Says that the event is missing, the most frequent reason why routes of webhooks miss. */
 function missingEvent(near) {
   const wanted = near.flatMap((route) =>
     missesOf(route).filter(({ key, actual }) => key === 'event' && actual === 'absent'),

@@ -51,10 +51,7 @@ function End({ code, error }) {
   return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
 }
 
-/**
- * Runs that have ended, newest first. `children` are shown beside the heading, `more` below the
- * table.
- */
+/** Ended runs, newest first. `children` are shown beside the heading, `more` below the table. */
 export function Runs({ of: recent, children, more }) {
   return html`<header class="bar"><h2>Last runs</h2>${children}</header>${
     recent.length > 0 &&
