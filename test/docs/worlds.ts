@@ -209,8 +209,29 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     },
   },
   'docs/new-versions.md': {
-    prepare: `${CLUSTER}${MANIFESTS}`,
-    placeholders: { '/etc/trivium/skills': '"$OLDPWD/skills"', 'cd ~/my-bot': 'cd .' },
+    prepare: `${BACKUPS}${MANIFESTS}
+npm() { :; }
+journalctl() { :; }
+mkdir -p srv/my-bot trivium/ops
+touch trivium/ops/.env package-lock.json values.yaml trivium-0.2.0.tgz
+`,
+    // A new version of this reader is already there.
+    before: { 'mkdir -m 0700': 'rm -rf ~/before-*\n' },
+    placeholders: {
+      'node ~/trivium/bin/trivium.js': 'trivium',
+      'node bin/trivium.js': 'trivium',
+      'trivium restore': 'trivium --data-dir restored restore',
+      'unit restore': 'unit --data-dir restored restore',
+      '/etc/trivium/skills': '"$OLDPWD/skills"',
+      '/etc/trivium/routes.yaml': 'routes.yaml',
+      '/var/lib/trivium': '.trivium',
+      '/var/backups/trivium/': './',
+      '/srv/my-bot': 'srv/my-bot',
+      '| sudo tee': '| tee',
+      'cd ~/trivium': 'cd .',
+      'cd ~/my-bot': 'cd .',
+      '~/my-bot/': './',
+    },
   },
   'docs/notifications.md': {
     ...FAILING,

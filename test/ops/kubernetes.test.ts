@@ -172,7 +172,7 @@ describe('the docs name the image', () => {
     const [install = ''] = commandsOf('docs/kubernetes.md')
     const [upgrade = '', back = ''] = commandsOf('docs/new-versions.md')
     const imagesAfter = (command: string) => {
-      const script = `REGISTRY=ghcr.io/acme\n${command.replaceAll('OLD', '0.2.0').replaceAll('VERSION', '0.3.0')}`
+      const script = `REGISTRY=ghcr.io/acme OLD=0.2.0 NEW=0.3.0\n${command}`
       assert.equal(spawnSync('bash', ['-ec', script], { cwd: dir }).status, 0, script)
       const lines = names.flatMap(
         (name) => readFileSync(join(dir, 'ops', name), 'utf8').match(/image: .*trivium:.*/g) ?? [],
@@ -192,11 +192,13 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
     for (const [name, path] of Object.entries(tools ?? {}))
       writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
     // The files of the reader.
-    mkdirSync(join(dir, 'my-bot'))
-    for (const folder of [dir, join(dir, 'my-bot')])
-      for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(folder, name), '')
+    const folders = ['.', 'my-bot', 'before-0.3.0']
+    for (const folder of folders) {
+      mkdirSync(join(dir, folder), { recursive: true })
+      for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(dir, folder, name), '')
+    }
     const run = (script: string, place: string) => {
-      const env = { PATH: dir, HOME: dir }
+      const env = { PATH: dir, HOME: dir, NEW: '0.3.0' }
       // Other programs do nothing, and nobody types.
       const others = 'command_not_found_handle() { :; }\nread() { :; }'
       const whole = `set -eo pipefail\nshopt -s expand_aliases\n${others}\n${script.replaceAll('/backups/', '')}`
