@@ -11,6 +11,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
+import { forPeople } from './for-people.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
 import { unknownVerb } from './mistyped-verb.ts'
@@ -83,7 +84,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const result = await invoke(name, args).catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
-    show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
+    const isForPeople = isBuiltIn && !context.terminal().json
+    const shown = isForPeople ? await forPeople(name, result, connection) : result
+    show(context.terminal(), shown, () => humanResult(name, shown, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
     if (name === 'troubles' && hasError(result)) context.exit(1)

@@ -12,8 +12,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Set while paused: by whom, and since when (Unix ms). */
   paused?: { by: string; since?: number }
   /**
-   * When the first of its consecutive failed attempts began (Unix ms), also before it counts as
-   * failing.
+   * Since when its attempts fail (Unix ms), if the last one failed: the first of its consecutive
+   * failed attempts, or the begin of `errors` if that is earlier. Also before it counts as failing.
    */
   failingSince?: number
   /** Set while a share of its attempts fails. */

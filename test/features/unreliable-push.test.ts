@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { errorsSince } from '../../src/features/push/error-share.ts'
+import { listSubscriptions } from '../../src/features/push/listing.ts'
+import { createRecords } from '../../src/features/push/records.ts'
 import { subscriptionTroubles } from '../../src/features/troubles/subscription-troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
@@ -43,4 +45,15 @@ test('the start of the errors stays while they last, although the attempts move 
   assert.equal(errorsSince(attempts(3, 2 * HOUR), began), began)
   assert.equal(errorsSince(attempts(1, 3 * HOUR), began), undefined)
   assert.equal(errorsSince(attempts(3, 3 * HOUR), undefined), undefined)
+})
+
+test('a receiver that fails again after a success fails since the begin of its errors', async (t) => {
+  const store = await openStore(t)
+  const records = createRecords(store.kv, 'crm')
+  const report = await records.report()
+  const attempts = Array.from({ length: 20 }, (_, ago) => ({ at: 100 - ago, reason: 'it answered 503' }))
+  await records.setReport({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 })
+  const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
+  const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
+  assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
 })

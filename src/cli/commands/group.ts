@@ -2,6 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Json, objectsIn } from '../../core/json.ts'
 import { humanGroup } from '../../engine/print/group.ts'
 import { defined } from '../../lib/defined.ts'
+import { withOldestMessages } from '../about-events.ts'
 import type { AddCommand } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showHelpAlone } from '../default-help.ts'
@@ -19,7 +20,14 @@ export const addGroup: AddCommand = (program, context) => {
     .argument('[topic]', 'its topic, if groups of several topics have the name')
     .option('--topic <text>', 'the same as [topic]')
     .action((group: string, word: string | undefined, { topic = word }: { topic?: string }) =>
-      ask(context, (daemon) => groupNamed(daemon, group, topic), humanGroup),
+      ask(
+        context,
+        async (daemon) => {
+          const groups = await groupNamed(daemon, group, topic)
+          return context.terminal().json ? groups : withOldestMessages(daemon, groups)
+        },
+        humanGroup,
+      ),
     )
 }
 

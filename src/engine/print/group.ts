@@ -1,8 +1,9 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { timeOf } from '../../core/readable.ts'
+import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { factLines } from '../../lib/fact-lines.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -38,12 +39,13 @@ function lastReader({ by, at }: JsonObject): string {
 function detailsOf(group: JsonObject): string {
   const { topic, push } = group
   const what = push === undefined ? 'consumer group' : 'push subscription'
-  const facts = factsOf(group).filter(([, text]) => text !== '')
-  const longest = Math.max(...facts.map(([title]) => title.length))
   return [
-    `${paint('bold', String(group.group))}  ${what} of the topic ${topic}: ${groupState(group)}`,
+    paragraph(
+      '',
+      `${paint('bold', String(group.group))}  ${what} of the topic ${topic}: ${groupState(group)}`,
+    ),
     '',
-    ...facts.map(([title, text]) => paragraph(`${title.padEnd(longest)}  `, text)),
+    ...factLines(factsOf(group)),
     '',
     ...nextSteps(group),
   ].join('\n')
@@ -56,6 +58,7 @@ function factsOf(group: JsonObject): [title: string, text: string][] {
   return [
     ['unread', counted(Number(lag), 'event')],
     ['oldest unread', oldestOf(group)],
+    ['failing since', failingOf(Object(push))],
     [isRead ? 'being read' : 'queued', counted(Number(isRead ? pending : Object(push).queued), 'event')],
     ['rate', `${perMinute} a minute were read in the last 5 minutes`],
     ['backlog', backlogOf(objectsIn(group.history))],
@@ -69,11 +72,17 @@ function factsOf(group: JsonObject): [title: string, text: string][] {
 }
 
 /** The oldest unread event: its time, its id, and when retention removes it. */
-function oldestOf({ oldestAt, oldestId, retention }: JsonObject): string {
+function oldestOf({ oldestAt, oldestId, retention, about }: JsonObject): string {
   if (typeof oldestAt !== 'number') return ''
   const left = oldestAt + Number(Object(retention).maxAge) - Date.now()
   const end = left > 0 ? `removed in ${ageText(left)} if nobody reads it` : 'removed soon'
-  return `${timeOf(oldestAt)} (${age(oldestAt)} ago), ${end}: ${oldestId}`
+  const what = about === undefined || about === '' ? '' : ` (${about})`
+  return `${secondOf(oldestAt)} (${age(oldestAt)} ago), ${end}: ${oldestId}${what}`
+}
+
+/** Since when the push of the group fails. */
+function failingOf({ failingSince }: JsonObject): string {
+  return failingSince === undefined ? '' : `${secondOf(failingSince)} (${age(failingSince)})`
 }
 
 /** Ages (ms) of the points of the history to show. */
@@ -81,11 +90,12 @@ const STEPS = [24, 6, 1].map((hours) => hours * 3_600_000)
 
 /** `36,318 an hour ago`: how the backlog has changed, as far as this daemon has seen it. */
 function backlogOf(history: readonly JsonObject[]): string {
-  const points = STEPS.flatMap((step) => {
-    const point = history.findLast(({ at }) => Number(at) <= Date.now() - step)
-    return point ? [`${Number(point.lag).toLocaleString('en')} ${age(point.at)} ago`] : []
-  })
-  return points.join(', ')
+  const points = STEPS.map((step) => history.findLast(({ at }) => Number(at) <= Date.now() - step))
+  // The same point for several steps: nothing was measured between them.
+  const found = [...new Set(points)].flatMap((point) =>
+    point ? [`${Number(point.lag).toLocaleString('en')} ${age(point.at)} ago`] : [],
+  )
+  return found.join(', ')
 }
 
 function filterOf({ match, push }: JsonObject): string {
@@ -105,7 +115,9 @@ function nextSteps({ topic, group, push, oldestId, lag }: JsonObject): string[] 
   if (Number(lag) === 0)
     return [step(commandText('group replay', group, '--topic', topic), 'delivers retained events again.')]
   return [
-    step(commandText('event show', topic, oldestId), 'shows the oldest unread event.'),
+    topic === 'gateway-message'
+      ? step(commandText('message show', oldestId), 'shows the oldest unread message.')
+      : step(commandText('event show', topic, oldestId), 'shows the oldest unread event.'),
     step(
       commandText('event wait', topic, '--queue', group, '--no-ack', '--timeout', 0),
       'reads the next ones, and leaves them for the reader of the group. Start that reader to catch up.',

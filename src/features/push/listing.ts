@@ -38,10 +38,18 @@ export async function listSubscriptions(
       const oldestAt = counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
       const errors = errorsOf(report)
-      const times = defined({ oldestAt, nextAt, failingSince: report.failingSince, errors })
+      const times = defined({ oldestAt, nextAt, failingSince: failingSince(report), errors })
       return { ...where, source, ...healthOf(control, report), ...counts, ...times, attempts }
     }),
   )
+}
+
+/**
+ * Since when attempts fail, if the last one failed. A single success does not end a failing share,
+ * so this is not later than the begin of the share.
+ */
+function failingSince({ failingSince: inARow, errorsSince = Number.POSITIVE_INFINITY }: Report) {
+  return inARow === undefined ? undefined : Math.min(inARow, errorsSince)
 }
 
 /** The failed share of the newest attempts, if it is large. */

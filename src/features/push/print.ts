@@ -1,12 +1,11 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { fields, type Printers, timeOf } from '../../core/readable.ts'
+import type { Printers } from '../../core/readable.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { pushState } from '../../engine/print/push-state.ts'
+import { humanSubscription } from '../../engine/print/subscription.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
-import { paint } from '../../lib/paint.ts'
-import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'subscription-list': (result) => humanSubscriptions(objectsIn(result)),
@@ -54,21 +53,6 @@ function severityOf({ ok, state, errors }: JsonObject): number {
   if (!ok) return 3
   if (errors !== undefined) return 2
   return state === 'active' ? 0 : 1
-}
-
-/** `subscription-show`: the state of a subscription, then its last attempts, newest first. */
-function humanSubscription(result: Json): string {
-  const { attempts, more: _, ...subscription }: JsonObject = Object(result)
-  const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason }) => [
-    timeOf(at),
-    event,
-    attempt,
-    ms,
-    reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
-  ])
-  const list =
-    rows.length === 0 ? 'No attempts yet.' : table(['time', 'event', 'attempt', 'ms', 'result'], rows)
-  return [fields(subscription), '', list].join('\n')
 }
 
 /** `subscription-create` and `subscription-update`. */

@@ -1,0 +1,112 @@
+import { stringify } from 'yaml'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { secondOf } from '../../core/readable.ts'
+import { formatDuration } from '../../core/units.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
+import { matchInWords } from '../../lib/match-words.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { pushState } from './push-state.ts'
+
+/** `subscription-show`: the state of a push, its queue, then its last attempts, newest first. */
+export function humanSubscription(result: Json): string {
+  const push: JsonObject = Object(result)
+  const { name, topic, settings } = push
+  return [
+    paragraph('', `${paint('bold', String(name))}  push of the topic ${topic}: ${pushState(push)}`),
+    '',
+    ...factLines(factsOf(push)),
+    ...(settings === undefined ? [] : ['', 'settings', indented(stringify(settings).trimEnd())]),
+    '',
+    attemptsOf(push),
+    ...(push.more === true
+      ? [paragraph('', `Older ones: ${commandText('subscription show', name)} --limit 300`)]
+      : []),
+    ...nextSteps(push),
+  ].join('\n')
+}
+
+function factsOf(push: JsonObject): [title: string, text: string][] {
+  const { url, match, source, topic, queued, unread, dead, oldestAt, nextAt, failingSince, errors } = push
+  const since = failingSince ?? pathGet(errors, 'since')
+  const oldest = typeof oldestAt === 'number' ? `, the oldest one for ${age(oldestAt)}` : ''
+  const defined = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
+  return [
+    ['to', `${url}${defined}`],
+    ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
+    ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
+    ['last attempts', shareOf(objectsIn(push.attempts))],
+    ['next attempt', nextOf(nextAt)],
+    ['queued', `${counted(Number(queued), 'event')}${oldest}`],
+    ['unread', `${counted(Number(unread), 'event')} of ${topic}`],
+    ['dead letters', String(dead)],
+  ]
+}
+
+/** `31 of 50 failed; the last success 4 min ago`. */
+function shareOf(attempts: readonly JsonObject[]): string {
+  const failed = attempts.filter(({ reason }) => reason !== undefined).length
+  if (attempts.length === 0) return ''
+  if (failed === 0) return `all ${attempts.length} succeeded`
+  const success = attempts.find(({ reason }) => reason === undefined)
+  const last = success ? `the last success ${age(success.at)} ago` : 'no success among them'
+  return `${failed} of ${attempts.length} failed; ${last}`
+}
+
+function nextOf(at: Json | undefined): string {
+  if (typeof at !== 'number') return ''
+  const left = at - Date.now()
+  return left > 0 ? `${secondOf(at)} (in ${ageText(left)})` : 'now'
+}
+
+const LONGEST = 120
+
+/**
+ * The attempts. An event of the topic of messages has the id of its message; `about`: the message in
+ * a few words, if it was asked for.
+ */
+function attemptsOf({ attempts, topic }: JsonObject): string {
+  const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason, answer, about }) => [
+    secondOf(at).slice(0, 19),
+    attempt,
+    typeof ms === 'number' ? formatDuration(ms) : '',
+    reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
+    shorten(String(answer ?? ''), LONGEST),
+    shortId(event),
+    about ?? '',
+  ])
+  return rows.length === 0 ? 'No attempts yet.' : lineTable(columnsFor(topic), rows)
+}
+
+function columnsFor(topic: Json | undefined): readonly Column[] {
+  const isOfMessages = topic === 'gateway-message'
+  return [
+    { title: 'time (UTC)' },
+    { title: 'attempt', leftOut: 1 },
+    { title: 'took', leftOut: 2 },
+    { title: 'result', least: 16 },
+    { title: 'it answered', least: 16, leftOut: 0 },
+    { title: isOfMessages ? 'message' : 'event' },
+    { title: 'about', least: 16, leftOut: 3 },
+  ]
+}
+
+function nextSteps({ name, topic, ok, state, attempts }: JsonObject): string[] {
+  const failed = objectsIn(attempts).find(({ reason }) => reason !== undefined)
+  const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
+  const show = topic === 'gateway-message' ? 'message show' : `event show ${topic}`
+  return [
+    ...(failed ? [step(commandText(show, failed.event), 'shows what the last failed attempt sent.')] : []),
+    ...(state === 'paused' ? [step(commandText('subscription resume', name), 'ends the pause.')] : []),
+    ...(ok === false ? [step(commandText('subscription resume', name), 'tries at once.')] : []),
+  ]
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '  ')
+}

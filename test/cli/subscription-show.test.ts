@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { humanResult } from '../../src/cli/skill-output.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+describe('subscription show and group show', { timeout: 120_000 }, async () => {
+  const receiver = await serveHttp((_, response) => response.writeHead(503).end('disk quota exceeded'))
+  const secret = `whsec_${'c2VjcmV0'.repeat(5)}`
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.by } }
+subscriptions:
+  - { name: analytics, url: "${receiver.url}/in?key=1", secret: ${secret}, allow-private: true }
+routes: [{ name: all, skill: echo }]
+`,
+  })
+  const daemon = await site.start()
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(args)
+    assert.equal(code, 0, err)
+    return out
+  }
+
+  test('say what the receiver answered, when to the second, and about which message', async (t) => {
+    t.after(receiver.close)
+    await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'audit' })
+    const response = await fetch(`${daemon.url}/shop`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ by: 'ada@example.com', text: 'order 4711' }),
+    })
+    const { id } = Object(await response.json())
+    await until(async () => {
+      const shown = Object(await daemon.invoke('subscription-show', { name: 'analytics' }))
+      return shown.attempts.length > 0
+    }, 'an attempt')
+    const out = await run('subscription', 'show', 'analytics')
+    assert.match(out, /^analytics +push of the topic gateway-message: (retrying|failing) for \d+ s/m)
+    assert.match(out, /^failing since +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
+    assert.match(out, /^last attempts +\d+ of \d+ failed; no success among them$/m)
+    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d +1 +\\S+ +it answered 503 +disk quota exceeded +${id} +ada@example\\.com: `
+    assert.match(out, new RegExp(`^${attempt}`, 'm'))
+    assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
+    const group = await run('group', 'show', 'analytics')
+    assert.match(group, /^failing since +20\S+ \d\d:\d\d:\d\d UTC/m)
+    const audit = await run('group', 'show', 'audit')
+    assert.match(audit, new RegExp(`:\\d\\d UTC \\(.* ago\\).*: ${id} \\(ada@example\\.com: `))
+    assert.match(audit, new RegExp(`message show ${id}\` shows the oldest unread message`))
+  })
+})
+
+test('the attempts of a push fit into 80 columns, with the answer of the receiver', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = 80
+  const attempts = [1, 2].map((attempt) => ({
+    at: Date.parse('2026-11-29T12:04:05Z'),
+    event: 'e-4711-a',
+    attempt,
+    ms: 600_029,
+    status: 503,
+    reason: 'it answered 503',
+    answer: 'disk quota exceeded on the volume of the warehouse',
+    about: 'ada@example.com: order 4711',
+  }))
+  const push = {
+    name: 'crm',
+    topic: 'orders',
+    url: 'https://crm.example',
+    state: 'active',
+    ok: true,
+    attempts,
+  }
+  const text = humanResult('subscription-show', { ...push, queued: 2, unread: 0, dead: 0 }, {}, true)
+  assert.match(text, /^2026-11-29 12:04:05 +1 .* it answered 503 +disk quota/m)
+  assert.doesNotMatch(text, /\b600029\b/)
+})
