@@ -4,7 +4,7 @@ import { countGroups, keyOfGroup } from '../engine/letter-groups.ts'
 import type { LetterCause } from '../features/troubles/readings.ts'
 
 /** Causes are counted among this many of the newest dead letters. */
-const MOST = 1_000
+const MAX_LETTERS = 1_000
 const PAGE = 100
 /** How long (ms) causes are kept if many letters had to be read, even if letters have changed. */
 const LIFETIME = 5_000
@@ -40,7 +40,7 @@ async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>)
   for (;;) {
     const { items, more } = await deadLetters.list({ limit: PAGE, before: found.at(-1), isPartial: true })
     found.push(...items)
-    if (!more || items.length === 0 || found.length >= MOST) return found
+    if (!more || items.length === 0 || found.length >= MAX_LETTERS) return found
   }
 }
 

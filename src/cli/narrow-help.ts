@@ -1,7 +1,7 @@
 import { Help, type HelpConfiguration } from 'commander'
 
 /** In less room (characters), a description has its own lines. */
-const LEAST = 24
+const MIN_WIDTH = 24
 const INDENT = ' '.repeat(6)
 
 /**
@@ -9,10 +9,10 @@ const INDENT = ' '.repeat(6)
  * descriptions within words.
  */
 export const NARROW_HELP: HelpConfiguration = {
-  minWidthToWrap: LEAST,
+  minWidthToWrap: MIN_WIDTH,
   formatItem(this: Help, term: string, termWidth: number, description: string, helper: Help): string {
     const width = this.helpWidth ?? Number.POSITIVE_INFINITY
-    if (!description || width - termWidth - INDENT.length >= LEAST)
+    if (!description || width - termWidth - INDENT.length >= MIN_WIDTH)
       return Help.prototype.formatItem.call(this, term, termWidth, description, helper)
     const lines = helper.boxWrap(description, width - INDENT.length).replaceAll('\n', `\n${INDENT}`)
     return `  ${term}\n${INDENT}${lines}`

@@ -10,9 +10,9 @@ type Submitted = Submission & { conversation: string; key: string }
 /** Polling interval (ms) for the state of the message. */
 const POLL_INTERVAL = 1_000
 /** Number of messages of the conversation among which the message is searched. */
-const NEWEST = 20
+const MAX_MESSAGES = 20
 /** After this many searches, a message with a key of the user was probably accepted long ago. */
-const SEARCHES = 2
+const SEARCHES_BEFORE_KEY = 2
 
 /**
  * Prints pauses and failed attempts of a submitted message until `signal` aborts. `isOwnKey`: the
@@ -34,7 +34,7 @@ export async function reportAttempts(
     await pause(POLL_INTERVAL, signal)
     if (signal.aborted) return
     found ??= await inConversation(daemon, submitted)
-    if (isOwnKey && searches > SEARCHES) found ??= await byKey(daemon, submitted)
+    if (isOwnKey && searches > SEARCHES_BEFORE_KEY) found ??= await byKey(daemon, submitted)
     if (found === undefined) continue
     const { id } = found
     const paused = await pausedBy(daemon, { ...found, gateway: submitted.gateway })
@@ -50,7 +50,9 @@ export async function reportAttempts(
 
 /** The message among the newest ones of the conversation; undefined while it is not accepted. */
 async function inConversation(daemon: Connection, { gateway, conversation, key }: Submitted) {
-  const list = await daemon.invoke('message-list', { gateway, conversation, limit: NEWEST }).catch(() => null)
+  const list = await daemon
+    .invoke('message-list', { gateway, conversation, limit: MAX_MESSAGES })
+    .catch(() => null)
   const id = objectsIn(list).find((message) => message.key === key)?.id
   return typeof id === 'string' ? { id, conversation } : undefined
 }

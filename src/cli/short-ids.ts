@@ -9,17 +9,17 @@ type Source = Pick<Connection, 'invoke'>
 type Candidate = { id: string; text: string }
 
 /** Minimum number of characters: fewer fit too many ids. */
-const LEAST = 4
+const MIN_PART = 4
 /** Part of a UUID; lists at a terminal show its end. */
-const PART = /^…?([0-9a-f-]{4,35})$/i
+const ID_PART = /^…?([0-9a-f-]{4,35})$/i
 /** Number of newest messages and other records among which an id is looked for. */
-const SEARCHED = 2_000
+const MAX_SEARCHED = 2_000
 const PAGE_SIZE = 500
 const UUID_LENGTH = 36
 /** Minimum width of the words beside a candidate, in characters. */
-const LEAST_TEXT = 20
+const MIN_TEXT_WIDTH = 20
 /** The width of a line if stderr is not a terminal. */
-const WIDE = 110
+const DEFAULT_WIDTH = 110
 /** Number of candidates that an error names. */
 const MAX_NAMED = 8
 
@@ -34,9 +34,9 @@ export async function fullId(
   kind: IdOf = 'message',
   args: JsonObject = {},
 ): Promise<string> {
-  const [, part] = PART.exec(given) ?? []
+  const [, part] = ID_PART.exec(given) ?? []
   const text = (part ?? given).toLowerCase()
-  if (part === undefined && (kind !== 'conversation' || text.length < LEAST)) return given
+  if (part === undefined && (kind !== 'conversation' || text.length < MIN_PART)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
   const found = new Map<string, string>()
   for await (const candidates of CANDIDATES[kind](daemon, text, args)) {
@@ -46,7 +46,7 @@ export async function fullId(
   }
   const [first, ...others] = found.keys()
   if (others.length === 0) return first ?? given
-  const width = Math.max(LEAST_TEXT, (process.stderr.columns || WIDE) - UUID_LENGTH - 4)
+  const width = Math.max(MIN_TEXT_WIDTH, (process.stderr.columns || DEFAULT_WIDTH) - UUID_LENGTH - 4)
   const named = [...found]
     .slice(0, MAX_NAMED)
     .map(([id, words]) => `  ${id}  ${shorten(words, width)}`.trimEnd())
@@ -80,7 +80,7 @@ const CANDIDATES: Readonly<
   },
   async *event(daemon, _part, { topic }) {
     let before: string | undefined
-    for (let seen = 0; seen < SEARCHED; seen += PAGE_SIZE) {
+    for (let seen = 0; seen < MAX_SEARCHED; seen += PAGE_SIZE) {
       const page = await daemon.invoke('event-list', { topic, limit: PAGE_SIZE, ...(before && { before }) })
       const events = objectsIn(pathGet(page, 'events'))
       yield events.map(({ id, timestamp, type }) => candidateOf(id, timestamp, type))
@@ -117,7 +117,7 @@ function candidateOf(id: unknown, at: unknown, ...words: unknown[]): Candidate {
 
 async function* messagesIn(daemon: Source, span: JsonObject): AsyncGenerator<Candidate[]> {
   let before: string | undefined
-  for (let seen = 0; seen < SEARCHED; seen += PAGE_SIZE) {
+  for (let seen = 0; seen < MAX_SEARCHED; seen += PAGE_SIZE) {
     const query = { ...span, limit: PAGE_SIZE, ...(before && { before }) }
     const page = await daemon.invoke('message-search', query)
     const messages = objectsIn(pathGet(page, 'messages'))

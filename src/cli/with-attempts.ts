@@ -3,7 +3,7 @@ import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 
 /** Messages of one call. */
-const MOST = 200
+const MAX_IDS = 200
 
 /**
  * Adds to the messages of a list their last attempts, which have the route and what a message waits
@@ -16,8 +16,8 @@ export async function withAttempts(
   const messages = objectsIn(pathGet(found, 'messages'))
   if (!daemon.running) return found
   const attempts = new Map<unknown, JsonObject>()
-  for (let at = 0; at < messages.length; at += MOST) {
-    const ids = messages.slice(at, at + MOST).map(({ id }) => String(id))
+  for (let at = 0; at < messages.length; at += MAX_IDS) {
+    const ids = messages.slice(at, at + MAX_IDS).map(({ id }) => String(id))
     const answer = await daemon.invoke('message-attempts', { ids }).catch(() => [])
     for (const attempt of objectsIn(answer)) attempts.set(attempt.id, attempt)
   }

@@ -7,7 +7,7 @@ import { objectsIn } from '../core/json.ts'
 type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
 
 /** Maximum number of names in an entry. */
-const MOST = 20
+const MAX_NAMES = 20
 
 /**
  * Records in the audit log that a reload changed the configuration, with the names of what changed.
@@ -72,5 +72,7 @@ function changedNames(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<s
 }
 
 function shortened(names: readonly string[]): string[] {
-  return names.length > MOST ? [...names.slice(0, MOST), `and ${names.length - MOST} more`] : [...names]
+  return names.length > MAX_NAMES
+    ? [...names.slice(0, MAX_NAMES), `and ${names.length - MAX_NAMES} more`]
+    : [...names]
 }

@@ -21,13 +21,13 @@ function countdown(ms) {
 }
 
 /** The remaining time (ms) below which an expiry is marked. */
-const SOON = 300_000
+const MARKED_TIME = 300_000
 
 /** When a request expires, and its outcome then. */
 export function Expiry({ of: { expiresAt, onTimeout } }) {
   const left = expiresAt - clock.value
   const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
-  return html`<span class=${left < SOON ? 'soon' : ''} title=${fullTime(expiresAt)}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
+  return html`<span class=${left < MARKED_TIME ? 'soon' : ''} title=${fullTime(expiresAt)}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
 }
 
 /** The requester and the context: their roles, the message, and the route. */

@@ -11,7 +11,7 @@ import { startedJobs } from './started-jobs.js'
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
 /** Number of jobs that are shown at first. */
-const SHOWN = 5
+const SHOWN_AT_FIRST = 5
 /** Maximum number of jobs that are loaded. */
 const MAX_JOBS = 200
 
@@ -43,7 +43,7 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
   const status = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
   if (!value) return status
   if (jobs.length === 0) return error ? status : none
-  const shown = isOpen ? jobs : jobs.slice(0, SHOWN)
+  const shown = isOpen ? jobs : jobs.slice(0, SHOWN_AT_FIRST)
   return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}${status}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
     ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}</section>`
 }

@@ -10,14 +10,14 @@ import { go } from './router.js'
  * Maximum entries per kind, and maximum records that are read for them: more, because entries that
  * look the same are joined.
  */
-const MOST = { kind: 6, conversations: 30, approvals: 200, senders: 200 }
+const LIMITS = { kind: 6, conversations: 30, approvals: 200, senders: 200 }
 /** Pause (ms) after the last key before the search. */
 const SETTLE = 250
 /**
  * Characters of a name (`all`). Before a match there are at most `before`; if a word begins there,
  * at least `around`.
  */
-const NAME = { all: 80, before: 30, around: 16 }
+const NAME_LIMITS = { all: 80, before: 30, around: 16 }
 
 const to = (path, query) => () => go(path, query)
 
@@ -32,7 +32,8 @@ export function useFound(search, isId) {
       // One call may be refused, such as causes for a viewer. The others are shown all the same.
       const all = [approvals, causes, people, conversations].map((find, at) =>
         find(search, end.signal).then(
-          (entries) => setFound((known) => Object.assign([...known], { [at]: entries.slice(0, MOST.kind) })),
+          (entries) =>
+            setFound((known) => Object.assign([...known], { [at]: entries.slice(0, LIMITS.kind) })),
           () => undefined,
         ),
       )
@@ -50,7 +51,7 @@ export function useFound(search, isId) {
 const pendingFirst = ({ status }) => (status === 'pending' ? 0 : 1)
 
 async function approvals(search, signal) {
-  const all = await invoke('approval-list', { limit: MOST.approvals }, signal)
+  const all = await invoke('approval-list', { limit: LIMITS.approvals }, signal)
   const fits = wordTests(search)
   return all
     .toReversed()
@@ -81,7 +82,7 @@ async function causes(search, signal) {
 
 async function people(search, signal) {
   if (isViewer.value || /:|"/.test(search)) return []
-  const { messages } = await invoke('message-search', { sender: search, limit: MOST.senders }, signal)
+  const { messages } = await invoke('message-search', { sender: search, limit: LIMITS.senders }, signal)
   const known = new Map()
   for (const { gateway, from, at } of messages) {
     const name = from.address ?? from.id
@@ -95,7 +96,7 @@ async function people(search, signal) {
 }
 
 async function conversations(search, signal) {
-  const args = { search, limit: MOST.conversations }
+  const args = { search, limit: LIMITS.conversations }
   const { conversations: found } = await invoke('conversation-list', args, signal)
   // Without an excerpt, the match is in what a row shows anyway. Such conversations come first.
   const [visible, hidden] = [false, true].map((isHidden) =>
@@ -131,9 +132,9 @@ function entryOf({ gateway, conversation, at, from = {}, subject, summary, text,
 function cut(text, search) {
   const at = text.search(wantedIn({ search }) ?? '')
   // At the beginning of a word, if one is near.
-  const word = text.lastIndexOf(' ', at - NAME.around) + 1
-  const from = at > NAME.before ? Math.max(word, at - NAME.before) : 0
-  const part = text.slice(from, from + NAME.all)
+  const word = text.lastIndexOf(' ', at - NAME_LIMITS.around) + 1
+  const from = at > NAME_LIMITS.before ? Math.max(word, at - NAME_LIMITS.before) : 0
+  const part = text.slice(from, from + NAME_LIMITS.all)
   return from > 0 ? `… ${part}` : part
 }
 

@@ -10,7 +10,7 @@ import { preview, useLoaded } from './parts.js'
 import { go, route, titles } from './router.js'
 
 /** Maximum entries per kind, and in total. */
-const MOST = { kind: 6, all: 30 }
+const LIMITS = { kind: 6, all: 30 }
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 /**
@@ -134,7 +134,7 @@ function useEntries(text) {
   )
   return [...message(text), ...begun, ...person(text), ...few, ...searched, ...search(text)].slice(
     0,
-    MOST.all,
+    LIMITS.all,
   )
 }
 
@@ -149,7 +149,7 @@ async function openMessage(signal) {
 /** How many entries of a kind are shown: all views without a text, all actions with one. */
 function mostOf(kind, text) {
   const isWhole = text === '' ? kind === 'view' : kind === 'action'
-  return isWhole ? MOST.all : MOST.kind
+  return isWhole ? LIMITS.all : LIMITS.kind
 }
 
 /**
@@ -198,7 +198,7 @@ function wordsIn(text) {
 const ID_START = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
 const TIME_DIGITS = 12
 /** Maximum number of messages that are searched: the short beginning of an id fits many. */
-const SEARCHED = 200
+const MAX_SEARCHED = 200
 
 /** Messages whose ids begin with the text. */
 function useBegunIds(text) {
@@ -211,12 +211,12 @@ function useBegunIds(text) {
       const until = Number.parseInt(digits.padEnd(TIME_DIGITS, 'f'), 16) + 1
       if (at > Date.now()) return []
       const range = { since: new Date(at).toISOString(), until: new Date(until).toISOString() }
-      const { messages } = await invoke('message-search', { ...range, limit: SEARCHED }, signal)
+      const { messages } = await invoke('message-search', { ...range, limit: MAX_SEARCHED }, signal)
       return messages.filter(({ id }) => id.startsWith(text.toLowerCase()))
     },
     [text],
   )
-  return (value ?? []).slice(0, MOST.kind).map(({ id, subject, summary, text: content }) => ({
+  return (value ?? []).slice(0, LIMITS.kind).map(({ id, subject, summary, text: content }) => ({
     kind: 'message',
     name: id,
     about: (subject ?? summary ?? preview(content)).slice(0, 60),

@@ -16,13 +16,13 @@ export function took(ms) {
 }
 
 /** Maximum characters of a text in one line. */
-const LINE = 1_000
+const MAX_LINE = 1_000
 
 /** A text in one line; JSON of webhooks without its punctuation. */
 export function preview(text) {
   if (!/^\s*[[{]/.test(text)) return text
   return text
-    .slice(0, LINE)
+    .slice(0, MAX_LINE)
     .replace(/"\s*:\s*/g, ': ')
     .replace(/[}\]"]*,\s*"?/g, ', ')
     .replace(/["{}[\]]/g, '')

@@ -7,9 +7,9 @@ import { count } from './troubles.js'
 import { filtersOf } from './waiting-messages.js'
 
 /** Maximum number of messages that are followed. */
-const MOST = 200
+const MAX_MESSAGES = 200
 /** Polling interval (ms). */
-const AGAIN = 1_000
+const POLL_INTERVAL = 1_000
 /** Outcomes that still change by themselves. */
 const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 
@@ -17,9 +17,9 @@ const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 export async function heldIds(pause) {
   const filters = await filtersOf(pause)
   const found = await Promise.all(
-    filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MOST })),
+    filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MAX_MESSAGES })),
   )
-  return found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MOST)
+  return found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MAX_MESSAGES)
 }
 
 /** What became of the messages that a pause had held. */
@@ -35,7 +35,7 @@ export function Released({ ids }) {
         () => {},
       )
     read()
-    const timer = setInterval(() => document.hidden || read(), AGAIN)
+    const timer = setInterval(() => document.hidden || read(), POLL_INTERVAL)
     return () => {
       isHere = false
       clearInterval(timer)
@@ -43,5 +43,5 @@ export function Released({ ids }) {
   }, [ids, isOpen])
   if (ids.length === 0) return html`<span class="dim">No message had waited.</span>`
   const kinds = OUTCOMES.filter((each) => outcomes?.includes(each))
-  return html`<span>${count(ids.length, 'message', ids.length === MOST ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
+  return html`<span>${count(ids.length, 'message', ids.length === MAX_MESSAGES ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
 }

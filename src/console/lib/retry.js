@@ -11,13 +11,13 @@ const WATCH = { for: 10_000, every: 1_000 }
 /** Delay (ms) before `done` is called: by then, the list has received the last change. */
 const SHOWN_AFTER = 600
 /** Maximum number of letters that are read. */
-const MOST = 500
+const MAX_LETTERS = 500
 /** Maximum number of messages whose outcomes are read. */
-const READ = 10
+const MAX_OUTCOMES_READ = 10
 /** Final outcomes. A message that fails again is found among the dead letters. */
 const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
 /** Maximum number of texts in a question. */
-const SHOWN = 6
+const MAX_TEXTS = 6
 
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks
@@ -27,8 +27,8 @@ const SHOWN = 6
 export async function retryLetters(letters, done) {
   const many = letters.length
   const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
-    <ul class="reasons">${letters.slice(0, SHOWN).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
-    ${many > SHOWN && html`<li class="dim">and ${many - SHOWN} more</li>`}</ul>`
+    <ul class="reasons">${letters.slice(0, MAX_TEXTS).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
+    ${many > MAX_TEXTS && html`<li class="dim">and ${many - MAX_TEXTS} more</li>`}</ul>`
   const title = `Retry ${count(many, 'dead letter')}?`
   if (many > 1 && !(await ask({ title, body, action: 'Retry' }))) return false
   const began = Date.now()
@@ -77,9 +77,9 @@ function tally(outcomes) {
  * and group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
  */
 export async function sayEnd({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
-  const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
+  const filter = { ...names, since: new Date(began).toISOString(), limit: MAX_LETTERS }
   const ids = letters.flatMap(({ id, queue }) => (queue === 'dispatch' ? [id] : []))
-  const canRead = ids.length === many && many <= READ
+  const canRead = ids.length === many && many <= MAX_OUTCOMES_READ
   const message = many === 1 ? ids[0] : undefined
   const show = (text, kind) => {
     lastRetry.value = { at: began, text, kind, message }

@@ -1,10 +1,10 @@
 /** A value must be this many times higher than the others to be cut off. */
-const FAR = 4
+const OUTLIER_FACTOR = 4
 /** Share of all values that may be outliers. */
 const OUTLIER_SHARE = 0.05
-/** At least so many may be outliers, but only one of fewer than `FEW` values. */
+/** At least so many may be outliers, but only one of fewer than `FEW_VALUES` values. */
 const MIN_OUTLIERS = 2
-const FEW = 6
+const FEW_VALUES = 6
 
 /**
  * The upper end of a scale on which a short burst does not flatten everything else; undefined if
@@ -12,9 +12,10 @@ const FEW = 6
  */
 export function capOf(values) {
   const sorted = values.filter((value) => value > 0).toSorted((a, b) => b - a)
-  const outliers = sorted.length < FEW ? 1 : Math.max(MIN_OUTLIERS, Math.ceil(sorted.length * OUTLIER_SHARE))
+  const outliers =
+    sorted.length < FEW_VALUES ? 1 : Math.max(MIN_OUTLIERS, Math.ceil(sorted.length * OUTLIER_SHARE))
   const usual = sorted[outliers]
-  return usual !== undefined && sorted[0] > FAR * usual ? 2 * usual : undefined
+  return usual !== undefined && sorted[0] > OUTLIER_FACTOR * usual ? 2 * usual : undefined
 }
 
 /** The highest of marks (`{ x, value }`) that are at least `gap` apart. */

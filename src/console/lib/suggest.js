@@ -1,7 +1,7 @@
 /** Words of a search: without spaces, except in quotation marks. */
 const WORD = /(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+/g
 /** Maximum number of suggestions. */
-const MOST = 12
+const MAX_OPTIONS = 12
 
 /**
  * Suggestions for the word at the caret: the keys of `fields`, or the values of one. A field is `{
@@ -34,7 +34,7 @@ function valuesOf({ key, about, values }, given, word) {
   // A complete value needs no suggestion.
   const options = known
     .filter((value) => known.length > 1 || value !== last)
-    .slice(0, MOST)
+    .slice(0, MAX_OPTIONS)
     .map((value) => ({ ...word, text: value, insert: `${key}:${quoted(list + value)} ` }))
   return { options, hint: options.length === 0 && given === '' ? about : undefined }
 }

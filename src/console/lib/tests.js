@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 
 const KEY = 'trivium-tests'
-const MOST = 20
+const MAX_TESTS = 20
 /** Larger tests are not remembered. */
-const LARGEST = 20_000
+const MAX_SIZE = 20_000
 
 /** The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, … }`. */
 export const tests = signal(read())
@@ -26,7 +26,7 @@ function read() {
 
 function write(next) {
   tests.value = next
-  const small = next.filter((each) => JSON.stringify(each.values).length <= LARGEST)
+  const small = next.filter((each) => JSON.stringify(each.values).length <= MAX_SIZE)
   // If the storage is full or forbidden, only the history is lost.
   try {
     localStorage.setItem(KEY, JSON.stringify(small))
@@ -36,7 +36,7 @@ function write(next) {
 /** Adds a test, or replaces it when its outcome is known. */
 export function noteTest(test) {
   const others = tests.peek().filter(({ key }) => key !== test.key)
-  write([test, ...others].toSorted((a, b) => b.at - a.at).slice(0, MOST))
+  write([test, ...others].toSorted((a, b) => b.at - a.at).slice(0, MAX_TESTS))
 }
 
 export function forgetTests() {

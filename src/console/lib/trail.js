@@ -12,7 +12,7 @@ import { link, replace, route, titles } from './router.js'
 export const trail = signal()
 
 /** Distance from the end, in rows, at which more are loaded. */
-const NEAR = 3
+const LOAD_DISTANCE = 3
 
 function whereOn(list) {
   const { path, query } = route.peek()
@@ -74,5 +74,5 @@ function move(by) {
   if (!next) return
   list.chosen(next.key)
   replace(next.href)
-  if (at + by > rows.length - NEAR) list.more?.()
+  if (at + by > rows.length - LOAD_DISTANCE) list.more?.()
 }

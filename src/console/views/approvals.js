@@ -164,7 +164,7 @@ function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
  * How long (ms) after the decision an approved call without a recorded run counts as about to run.
  * Later, its run was not recorded.
  */
-const SOON = 600_000
+const RUN_EXPECTED_WITHIN = 600_000
 
 /** What becomes of an approved call: what it waits for, or how its run ended. */
 function After({ of: { status, pausedBy, run, message, decidedAt } }) {
@@ -172,7 +172,7 @@ function After({ of: { status, pausedBy, run, message, decidedAt } }) {
   if (pausedBy)
     return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
   if (run) return html`<${Ran} of=${run} />`
-  const isSoon = decidedAt === undefined || clock.value - decidedAt < SOON
+  const isSoon = decidedAt === undefined || clock.value - decidedAt < RUN_EXPECTED_WITHIN
   return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
 }
 

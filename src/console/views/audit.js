@@ -18,7 +18,7 @@ const EXPORT_PAGE = 1_000
 /** Maximum number of entries in an export. */
 const MOST_EXPORTED = 100_000
 /** Polling interval (ms) of the newest entries. */
-const AGAIN = 10_000
+const POLL_INTERVAL = 10_000
 const STATUSES = ['done', 'denied', 'cancelled', 'failed']
 const KINDS = ['person', 'token', 'system']
 const NAMES = ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until']
@@ -45,7 +45,7 @@ function Entries({ query }) {
   // While older pages are shown, the first one is not reloaded, because they continue it.
   const isFirstPage = more.entries.length === 0
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || !isFirstPage || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || !isFirstPage || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [isFirstPage])
   const load = () =>

@@ -15,11 +15,11 @@ import { senderOf } from './messages.js'
 
 const PAGE = 50
 /** Maximum number of shown messages. */
-const MOST = 1_000
+const MAX_MESSAGES = 1_000
 /** States of a reply that did not arrive. */
 const UNSENT = new Set(['send failed', 'dead', 'bounced', 'not delivered'])
 /** Delay (ms) before new messages are loaded, as several may arrive at once. */
-const CALM = 400
+const RELOAD_DELAY = 400
 
 /** A conversation as a chat: whose turn it is, who has it, and a field to answer. */
 export function Conversation({ gateway, conversation }) {
@@ -37,7 +37,7 @@ export function Conversation({ gateway, conversation }) {
       reload()
     }
     const soon = () => {
-      timer ??= setTimeout(look, CALM)
+      timer ??= setTimeout(look, RELOAD_DELAY)
     }
     const close = openStream(
       { gateway, conversation, only: 'message,outcome' },
@@ -60,7 +60,7 @@ export function Conversation({ gateway, conversation }) {
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
-    ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
+    ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} />`}
     ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`

@@ -19,11 +19,11 @@ import { senderOf } from './messages.js'
 
 const PAGE = 50
 /** Maximum number of calls for the first unanswered conversations: the time of each is limited. */
-const CALLS = 8
+const MAX_CALLS = 8
 /** Minimum time (ms) between reloads while much happens. */
-const CALM = 2_000
+const RELOAD_INTERVAL = 2_000
 /** Interval (ms) of attempts to reload while the pointer is on the list. */
-const AGAIN = 500
+const RETRY_INTERVAL = 500
 
 /** All conversations, those that wait for an answer first, or one as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {
@@ -131,7 +131,7 @@ function distinct(rows) {
 async function unanswered(filter, signal) {
   const found = []
   let before
-  for (let call = 0; call < CALLS && found.length < PAGE; call++) {
+  for (let call = 0; call < MAX_CALLS && found.length < PAGE; call++) {
     const page = await invoke(
       'conversation-list',
       { ...filter, unanswered: true, limit: PAGE, ...(before && { before }) },
@@ -198,7 +198,7 @@ function useStale() {
       timer ??= setTimeout(() => {
         timer = undefined
         setDue(true)
-      }, CALM)
+      }, RELOAD_INTERVAL)
     }
     const close = openStream(
       { only: 'message,outcome' },
@@ -217,7 +217,7 @@ function useStale() {
     if (!isDue) return
     const look = () => document.hidden || held.current() || reload()
     look()
-    const timer = setInterval(look, AGAIN)
+    const timer = setInterval(look, RETRY_INTERVAL)
     return () => clearInterval(timer)
   }, [isDue])
   return { turn, isDue, held, reload }

@@ -110,7 +110,7 @@ function Bars({ days: used, from, to, currency }) {
   const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
   const isMoney = used.every(({ money, unpriced }) => money !== undefined && !unpriced)
   const amount = (value) => (isMoney ? money(value, currency) : `${tokens(value)} tokens`)
-  const isFew = days.length <= MOST_LABELS
+  const isFew = days.length <= MAX_LABELS
   const height = (day) => ({
     height: `${shareOf(day) === 0 ? 0 : Math.max(2, (100 * shareOf(day)) / most)}%`,
   })
@@ -124,7 +124,7 @@ function Bars({ days: used, from, to, currency }) {
 }
 
 /** With more days, there is no room for a label each. */
-const MOST_LABELS = 8
+const MAX_LABELS = 8
 
 function dayIn(name) {
   return new Date(name).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
@@ -150,19 +150,19 @@ function SkillBudget({ of }) {
   )
 }
 
-const TOP = 3
+const TOP_SENDERS = 3
 
 /** The senders who have used the largest share of their budgets, with what they have left. */
 function Fullest({ of = [], query }) {
   return (
     of.length > 0 &&
-    html`<ul class="plain fullest">${of.slice(0, TOP).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
+    html`<ul class="plain fullest">${of.slice(0, TOP_SENDERS).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
   )
 }
 
 /** The usage of each budget, who is waiting, and who uses most. */
 function Budgets({ of: budgets, senders, currency, query }) {
-  const top = senders.slice(0, TOP)
+  const top = senders.slice(0, TOP_SENDERS)
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>

@@ -31,7 +31,7 @@ import { count } from '../lib/troubles.js'
 import { Letter } from './dead-letter.js'
 import { RetriedPage } from './retried.js'
 
-const MOST = 500
+const MAX_LETTERS = 500
 
 /** Dead letters: by error, as a list of one kind, and one in detail. */
 export function DeadLettersPage({ path: [id], query }) {
@@ -163,13 +163,13 @@ function Group({ group, within, reload }) {
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${Again} of=${group} />
-    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
 }
 
 /** Times closer than this (ms) are shown as one. */
-const SAME = 60_000
+const SAME_TIME = 60_000
 
 /** Says that a dead letter, or the newest of a group, was retried and failed again. */
 function Again({ of: { retriedAt, retriedBy } }) {
@@ -184,7 +184,7 @@ const AT_ONCE = { retry: 1, drop: 200 }
 function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
-    const listed = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
+    const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
     const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     const began = Date.now()
@@ -214,23 +214,26 @@ function Decide({ filter, many, of, common, done }) {
 }
 
 /** Maximum number of reasons shown. */
-const REASONS = 6
+const MAX_REASONS = 6
 
 /** Why letters failed: each reason once, with its count. */
 function Reasons({ letters, many, common }) {
   const counts = new Map()
   for (const letter of letters) counts.set(errorOf(letter), (counts.get(errorOf(letter)) ?? 0) + 1)
   const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
-  if (common && sorted.length > REASONS)
+  if (common && sorted.length > MAX_REASONS)
     return html`<ul class="reasons"><li><b>${many.toLocaleString('en')} ×</b> ${common}</li></ul>`
-  const others = sorted.length - REASONS
-  return html`<ul class="reasons">${sorted.slice(0, REASONS).map(([error, times]) => html`<li key=${error}><b>${times} ×</b> ${error}</li>`)}
+  const others = sorted.length - MAX_REASONS
+  return html`<ul class="reasons">${sorted.slice(0, MAX_REASONS).map(([error, times]) => html`<li key=${error}><b>${times} ×</b> ${error}</li>`)}
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
 
 /** The letters of one kind. */
 function Letters({ filter }) {
-  const loaded = useLoaded((signal) => invoke('dead-letter-list', { ...filter, limit: MOST }, signal), [])
+  const loaded = useLoaded(
+    (signal) => invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }, signal),
+    [],
+  )
   const { value: letters = [], reload } = loaded
   const { box, isDue, show } = useCalmReload(reload)
   const common = commonOf(letters.map(errorOf))
@@ -256,7 +259,7 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <p class="dim">${count(letters.length, 'dead letter', letters.length === MOST ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${letters.length > 1 && html`, first <${Age} at=${letters.at(-1).at} /> ago`}</p>`
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${letters.length > 1 && html`, first <${Age} at=${letters.at(-1).at} /> ago`}</p>`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />

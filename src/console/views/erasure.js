@@ -8,7 +8,7 @@ import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
-const AGAIN = 1_000
+const POLL_INTERVAL = 1_000
 
 /**
  * The erasure of a person: its progress, then what was erased, when and by whom. `ended` is called
@@ -21,7 +21,7 @@ export function Erasure({ id, places, ended }) {
   useEffect(() => {
     if (state === undefined) return undefined
     if (state !== 'running') return ended()
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [state])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>

@@ -9,7 +9,7 @@ import { Back } from '../lib/trail.js'
 import { AttemptTable } from './group-events.js'
 
 /** Polling interval of the attempts, in ms. */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 
 /** One event of a topic: its data, and what a group or push did with it. */
 export function EventPage({ topic, name, id }) {
@@ -49,7 +49,7 @@ function EventAttempts({ name, id, nextAt }) {
   const loaded = useLoaded((signal) => invoke('subscription-show', { name }, signal), [name, id])
   const { value, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
   const attempts = value?.attempts?.filter(({ event }) => event === id) ?? []

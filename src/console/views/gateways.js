@@ -26,7 +26,7 @@ import { withLocalTimes } from '../lib/troubles.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
-const AGAIN = 10_000
+const POLL_INTERVAL = 10_000
 
 /** The traffic of the last hour per gateway, polled while the page is shown. */
 function useTraffic(gateway) {
@@ -36,7 +36,7 @@ function useTraffic(gateway) {
   )
   const { value, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [gateway])
   return { loaded, traffic: Object.fromEntries((value ?? []).map((each) => [each.gateway, each])) }
@@ -152,7 +152,7 @@ function Connection({ name, ok, traffic, isUnknown }) {
 }
 
 /** From this number on, refusals are in the list of troubles for as long as they go on. */
-const LISTED = 10
+const LISTED_FROM = 10
 
 /**
  * Whether a gateway refuses deliveries now: by the list of troubles, or by their share if they are
@@ -161,7 +161,7 @@ const LISTED = 10
 function refusesNow(name, traffic) {
   const own = now.value?.troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
   if (own === undefined || !refusedMany(traffic)) return refusedMany(traffic)
-  return own.length === 0 ? traffic.refused < LISTED : own.some(({ severity }) => severity !== 'info')
+  return own.length === 0 ? traffic.refused < LISTED_FROM : own.some(({ severity }) => severity !== 'info')
 }
 
 /** Whether a large share of the deliveries of the last hour was refused. */
@@ -214,12 +214,12 @@ export function GatewayPage({ name }) {
 }
 
 /** Number of messages shown. */
-const FEW = 6
+const NEWEST_SHOWN = 6
 
 /** The newest messages of a gateway. `at`: time of the last one. */
 function Newest({ name, at }) {
   const { value } = useLoaded(
-    (signal) => invoke('message-search', { gateway: name, limit: FEW }, signal),
+    (signal) => invoke('message-search', { gateway: name, limit: NEWEST_SHOWN }, signal),
     [name, at],
   )
   if (!value) return null

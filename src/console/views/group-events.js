@@ -7,7 +7,7 @@ import { Age, Badge, preview, took, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 
 /** Polling interval, in ms. */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 /** The topic of messages, whose events have the ids of their messages. */
 const MESSAGES = 'gateway-message'
 
@@ -18,17 +18,17 @@ export function EventLink({ topic, name, id }) {
 }
 
 /** Number of attempts that are shown at first. */
-const SHOWN = 20
+const SHOWN_AT_FIRST = 20
 /** Maximum number of attempts that are shown. */
-const MOST = 300
+const MAX_ATTEMPTS = 300
 
 /** The last attempts of a push, with the messages or events that they were about. */
 export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
   const { outcome = '' } = query
-  const [limit, setLimit] = useState(SHOWN)
+  const [limit, setLimit] = useState(SHOWN_AT_FIRST)
   const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name, limit, ...(outcome && { outcome }) }, signal),
-    [name, state, dead, outcome, limit, Math.floor(clock.value / AGAIN)],
+    [name, state, dead, outcome, limit, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { value, error } = loaded
   // The push was deleted; the page changes with the next status.
@@ -39,8 +39,8 @@ export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
       <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
     ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} />`}
-    ${more && (limit < MOST ? html`<p><button type="button" onClick=${() => setLimit(MOST)}>Show up to ${MOST}</button></p>` : html`<p class="dim">Only the newest ${MOST} are shown.</p>`)}
-    ${!more && limit === MOST && html`<p class="dim">The newest 200 attempts are kept, and 100 failed ones before them. The page of a message has all its failed attempts.</p>`}`
+    ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
+    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">The newest 200 attempts are kept, and 100 failed ones before them. The page of a message has all its failed attempts.</p>`}`
 }
 
 /** Attempts to push, newest first. With `name`, each row names its event. */
@@ -57,13 +57,13 @@ export function AttemptTable({ of, topic, name }) {
 }
 
 /** Characters of a body that fit beside the status. */
-const SHORT = 90
+const MAX_INLINE_BODY = 90
 
 /** The beginning of the receiver's answer. */
 function Body({ of }) {
-  return of.length <= SHORT && !of.includes('\n')
+  return of.length <= MAX_INLINE_BODY && !of.includes('\n')
     ? html`<code class="answer-body">${of}</code>`
-    : html`<details class="answer-body"><summary><code>${of.slice(0, SHORT)}…</code></summary><pre tabindex="0" aria-label="Answer of the receiver">${of}</pre></details>`
+    : html`<details class="answer-body"><summary><code>${of.slice(0, MAX_INLINE_BODY)}…</code></summary><pre tabindex="0" aria-label="Answer of the receiver">${of}</pre></details>`
 }
 
 const PAGE = 10
@@ -77,7 +77,7 @@ export function NewestEvents({ topic, name, push, unreadFrom }) {
   const isMessages = topic === MESSAGES
   const loaded = useLoaded(
     async (signal) => (isMessages ? undefined : invoke('event-list', { topic, limit }, signal)),
-    [topic, limit, Math.floor(clock.value / AGAIN)],
+    [topic, limit, Math.floor(clock.value / POLL_INTERVAL)],
   )
   if (isMessages)
     return html`<p><a href=${link('messages')}>All messages</a> are the events of this topic.</p>`

@@ -36,7 +36,7 @@ import { Attempts, EventLink, NewestEvents } from './group-events.js'
 import { earliest, FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 
 /**
  * One consumer group or push subscription: its backlog over time, its readers or attempts, and what
@@ -49,7 +49,7 @@ export function GroupPage({ topic, name, query }) {
   )
   const { value, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
   const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
@@ -87,17 +87,17 @@ function Deadline({ of: { oldestAt, retention } }) {
   const end = oldestAt + retention.maxAge
   const left = end - clock.value
   if (left <= 0) return html`, <span class="error">removed soon</span>`
-  return html`, <span class=${left < SOON ? 'error' : ''} title=${fullTime(end)}>removed in ${span(left)} if nobody reads it</span>`
+  return html`, <span class=${left < MARKED_TIME ? 'error' : ''} title=${fullTime(end)}>removed in ${span(left)} if nobody reads it</span>`
 }
 
 /** The removal is marked if it is nearer than this (ms). */
-const SOON = 86_400_000
+const MARKED_TIME = 86_400_000
 
 function PushHead({ topic, name, group, push, reload }) {
   const { url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const loaded = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal),
-    [name, state, dead, Math.floor(clock.value / AGAIN)],
+    [name, state, dead, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { value } = loaded
   const [settings, setSettings] = useState()
@@ -157,7 +157,7 @@ const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86
   (seconds) => seconds * 1_000,
 )
 /** Minimum number of points in a line. */
-const FEWEST = 2
+const MIN_POINTS = 2
 
 /** How far the group was behind, in events and in time. */
 function Backlog({ of }) {
@@ -168,7 +168,7 @@ function Backlog({ of }) {
     return { since, name: `last ${span(since)}` }
   }, [first, points.length])
   if (!of) return null
-  if (points.length < FEWEST)
+  if (points.length < MIN_POINTS)
     return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the second measurement.</p>`
   return html`<h2>Backlog over time</h2><div class="charts pair">
     <${Chart} title="Behind, in events" points=${points} lines=${LINES.count} show=${NUMBER} least=${4} span=${shown} every=${600_000} />

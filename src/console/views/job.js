@@ -28,9 +28,9 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
 /** Polling interval (ms) of a running job. */
-const AGAIN = 1_000
+const POLL_INTERVAL = 1_000
 /** Interval (ms) at which the outcomes of messages and events are read again. */
-const OUTCOMES_AGAIN = 5_000
+const OUTCOMES_INTERVAL = 5_000
 
 /** One long job: its parameters, progress, speed and result. */
 export function JobPage({ id }) {
@@ -40,7 +40,10 @@ export function JobPage({ id }) {
   const isDelivered = job?.target.subscription !== undefined
   useEffect(() => {
     if (!isRunning && !isDelivered) return undefined
-    const timer = setInterval(() => document.hidden || reload(), isRunning ? AGAIN : OUTCOMES_AGAIN)
+    const timer = setInterval(
+      () => document.hidden || reload(),
+      isRunning ? POLL_INTERVAL : OUTCOMES_INTERVAL,
+    )
     return () => clearInterval(timer)
   }, [isRunning, isDelivered])
   return html`<section class="page" aria-labelledby="title">
@@ -142,7 +145,7 @@ function Counts({ of }) {
 }
 
 /** Maximum characters of a message in a row. */
-const LINE = 160
+const MAX_TEXT = 160
 
 /** The outcomes of retried letters with a link to all messages, and the first messages. */
 function Letters({ of: { id, state, target, result } }) {
@@ -167,7 +170,7 @@ function Messages({ ids, many, state }) {
       )
       return Object.fromEntries(ids.map((id, at) => [id, found[at]]))
     },
-    [state, Math.floor(clock.value / OUTCOMES_AGAIN)],
+    [state, Math.floor(clock.value / OUTCOMES_INTERVAL)],
   )
   return html`<h2>Messages</h2><ul class="plain">${ids.map((id) => html`<li key=${id}><${MessageRow} id=${id} of=${value[id]} /></li>`)}${many > ids.length && html`<li class="dim">and ${(many - ids.length).toLocaleString('en')} more</li>`}</ul>`
 }
@@ -175,5 +178,5 @@ function Messages({ ids, many, state }) {
 function MessageRow({ id, of }) {
   if (!of) return html`<a href=${link(['messages', id])}><code>${id}</code></a>`
   const { message, summary, outcome } = of
-  return html`<a href=${link(['messages', id])}><${Gist} of=${{ subject: message.subject, text: message.text.slice(0, LINE), summary }} /></a> <${Outcome} outcome=${outcome} />`
+  return html`<a href=${link(['messages', id])}><${Gist} of=${{ subject: message.subject, text: message.text.slice(0, MAX_TEXT), summary }} /></a> <${Outcome} outcome=${outcome} />`
 }

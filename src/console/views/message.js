@@ -28,7 +28,7 @@ import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
-const AGAIN = { open: 1_500, finished: 5_000 }
+const POLL_INTERVAL = { open: 1_500, finished: 5_000 }
 const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying'])
 
 /** One message with its history. */
@@ -36,7 +36,7 @@ export function MessagePage({ id }) {
   const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
   const { value: shown, error, reload } = loaded
   useEffect(() => {
-    const timer = setTimeout(reload, OPEN.has(shown?.outcome) ? AGAIN.open : AGAIN.finished)
+    const timer = setTimeout(reload, OPEN.has(shown?.outcome) ? POLL_INTERVAL.open : POLL_INTERVAL.finished)
     return () => clearTimeout(timer)
   }, [shown, error])
   const wait = html`<${Wait} of=${loaded} what="the message" />`

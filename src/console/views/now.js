@@ -61,7 +61,7 @@ function LiveCharts({ since }) {
 }
 
 /** Polling interval (ms) of a span that still changes: without an end, or with a relative one. */
-const AGAIN = 30_000
+const POLL_INTERVAL = 30_000
 
 /** A longer or earlier span: messages of the journal, and the metrics that the daemon has. */
 function PastCharts({ since, until }) {
@@ -77,7 +77,7 @@ function PastCharts({ since, until }) {
   const isOver = Date.parse(until) < Date.now()
   useEffect(() => {
     if (isOver) return undefined
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [since, until, isOver])
   if (!value) return html`<${Wait} of=${loaded} what="the charts" />`

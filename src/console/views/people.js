@@ -93,7 +93,7 @@ function Who({ who, show, typing }) {
 }
 
 /** How long (ms) a call waits for the count to end. */
-const AGAIN = 1_000
+const COUNT_WAIT = 1_000
 
 /** Counts what is kept, with partial counts while it runs. `turn` changes with each `reload`. */
 function useCount(who) {
@@ -104,7 +104,7 @@ function useCount(who) {
     const ask = async () => {
       let value
       do {
-        value = await invoke('person-count', { identity: who, wait: AGAIN }, end.signal)
+        value = await invoke('person-count', { identity: who, wait: COUNT_WAIT }, end.signal)
         if (!end.signal.aborted) setHeld({ value, at: Date.now() })
       } while (!value.done && !end.signal.aborted)
     }
@@ -136,7 +136,7 @@ function Progress({ of }) {
     <p class="dim">Reading all places: now ${at}, ${places.read} of ${places.all}${startedAt !== undefined && html`, for <${Age} at=${startedAt} />`}. The count goes on while you look at other things.</p></div>`
 }
 
-const FEW = 5
+const MAX_MESSAGES = 5
 
 /**
  * The newest messages of a person, read again with each `turn`. They load before the counts, which
@@ -145,7 +145,7 @@ const FEW = 5
 function LastMessages({ who, turn }) {
   const search = fromWords(who)
   const { value } = useLoaded(
-    (signal) => invoke('message-search', { search, limit: FEW }, signal),
+    (signal) => invoke('message-search', { search, limit: MAX_MESSAGES }, signal),
     [search, turn],
   )
   const messages = value?.messages ?? []
@@ -157,7 +157,7 @@ function LastMessages({ who, turn }) {
 }
 
 /** Number of newest messages whose senders are shown. */
-const LATEST = 500
+const MAX_SEARCHED = 500
 
 /** Ms after the last key until senders are searched. */
 const SETTLE = 250
@@ -173,7 +173,7 @@ function Senders({ show, typed }) {
     return () => clearTimeout(timer)
   }, [typed])
   const loaded = useLoaded(
-    (signal) => invoke('message-search', { limit: LATEST, ...(sender && { sender }) }, signal),
+    (signal) => invoke('message-search', { limit: MAX_SEARCHED, ...(sender && { sender }) }, signal),
     [sender],
   )
   const all = peopleIn(loaded.value?.messages ?? [])
@@ -182,9 +182,9 @@ function Senders({ show, typed }) {
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
+      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${MAX_SEARCHED} messages`}>messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
       <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
-      <p class="dim">Of the newest ${LATEST} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
+      <p class="dim">Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
     }`
 }
 
@@ -256,7 +256,7 @@ function Mentions({ who, turn }) {
   const search = quoted(name)
   const { value } = useLoaded(
     async (signal) => {
-      const { messages, next } = await invoke('message-search', { text: name, limit: LATEST }, signal)
+      const { messages, next } = await invoke('message-search', { text: name, limit: MAX_SEARCHED }, signal)
       const isOther = ({ from }) => ![from.id, from.address].includes(name)
       return { many: messages.filter(isOther).length, isEnd: next === undefined }
     },

@@ -52,14 +52,14 @@ function AllOf({ own, known, subscriptions, queues, loaded }) {
 }
 
 /** Polling interval of the readers, in ms. */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 
 /** Data of `event-groups`, by topic and group: lag in time, rate, readers. */
 function useGroups(names) {
   const loaded = useLoaded((signal) => invoke('event-groups', {}, signal), [names])
   const { value = [], reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
   return { known: new Map(value.map((each) => [`${each.topic}/${each.group}`, each])), reload, loaded }
@@ -176,7 +176,7 @@ function Push({ push, group }) {
   const { name, topic, url, match, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const { value } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal).catch(() => ({})),
-    [name, state, dead, queued, Math.floor(clock.value / AGAIN)],
+    [name, state, dead, queued, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const attempts = value?.attempts ?? []
   const [last] = attempts

@@ -24,9 +24,9 @@ export function Refusals({ gateway }) {
   const { refusals, groups } = matching(value, filter)
   const isFiltered = Object.values(filter).some(Boolean)
   const runs = runsOf(refusals)
-  const isOpen = isFiltered || groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
+  const isOpen = isFiltered || groups.length === 0 || (gateway !== undefined && runs.length <= OPEN_UP_TO)
   return html`<${Wait} of=${loaded} what="the refusals" />
-    ${value.refusals.length > FEW && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${set} /><${CopyLink} /></search>`}
+    ${value.refusals.length > OPEN_UP_TO && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${set} /><${CopyLink} /></search>`}
     ${isFiltered && refusals.length === 0 && html`<p class="dim">None of the kept refusals matches.</p>`}
     <ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
@@ -73,7 +73,7 @@ const MAX_STORED = 50
 /** Maximum number of rows. */
 const MAX_ROWS = 50
 /** Up to this many refusals are open from the start and need no search. */
-const FEW = 3
+const OPEN_UP_TO = 3
 
 /** Why some refusals are not listed. */
 function Limit({ refusals, runs, isOne }) {

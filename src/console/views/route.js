@@ -14,7 +14,7 @@ import { Back } from '../lib/trail.js'
 import { routeIn } from '../lib/yaml.js'
 
 /** Number of messages that are shown. */
-const FEW = 15
+const MAX_MESSAGES = 15
 
 /** One route: its lines in the configuration, its counts, last messages and pause. */
 export function RoutePage({ name }) {
@@ -66,17 +66,17 @@ function Order({ of: { name, match }, routes }) {
   const at = routes.findIndex((route) => route.name === name)
   const before = routes.slice(0, at).filter((route) => !route.name.includes('@') && isRival(route))
   if (before.length === 0) return html`<span class="dim">No route of its gateways is tried before it.</span>`
-  const shown = before.slice(-MOST_BEFORE)
+  const shown = before.slice(-MAX_NAMED)
   return html`<span class="dim">Tried before it${shown.length < before.length ? `: ${before.length} routes, the last ones are` : ':'} </span>${shown.map((route, index) => html`${index > 0 && ', '}<a key=${route.name} href=${link(['configuration', route.name])}>${route.name}</a>`)}<span class="dim">. The first that matches takes a message.</span>`
 }
 
 /** Maximum number of these routes that are named. */
-const MOST_BEFORE = 4
+const MAX_NAMED = 4
 /** Outcomes of messages whose last attempt failed. */
 const FAILED_OUTCOMES = ['dead', 'retrying']
 
 /** Polling interval (ms) of the counts. */
-const AGAIN = 30_000
+const POLL_INTERVAL = 30_000
 
 /**
  * The numbers of retained messages that the route took, and of those whose last attempt failed.
@@ -96,7 +96,7 @@ function useCounts(route) {
       const sum = failed.reduce((all, { total }) => all + total, 0)
       return isComplete ? { hour: hour.total, day: day.total, failed: sum } : undefined
     },
-    [route, Math.floor(clock.value / AGAIN)],
+    [route, Math.floor(clock.value / POLL_INTERVAL)],
   )
   return value
 }
@@ -122,7 +122,7 @@ function useHolds(route, skill) {
     async (signal) =>
       of === ''
         ? { messages: [] }
-        : invoke('message-search', { route, outcome: 'waiting', limit: FEW }, signal),
+        : invoke('message-search', { route, outcome: 'waiting', limit: MAX_MESSAGES }, signal),
     [route, of],
   )
   const { messages, next } = value
@@ -140,7 +140,7 @@ function Held({ route, messages, next }) {
   return html`<h2>Waiting messages</h2>
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
     <ul class="newest" aria-label="Waiting messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
-    ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`
+    ${(messages.length === MAX_MESSAGES || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`
 }
 
 function Figure({ name, value, isBad = false }) {
@@ -149,14 +149,17 @@ function Figure({ name, value, isBad = false }) {
 
 /** The last messages of the route, with their outcomes. */
 function LastMessages({ route, isPaused }) {
-  const loaded = useLoaded((signal) => invoke('message-search', { route, limit: FEW }, signal), [route])
+  const loaded = useLoaded(
+    (signal) => invoke('message-search', { route, limit: MAX_MESSAGES }, signal),
+    [route],
+  )
   const { messages: found = [], next } = loaded.value ?? {}
   // Those that wait for a pause are listed above.
   const messages = isPaused ? found.filter(({ outcome }) => outcome !== 'waiting') : found
   return html`<h2>Last messages</h2><${Wait} of=${loaded} what="its messages" />
     ${loaded.value && messages.length === 0 && html`<p class="dim">${isPaused && found.length > 0 ? 'All that it took lately wait.' : next === undefined ? 'It has taken no message that is still retained.' : 'None among the newest messages.'}</p>`}
     <ul class="newest" aria-label="Last messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
-    ${(found.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
+    ${(found.length === MAX_MESSAGES || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
 }
 
 const FAILED = new Set(['dead', 'retrying'])

@@ -5,7 +5,7 @@ import { count } from '../lib/troubles.js'
 import { Routes } from './message.js'
 
 /** Maximum number of shown routes that nearly match. */
-const NEAR = 5
+const MAX_NEAR = 5
 
 /**
  * What the routes do with a draft: which one answers and why, those that nearly match, and how many
@@ -23,7 +23,7 @@ export function Would({ routes }) {
     .toSorted((a, b) => missesOf(a).length - missesOf(b).length)
   const own = others.filter((route) => !isOfAssistant(route))
   const here = own.filter(isForGateway)
-  const near = here.filter((route) => missesOf(route).length <= 1).slice(0, NEAR)
+  const near = here.filter((route) => missesOf(route).length <= 1).slice(0, MAX_NEAR)
   const groups = [
     ['other route', here.filter((route) => !near.includes(route))],
     ['route of other gateways', own.filter((route) => !isForGateway(route)), 'routes of other gateways'],

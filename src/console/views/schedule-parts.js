@@ -18,13 +18,13 @@ export function Next({ of: { paused, next } }) {
 
 const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad' }
 /** A shorter delay (ms) is normal. */
-const LATE = 30_000
+const LATE_AFTER = 30_000
 
 /** How late a run began. */
 export function Late({ of: { planned, startedAt, manual } }) {
   if (manual) return html` <span class="dim whole-words">by hand</span>`
   const delay = planned === undefined ? 0 : startedAt - planned
-  return delay < LATE
+  return delay < LATE_AFTER
     ? null
     : html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
 }

@@ -9,14 +9,14 @@ import { Back } from '../lib/trail.js'
 import { LastRun, Late, Next, originOf, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 
 /** One schedule: its times and rules, the next and the last run, and the runs before. */
 export function SchedulePage({ id }) {
   const loaded = useLoaded((signal) => invoke('schedule-show', { id }, signal), [id])
   const { value, error, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
   return html`<section class="page" aria-labelledby="title">

@@ -9,7 +9,7 @@ import { SchedulePage } from './schedule.js'
 import { LastRun, Next, originOf } from './schedule-parts.js'
 
 /** Polling interval (ms). */
-const AGAIN = 5_000
+const POLL_INTERVAL = 5_000
 
 /** All schedules, or one of them. */
 export function SchedulesPage({ path: [id] }) {
@@ -21,7 +21,7 @@ function AllSchedules() {
   const loaded = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
   const schedules = (value ?? []).toSorted((a, b) => nextOf(a) - nextOf(b))

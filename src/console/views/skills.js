@@ -10,7 +10,7 @@ import { count } from '../lib/troubles.js'
 import { Skill } from './skill.js'
 
 /** Polling interval (ms) of the numbers. */
-const AGAIN = 10_000
+const POLL_INTERVAL = 10_000
 
 /** All skills with their numbers, or a short list beside one of them. */
 export function SkillsPage({ name, query }) {
@@ -32,7 +32,7 @@ export function SkillsPage({ name, query }) {
   )
   const [wanted, setWanted] = useState('')
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || runs.reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || runs.reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [since, until])
   const skills = loaded.value && [...loaded.value, ...brokenAmong(loaded.value)]

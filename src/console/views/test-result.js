@@ -8,15 +8,15 @@ import { MessageState } from './message-state.js'
 import { Timeline } from './message-timeline.js'
 
 /** Polling interval (ms) until the outcome is final. */
-const AGAIN = 500
+const POLL_INTERVAL = 500
 /** How long (ms) to poll. */
-const LONGEST = 600_000
+const MAX_POLL_TIME = 600_000
 /** How long (ms) to wait for a reply after the outcome `done`. */
 const REPLY_TIME = 5_000
 /** How long (ms) after the outcome the other roads are watched, and how often. */
 const WATCHED = { for: 60_000, every: 2_000 }
 /** Maximum number of earlier tests whose outcomes are looked up. */
-const MOST_OPEN = 5
+const MAX_LOOKED_UP = 5
 const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
 
 /** What became of a test: its outcome, the replies, and the way it took. */
@@ -34,8 +34,8 @@ export function TestResult({ test, again }) {
     if (!OPEN.has(shown?.outcome)) endedAt.current ??= Date.now()
     const isOver = repliesOf(shown).length > 0 || Date.now() - endedAt.current > REPLY_TIME
     const isWatched = Date.now() - endedAt.current < WATCHED.for
-    if ((!OPEN.has(shown?.outcome) && isOver && !isWatched) || Date.now() - at > LONGEST) return
-    const timer = setTimeout(reload, isOver && endedAt.current ? WATCHED.every : AGAIN)
+    if ((!OPEN.has(shown?.outcome) && isOver && !isWatched) || Date.now() - at > MAX_POLL_TIME) return
+    const timer = setTimeout(reload, isOver && endedAt.current ? WATCHED.every : POLL_INTERVAL)
     return () => clearTimeout(timer)
   }, [shown, error])
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
@@ -96,7 +96,7 @@ export function TestHistory({ load, again }) {
     for (const test of tests
       .peek()
       .filter(({ outcome }) => OPEN.has(outcome))
-      .slice(0, MOST_OPEN))
+      .slice(0, MAX_LOOKED_UP))
       invoke('message-show', { id: test.id }).then(
         (shown) => noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) }),
         () => undefined,
