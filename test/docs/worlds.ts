@@ -387,7 +387,14 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
   },
   'docs/bolt.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
-  'docs/start.md': { configure: /hooks.jobs/ },
+  'docs/start.md': {
+    configure: /hooks.jobs|hooks.shop|queue: invoices/,
+    servers: redisWithWorker,
+    placeholders: {
+      'mkdir ~/my-bot && cd ~/my-bot': 'mkdir my-bot && cd my-bot',
+      '$(openssl rand -hex 20)': '$SHOP_SECRET',
+    },
+  },
   'docs/once.md': {
     routes:
       'routes: [{ name: order, match: { text: order }, skill: charge, args: { order: "7" }, retry: { attempts: 2, delay: 1ms } }]',
