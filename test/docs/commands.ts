@@ -71,7 +71,11 @@ export async function serveCommands(options: {
   const startProcess = async (cwd: string): Promise<Said> => {
     const { child, output } = launch(['start'], cwd)
     const file = join(cwd, '.trivium', 'daemon.json')
-    const isReady = () => existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).pid === child.pid
+    // It writes the file before it prints its addresses.
+    const isReady = () =>
+      / is ready /.test(output()) &&
+      existsSync(file) &&
+      JSON.parse(readFileSync(file, 'utf8')).pid === child.pid
     await until(() => child.exitCode !== null || isReady(), 'a daemon that is ready', 100_000)
     return { code: child.exitCode ?? 0, out: output(), err: '' }
   }

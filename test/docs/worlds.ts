@@ -422,7 +422,10 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     },
   },
   'docs/webhook-providers.md': {
-    configure: /name: line|acme:/,
+    configure: /name: line|acme:|name: whatsapp/,
+    placeholders: {
+      'https://api.telegram.org/bot$BOT_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/vercel',
+    },
     prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n`,
     routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
   },

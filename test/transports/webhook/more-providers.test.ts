@@ -1,4 +1,4 @@
-// The table "More providers" of docs/webhook-providers.md: every gateway accepts a delivery as its provider signs it, and refuses
+// The rows of docs/webhook-providers.md without a preset that need more options: every gateway accepts a delivery as its provider signs it, and refuses
 // one without a signature.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'node:crypto'
@@ -8,8 +8,9 @@ import { parse } from 'yaml'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { startWebhook } from './harness.ts'
 import { serveKeys } from './providers/keys.ts'
+import { RECIPE_SAMPLES } from './providers/recipes.ts'
 import { ADDRESS, FORM, hmac, NOW, SECRET, seconds } from './providers/sample.ts'
-import { guide, rowsBelow, withStranger } from './providers/table.ts'
+import { guide, isPreset, providerRows, withStranger } from './providers/table.ts'
 
 type Delivery = { body: string; headers?: Record<string, string>; query?: string }
 type Sample = {
@@ -261,7 +262,8 @@ const SAMPLES: Record<string, Sample> = {
   },
 }
 
-const rows = rowsBelow('More providers').map((row) => ({
+const others = providerRows().filter((row) => !isPreset(row) && !(row.provider in RECIPE_SAMPLES))
+const rows = others.map((row) => ({
   ...row,
   verify: parse(row.verify.replaceAll('`', '')),
 }))

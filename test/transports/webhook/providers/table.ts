@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** The page with the tables of providers. */
+/** The page with the table of providers. */
 export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 
-/** A row of a table of providers. Its fourth column is a list of options of the gateway, and of notes. */
+/** A row of the table of providers. Its fourth column is a list of options of the gateway, and of notes. */
 export type ProviderRow = {
   provider: string
   /** The anchor of the row, which the index at the top of the page links to. */
@@ -19,9 +19,17 @@ export type ProviderRow = {
   documentation: string[]
 }
 
-/** The rows of the last table in a section. */
-export function rowsBelow(heading: string): ProviderRow[] {
-  return tableBelow(heading).map(([name = '', verify = '', secret = '', cell = '', docs = '']) => {
+/** Schemes that know no provider. */
+const GENERAL = /scheme: (hmac|hash|jwt|header|bearer|basic|query|public-key)\b/
+
+/** Whether Trivium knows the provider of a row: `verify` is all that it needs. */
+export function isPreset({ verify }: ProviderRow): boolean {
+  return verify.startsWith('`') && !GENERAL.test(verify)
+}
+
+/** The rows of the table of providers. */
+export function providerRows(): ProviderRow[] {
+  return tableBelow('Providers').map(([name = '', verify = '', secret = '', cell = '', docs = '']) => {
     const [, anchor, rest = name] = /^<a id="([^"]+)"><\/a>(.*)$/.exec(name) ?? []
     const items = cell.split('; ')
     const options = items.flatMap((item) => /^`(\w+: .*)`$/.exec(item)?.[1] ?? [])
@@ -39,13 +47,16 @@ export function rowsBelow(heading: string): ProviderRow[] {
   })
 }
 
-/** The cells of each row of the last table in a section. */
+/** The cells of each row of the tables in a section, without their headings and the table of marks. */
 export function tableBelow(heading: string): string[][] {
   const [, section = ''] = guide.split(`\n## ${heading}\n`)
   const [own = ''] = section.split('\n## ')
   return own
     .split('\n')
-    .filter((line) => line.startsWith('| ') && !line.startsWith('| provider') && !line.startsWith('| ---'))
+    .filter(
+      (line) =>
+        line.startsWith('| ') && !/^\| (provider|mark|a linked|\*)/.test(line) && !line.startsWith('| ---'),
+    )
     .map((line) =>
       line
         .slice(2)
