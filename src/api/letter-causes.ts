@@ -8,6 +8,9 @@ const MAX_LETTERS = 1_000
 const PAGE = 100
 /** How long (ms) causes are kept if many letters had to be read, even if letters have changed. */
 const LIFETIME = 5_000
+/** Reads the causes of the newest dead letters that the numbers of a store count. */
+export type ReadCauses = (stats: Pick<StoreStats, 'jobs'>) => Promise<LetterCause[]>
+
 /** The time (ms) before the newest dead letter in which a cause counts as growing. */
 const GROWTH = HOUR
 
@@ -18,10 +21,10 @@ const GROWTH = HOUR
 export function createLetterCauses(
   deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>,
   now: () => number,
-) {
+): ReadCauses {
   let known: { signature: string; at: number; causes: LetterCause[]; isLarge: boolean } | undefined
 
-  return async ({ jobs }: Pick<StoreStats, 'jobs'>): Promise<LetterCause[]> => {
+  return async ({ jobs }) => {
     const counts = jobs.flatMap(({ queue, dead }) => (dead > 0 ? [[queue, dead]] : []))
     if (counts.length === 0) return []
     if (known?.isLarge && now() - known.at < LIFETIME) return known.causes
@@ -33,6 +36,14 @@ export function createLetterCauses(
     }
     return known.causes
   }
+}
+
+/** The number of dead letters of test messages by queue, among those whose causes were read. */
+export function testLetters(causes: readonly LetterCause[]): ReadonlyMap<string, number> {
+  const tests = new Map<string, number>()
+  for (const cause of causes)
+    if (cause.tests) tests.set(cause.queue, (tests.get(cause.queue) ?? 0) + cause.tests)
+  return tests
 }
 
 async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>): Promise<DeadLetter[]> {

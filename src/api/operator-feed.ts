@@ -1,12 +1,17 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
+import { defined } from '../lib/defined.ts'
+import { type ReadCauses, testLetters } from './letter-causes.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
 
 /** The live data of the console and of `trivium top`. */
-export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
+export function createOperatorFeed(
+  deps: OperatorDeps & { readCauses: ReadCauses },
+  troubles: () => Promise<Trouble[]>,
+) {
   const { store } = deps
   const { list: approvals } = deps.approvals
   return createFeed({
@@ -17,7 +22,7 @@ export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<T
       return {
         daemon: deps.owner,
         store: store.kind,
-        roads: roadsOf(stats),
+        roads: withTests(roadsOf(stats), testLetters(await deps.readCauses(stats))),
         waiting,
         running: oldestRunning(deps.running()),
         gateways,
@@ -34,4 +39,12 @@ export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<T
     routeOf: (message) => deps.explain(message).find(({ chosen }) => chosen)?.route,
     now: Date.now,
   })
+}
+
+/** Adds the number of dead letters of test messages, where there are any. */
+function withTests<T extends { road: string }>(
+  roads: readonly T[],
+  tests: ReadonlyMap<string, number>,
+): (T & { tests?: number })[] {
+  return roads.map((road) => ({ ...road, ...defined({ tests: tests.get(road.road) }) }))
 }

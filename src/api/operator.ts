@@ -8,6 +8,7 @@ import { createTroubles } from '../features/troubles/troubles.ts'
 import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
+import { createLetterCauses } from './letter-causes.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { createOperatorFeed } from './operator-feed.ts'
 import { readMetrics } from './readings.ts'
@@ -23,8 +24,10 @@ export type Operator = ReturnType<typeof createOperator>
  */
 export function createOperator(deps: OperatorDeps) {
   const { version, store, manager, gateways, messaging, history } = deps
+  const readCauses = createLetterCauses(store.jobs.deadLetters, deps.now)
   const readTroubleInputs = createTroubleReadings({
     ...deps,
+    readCauses,
     refusals: messaging.refusals,
     pauses: messaging.pauses,
   })
@@ -34,7 +37,7 @@ export function createOperator(deps: OperatorDeps) {
     kv: store.kv,
     now: deps.now,
   })
-  const feed = createOperatorFeed(deps, troubles)
+  const feed = createOperatorFeed({ ...deps, readCauses }, troubles)
 
   const transportOf = (name: string) => {
     const spec = gateways.spec(name)
@@ -46,7 +49,7 @@ export function createOperator(deps: OperatorDeps) {
     version,
     history: history.range,
     read: feed.read,
-    measured: () => readMetrics(deps, troubles),
+    measured: () => readMetrics({ ...deps, readCauses }, troubles),
     invoke: manager.invoke,
     asyncapi: () => describeSockets(deps),
     artifacts: messaging.services.artifacts,

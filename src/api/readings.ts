@@ -1,5 +1,6 @@
 import { isStoreAway } from '../engine/attempts.ts'
 import { isLasting } from '../engine/event-access.ts'
+import { type ReadCauses, testLetters } from './letter-causes.ts'
 import type { Readings } from './metrics/readings.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { pingStore } from './trouble-readings.ts'
@@ -38,12 +39,12 @@ function emptyIfAway(error: unknown): [] {
 
 /** Reads the values for `/metrics`. If the store is unavailable, its part is undefined. */
 export async function readMetrics(
-  deps: ReadingDeps,
+  deps: ReadingDeps & { readCauses: ReadCauses },
   troubles: () => Promise<Readings['troubles']>,
 ): Promise<Readings> {
   const [ping, stored, current] = await Promise.all([
     pingStore(deps.store),
-    readState(deps).catch(() => undefined),
+    readStored(deps).catch(() => undefined),
     troubles(),
   ])
   return {
@@ -54,4 +55,9 @@ export async function readMetrics(
     gateways: deps.gateways.list(),
     running: deps.running(),
   }
+}
+
+async function readStored(deps: ReadingDeps & { readCauses: ReadCauses }) {
+  const state = await readState(deps)
+  return { ...state, tests: testLetters(await deps.readCauses(state.stats)) }
 }

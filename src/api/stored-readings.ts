@@ -11,7 +11,7 @@ import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
 import { withFailures } from './last-failures.ts'
-import { createLetterCauses } from './letter-causes.ts'
+import type { ReadCauses } from './letter-causes.ts'
 
 const MOST_APPROVALS = 1_000
 
@@ -22,6 +22,7 @@ const MOST_APPROVALS = 1_000
  */
 export function createStoredReadings(deps: {
   store: Store
+  readCauses: ReadCauses
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStatus[]>
@@ -29,8 +30,7 @@ export function createStoredReadings(deps: {
   log: Log
   now(): number
 }): () => Promise<StoredReadings | undefined> {
-  const { store, log } = deps
-  const readCauses = createLetterCauses(store.jobs.deadLetters, deps.now)
+  const { store, log, readCauses } = deps
   /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
   const reasons = new Map<string, string>()
 

@@ -17,6 +17,7 @@ import { usualRunOf } from '../features/usage/usual-run.ts'
 import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
+import type { ReadCauses } from './letter-causes.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
 import { createStoredReadings } from './stored-readings.ts'
 
@@ -28,6 +29,7 @@ const COUNTS_LIFETIME = 2_000
 /** Reads the inputs of the list of troubles. */
 export function createTroubleReadings(deps: {
   store: Store
+  readCauses: ReadCauses
   dataDir: string
   gateways: Pick<Gateways, 'list'>
   queues: Pick<Queues, 'list'>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withFailures } from '../../src/api/last-failures.ts'
+import { createLetterCauses } from '../../src/api/letter-causes.ts'
 import { createStoredReadings } from '../../src/api/stored-readings.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { LetterFilter } from '../../src/core/store.ts'
@@ -28,6 +29,7 @@ test('the list of troubles has the shard that is away, and the causes of the dea
       jobs: { ...store.jobs, deadLetters },
       stats: async () => ({ ...(await store.stats()), away: [1] }),
     },
+    readCauses: createLetterCauses(deadLetters, Date.now),
     approvals: { list: async () => [] },
     subscriptions: async () => [],
     budgets: async () => [],

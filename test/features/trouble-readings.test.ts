@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createLetterCauses } from '../../src/api/letter-causes.ts'
 import { createStoredReadings } from '../../src/api/stored-readings.ts'
 import type { BudgetStatus } from '../../src/core/budget.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
@@ -17,6 +18,7 @@ test('a feature that fails does not hide the troubles of others, and is logged o
   const read = createStoredReadings({
     store,
     log,
+    readCauses: createLetterCauses(store.jobs.deadLetters, Date.now),
     approvals: { list: async () => [] },
     subscriptions: async () => [],
     budgets: () => budgets(),

@@ -23,6 +23,8 @@ export type Stored = {
   subscriptions: readonly { name: string; ok: boolean }[]
   waiting: readonly Waiting[]
   budgets: readonly BudgetStatus[]
+  /** Number of dead letters of test messages, by queue. */
+  tests: ReadonlyMap<string, number>
 }
 
 /** Result of the last configuration load; `at` and `goodAt` (last success) are Unix ms. */

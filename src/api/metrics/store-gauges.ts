@@ -23,14 +23,18 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     'gateway',
   )
   const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
-  const deadLetters = gauge('dead_letters', 'Stored dead letters, by queue.', 'queue')
+  const deadLetters = gauge(
+    'dead_letters',
+    'Stored dead letters, by queue, without those of test messages among the newest 1,000.',
+    'queue',
+  )
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
   const up = gauge('subscription_up', '1 if the subscription works, or has nothing to push.', 'subscription')
 
   return ({ stored, gateways }: Pick<Readings, 'stored' | 'gateways'>, now: number): void => {
     for (const each of [used, most, depth, waitingFor, jobs, deadLetters, lag, up]) each.reset()
     if (!stored) return
-    const { stats, groups, subscriptions, waiting, budgets } = stored
+    const { stats, groups, subscriptions, waiting, budgets, tests } = stored
     for (const budget of budgets) {
       if (budget.budget === 'sender') continue
       const limit = budget.budget === 'skill' ? `${budget.skill}: ${budget.limit}` : budget.limit
@@ -42,7 +46,7 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     for (const { queue, waiting, running, dead } of stats.jobs) {
       jobs.set({ queue, state: 'waiting' }, waiting)
       jobs.set({ queue, state: 'running' }, running)
-      deadLetters.set({ queue }, dead)
+      deadLetters.set({ queue }, Math.max(0, dead - (tests.get(queue) ?? 0)))
     }
     // Counted by the store for all daemons. Starts at 0, so that the first increase is visible.
     lost.reset()

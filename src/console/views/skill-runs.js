@@ -1,6 +1,6 @@
 import { html } from '../lib/html.js'
 import { MessageLink } from '../lib/message-link.js'
-import { Age, Badge, fullTime, took } from '../lib/parts.js'
+import { Age, Badge, fullTime, TestMark, took } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 
@@ -58,10 +58,10 @@ export function Runs({ of: recent, children, more }) {
     html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">started</th><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
     <tbody>${recent.map(
-      ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
+      ({ at, ms, by, messageId, code, error, test }, index) => html`<tr key=${`${at} ${index}`}>
       <td data-label="started" title=${fullTime(at - ms)}>${clockOf(at - ms, { second: '2-digit' })}</td>
       <td class="whole-words" data-label="ended" title=${fullTime(at)}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
-      <td class="outcome"><${End} code=${code} error=${error} /></td>
+      <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
       <td class="number">${took(ms)}</td><td class="by"><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
     )}</tbody></table></div>`
   }${more}`

@@ -18,7 +18,7 @@ export type OverviewDeps = {
   store: { jobs: { deadLetters: Pick<Store['jobs']['deadLetters'], 'list'> } }
   history: Pick<History, 'every' | 'points'>
   /** Data of the event `now`, besides rates, approvals, dead letters and troubles. */
-  overview(): Promise<{ roads: readonly { road: string; dead?: number }[] } & object>
+  overview(): Promise<{ roads: readonly { road: string; dead?: number; tests?: number }[] } & object>
   /** The pending approvals. */
   approvals(): Promise<Approval[]>
   /** An approval in any state. */
@@ -101,7 +101,8 @@ async function overviewWith(deps: OverviewDeps, approvals: number): Promise<obje
   try {
     const [found, troubles] = await Promise.all([deps.overview(), deps.troubles()])
     const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
-    const total = queues.reduce((sum, [, dead]) => sum + dead, 0)
+    // Nobody waits for the outcome of a test message.
+    const total = found.roads.reduce((sum, { dead = 0, tests = 0 }) => sum + Math.max(0, dead - tests), 0)
     const { accepted, done, failed, dead, unrouted, sent, refused } = deps.history.points().at(-1) ?? NO_RATES
     const rates = { accepted, done, failed, dead, unrouted, sent, refused }
     const deadLetters = { total, queues: Object.fromEntries(queues) }

@@ -12,11 +12,11 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
 
 /**
  * The errors of failed runs, most frequent first. Runs have the same error if only ids and numbers
- * differ, which `error` shows as `…`. `lastAt` (Unix ms) and `messageId`: of the newest run.
+ * differ, which `error` shows as `…`. Runs of test messages are left out. `lastAt` (Unix ms) and `messageId`: of the newest run.
  * `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
-  const failed = runs.filter((run) => outcomeOf(run) === 'failed')
+  const failed = runs.filter((run) => outcomeOf(run) === 'failed' && !run.test)
   const groups = Map.groupBy(failed, ({ code, error = '' }) => `${code} ${patternOf(error)}`)
   return [...groups.values()]
     .flatMap((group) => summaryOf(group) ?? [])

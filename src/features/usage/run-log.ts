@@ -24,6 +24,8 @@ const runSchema = z.object({
   /** Code and message of the error, if it failed. */
   code: z.string().exactOptional(),
   error: z.string().exactOptional(),
+  /** Whether its message is a test. */
+  test: z.literal(true).exactOptional(),
 })
 /** One run of a skill; successful if it has no code. */
 export type Run = z.infer<typeof runSchema>
@@ -178,10 +180,10 @@ function noCounts(): RunCounts {
   return { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
 }
 
-function countRun(counts: RunCounts, { code, ms, by }: Run): void {
+function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
   counts.runs++
   if (code === CANCELLED) counts.cancelled++
-  else if (code !== undefined) counts.failed++
+  else if (code !== undefined && !test) counts.failed++
   addDuration(counts.durations, ms)
   countCaller(counts.callers, by, 1)
 }

@@ -1,6 +1,8 @@
 import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
+import { isTest } from '../../core/message.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Run } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 
@@ -29,7 +31,7 @@ export function createRunsMiddleware(deps: {
       return (ctx, next) => {
         const { call } = ctx
         const startedAt = performance.now()
-        const origin = { by: callerOf(call), ...(call.message && { messageId: call.message.id }) }
+        const origin = originOf(call)
         const end = running.begin(name, { since: now(), ...origin })
         const record = (failed?: Pick<Run, 'code' | 'error'>) =>
           add(name, { at: now(), ms: Math.round(performance.now() - startedAt), ...origin, ...failed })
@@ -49,6 +51,13 @@ export function createRunsMiddleware(deps: {
       }
     },
   })
+}
+
+/** The caller of a run, its message, and whether that is a test. */
+function originOf(call: Call): Pick<Run, 'by' | 'messageId' | 'test'> {
+  const { message } = call
+  const of = message && { messageId: message.id, ...defined({ test: isTest(message) || undefined }) }
+  return { by: callerOf(call), ...of }
 }
 
 /** Errors of runs that wait for a person or a budget, or were interrupted by a stop. */
