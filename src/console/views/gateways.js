@@ -20,6 +20,7 @@ import {
 } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseFacts, PauseNote, Waiting } from '../lib/pauses.js'
+import { MANY_REFUSED, refusedMany, refusesNow } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { withLocalTimes } from '../lib/troubles.js'
@@ -64,9 +65,6 @@ export function GatewaysPage() {
   </section>`
 }
 
-/** A gateway counts as refusing from this share of refused deliveries on. */
-const MANY_REFUSED = 0.2
-
 function pausedGateways(troubles = []) {
   return new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
 }
@@ -81,7 +79,7 @@ function downSinceOf(name) {
 function worstFirst(gateways, traffic, paused) {
   const rank = ({ name, ok }) => {
     if (!ok) return 0
-    if (refusesNow(name, traffic[name])) return traffic[name].errorShare === 1 ? 1 : 2
+    if (refusesNow(name, traffic[name], now.value?.troubles)) return traffic[name].errorShare === 1 ? 1 : 2
     return paused.has(name) ? 3 : 4
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
@@ -136,7 +134,7 @@ function Sparkline({ of: { accepted, refused } }) {
 
 /** A paused gateway is not shown as working. If it refuses or is down, that is shown too. */
 function GatewayState({ name, ok, traffic, isUnknown, isPaused }) {
-  const isFine = ok && !refusesNow(name, traffic)
+  const isFine = ok && !refusesNow(name, traffic, now.value?.troubles)
   return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
 }
 
@@ -145,28 +143,10 @@ function Connection({ name, ok, traffic, isUnknown }) {
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
   const { refused = 0, errorShare = 0 } = traffic ?? {}
-  if (ok && refusesNow(name, { refused, errorShare }))
+  if (ok && refusesNow(name, traffic, now.value?.troubles))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
   const works = refusedMany({ refused, errorShare }) ? 'accepts again' : 'works'
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? works : 'does not work'}<//>`
-}
-
-/** From this number on, refusals are in the list of troubles for as long as they go on. */
-const LISTED_FROM = 10
-
-/**
- * Whether a gateway refuses deliveries now: by the list of troubles, or by their share if they are
- * few.
- */
-function refusesNow(name, traffic) {
-  const own = now.value?.troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
-  if (own === undefined || !refusedMany(traffic)) return refusedMany(traffic)
-  return own.length === 0 ? traffic.refused < LISTED_FROM : own.some(({ severity }) => severity !== 'info')
-}
-
-/** Whether a large share of the deliveries of the last hour was refused. */
-function refusedMany({ refused = 0, errorShare = 0 } = {}) {
-  return refused > 0 && errorShare >= MANY_REFUSED
 }
 
 /** One gateway: state, checks and refusals. */

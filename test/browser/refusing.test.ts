@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+const { refusesNow } = await import(new URL('../../src/console/lib/refusing.js', import.meta.url).href)
+
+const traffic = (accepted: number[], refused: number[]) => {
+  const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0)
+  const all = sum(accepted) + sum(refused)
+  return { refused: sum(refused), errorShare: sum(refused) / all, minutes: { accepted, refused } }
+}
+const trouble = (severity: string) => [{ code: 'refusals', where: { gateway: 'shop' }, severity }]
+
+test('a gateway with ten refusals or more refuses before the troubles are read, until it accepts again', () => {
+  assert.equal(refusesNow('shop', traffic([3, 0, 0], [0, 0, 12]), []), true)
+  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), []), false)
+  assert.equal(refusesNow('shop', traffic([0, 0, 0], [0, 0, 4]), []), true)
+  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), undefined), true)
+})
+
+test('the troubles decide once they have an entry', () => {
+  assert.equal(refusesNow('shop', traffic([3, 0, 0], [0, 0, 12]), trouble('info')), false)
+  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), trouble('error')), true)
+  assert.equal(refusesNow('shop', undefined, trouble('error')), false)
+})
