@@ -17,8 +17,9 @@ import { defined } from '../../src/lib/defined.ts'
 import { neverConnected } from '../../src/lib/never-connected.ts'
 import type { SlackOptions } from './options.ts'
 
-/** Timeouts of a call and of a file upload (ms). */
+/** Timeout (ms) of a call. */
 export const CALL_TIMEOUT = 15_000
+/** Timeout (ms) of a file upload. */
 export const UPLOAD_TIMEOUT = 60_000
 
 export type Fetch = typeof globalThis.fetch

@@ -88,7 +88,7 @@ export function createAssistant(
 
       return {
         tool(name?: string) {
-          if (hasEnded) return // the skill continues after its timeout
+          if (hasEnded) return // a skill may continue after its timeout
           if (!stopTimer) show(begin)
           stopTimer ??= setInterval(() => void attempt(checkStop), STOP_POLL_MS)
           setStatus(name === undefined ? 'is thinking…' : `is using ${name}…`)
@@ -113,8 +113,8 @@ function createAttempt(log: TransportDeps['log']) {
 }
 
 /**
- * Whether someone opened the direct messages of an app, all of which belong to the assistant. Other
- * apps have assistant threads.
+ * Whether someone opened the direct messages of the app. In such an app, they belong to the
+ * assistant as a whole; other apps have assistant threads.
  */
 const isHomeOpened = ({ event, extra }: Draft) => event === 'app_home_opened' && extra.tab === 'messages'
 

@@ -30,7 +30,7 @@ export async function checkSlack(
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
       const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
-      // Others are optional, but a bot must receive events and be able to answer.
+      // Other scopes are optional, but a bot must receive events and be able to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => EVENT_SCOPE.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions (and to \`oauth\`), and install the app again`
       if (missing === '') add(`Slack scopes in ${name}`, ok, 'all that Trivium uses')

@@ -16,7 +16,7 @@ export const targetSchema = z.object({
   responseUrl: z.string().optional(),
   /** Timestamp of the post whose button was clicked, unless it was ephemeral. */
   clicked: z.string().optional(),
-  /** Opens a modal, within three seconds of the click or command. */
+  /** The id with which a modal can be opened, within three seconds of the click or command. */
   triggerId: z.string().optional(),
   /** The click was inside a modal, so a new one is pushed on top. */
   inModal: z.boolean().optional(),

@@ -39,7 +39,7 @@ export function createHttpListener(
     }
     lastEvent = now()
     const payload = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
-    // Missing in a first delivery.
+    // The header is missing in a first delivery.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))

@@ -25,7 +25,7 @@ const NORMAL_CLOSURE = 1000
  * connection counts as dead.
  */
 const MAX_MISSED_PINGS = 6
-/** The same for data of any kind, such as the answers to our pings. */
+/** After this many of our intervals without any data, such as a pong, it counts as dead too. */
 const MAX_MISSED_PONGS = 3
 
 /**

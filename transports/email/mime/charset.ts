@@ -119,7 +119,7 @@ const SHIFTS = new Map<string, Shifts>([
   ['iso-2022-kr', { open: '\x0e', close: '\x0f', charset: 'cp949', ignored: '\x1b$)C' }],
 ])
 
-/** HZ (RFC 1843) and ISO-2022-KR (RFC 1557). */
+/** Decodes HZ (RFC 1843) and ISO-2022-KR (RFC 1557). */
 function fromShifted(bytes: Uint8Array, { open, close, charset, ignored }: Shifts): string {
   const text = Buffer.from(bytes).toString('latin1').replaceAll(ignored, '')
   const [plain = '', ...shifted] = text.split(open)

@@ -87,7 +87,7 @@ function read(
   return entity
 }
 
-/** Some servers make it an unknown file. */
+/** Whether a part may be S/MIME. Some servers change its type to that of an unknown file. */
 function isOpaque({ type, params, disposition }: Entity): boolean {
   const name = disposition.params.get('filename') ?? params.get('name') ?? ''
   return OPAQUE.test(type) || (type === 'application/octet-stream' && /\.p7m$/i.test(name))

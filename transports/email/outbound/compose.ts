@@ -85,8 +85,8 @@ export function compose(reply: Reply, options: EmailOptions) {
 }
 
 /**
- * Headers that Outlook and Exchange use for threading instead of References. Equal in all attempts:
- * their byte of chance is from the mark.
+ * Headers that Outlook and Exchange use for threading instead of References. They are the same in
+ * all attempts, because the mark gives their random byte.
  */
 function threadOf(target: ReplyTarget | undefined, mark: string): Record<string, string> {
   if (!isThreadIndex(target?.threadIndex)) return {}

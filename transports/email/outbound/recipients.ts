@@ -32,7 +32,7 @@ export function recipientsOf(
   const others = reply.replyAll ? target?.others : undefined
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const seen = new Set<string>()
-  /** Those of a list that are new, and not our own unless `mayBeOwn`. */
+  /** A list without addresses that were added before and, unless `mayBeOwn`, without our own. */
   const addNew = (list: readonly Recipient[], mayBeOwn = false) =>
     list.filter(({ address }) => {
       requireAddress(reply.gateway, address)

@@ -77,9 +77,9 @@ export function createReplyBudget(
 
   return {
     /**
-     * Counts an answer against all its budgets. Returns undefined, or the exhausted budget. The
-     * same key counts once. An answer that was refused before passes: it is a dead letter that a
-     * person has retried.
+     * Counts an answer against all its budgets. Returns undefined, or the budget that is exhausted:
+     * then the answer must not be sent. The same key counts once. An answer that was refused before
+     * passes: it is a dead letter that a person has retried.
      */
     async take(answer: Answer): Promise<Exhausted | undefined> {
       const counters = countersFor(answer, options['reply-budget'], ownDomains)
@@ -96,7 +96,7 @@ export function createReplyBudget(
         report(counter, wait)
         return { wait, what: counter.what, option: `reply-budget.${counter.option}` }
       }
-      // The longest period of a counter: after it, none has this answer any more.
+      // For the longest period of a counter: after it, no counter has this answer any more.
       await kv.set(countedKey, true, { ttl: Math.max(...counters.map(({ rate }) => rate.per)) })
       return undefined
     },
@@ -113,8 +113,8 @@ export function createReplyBudget(
 }
 
 /**
- * Ms until the oldest entries have left the window that leave no room for an answer. 0: it has room
- * now.
+ * How long (ms) until enough of the oldest entries have left the window to make room for an answer.
+ * 0: there is room now.
  */
 function waitFor(
   answer: Answer,
@@ -170,8 +170,8 @@ function countersFor(
       counting: HALVED_BY_QUICK,
     },
     isShared
-      ? // Thousands of users share a public domain, and colleagues share ours: only answers that follow
-        // each other as those of a robot count.
+      ? // Thousands of users share a public domain, and colleagues share ours. Therefore only answers
+        // count that follow each other as quickly as those of robots.
         {
           option: 'domain',
           rate: rates.domain,

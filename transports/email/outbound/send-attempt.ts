@@ -24,7 +24,7 @@ type Attempt = {
   record: Omit<SentRecord, 'state'>
   /** Outcomes of earlier attempts. */
   earlier: Outcomes
-  /** The recipients that neither have it nor were permanently refused. */
+  /** The recipients without an outcome yet. */
   pending: string[]
   /** Opens the attachments each time. */
   compose(): Promise<SendMailOptions>

@@ -20,7 +20,7 @@ import type { Submission } from './submission.ts'
 type SenderParts = {
   options: EmailOptions
   deps: TransportDeps
-  /** Absent without a mailbox, and so without a folder of sent mail. */
+  /** Undefined without a mailbox: then there is no folder of sent mail either. */
   connect: ConnectImap | undefined
   submission: Submission
   sent: SentLog

@@ -9,7 +9,7 @@ export type SentFolder = ReturnType<typeof createSentFolder>
  */
 export function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, connect: ConnectImap) {
   return {
-    /** Whether it has a mail with this Message-ID. */
+    /** Whether the folder has a mail with this Message-ID. */
     async has(messageId: string): Promise<boolean> {
       using connection = await connect()
       await connection.run((client) => client.mailboxOpen(folder, { readOnly: true }))

@@ -23,14 +23,15 @@ const QUIT_TIMEOUT_MS = 2_000
 const CHECK_MS = 1_000
 
 /**
- * Bytes in both directions, and when the last one was sent or received, or no response was awaited.
+ * `bytes`: transferred in both directions. `at`: the last time when a byte was transferred, or when
+ * no response was awaited.
  */
 type Progress = { bytes: number; at: number }
 
 /**
- * Opens the sockets of a connection, one after another, and destroys one with a silent server while
- * a response is `awaited`. nodemailer has a single timeout for all steps, but the response to a
- * complete mail may take minutes.
+ * Opens the sockets of a connection, one after another. Destroys a socket if the server stays
+ * silent while a response is `awaited`. nodemailer has a single timeout for all steps, but the
+ * response to a complete mail may take minutes.
  */
 export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const sockets = new Map<Socket, Progress>()

@@ -1,8 +1,6 @@
-/**
- * Bytes of the header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3), and of
- * the block that each answer adds.
- */
+/** Bytes of the header block of Outlook's conversation index (MS-OXOMSG, section 2.2.1.3). */
 const HEAD = 22
+/** Bytes of the block that each answer adds. */
 const CHILD = 5
 const MAX_CHILDREN = 100
 /** Difference between the Windows epoch (1601) and 1970, in units of 100 ns. */

@@ -18,7 +18,7 @@ const ACK_TTL_MS = HOUR
 
 /** The stored `ack` of a listener. */
 const ackSchema = z.object({
-  /** Its content; missing if Slack got an empty response before. */
+  /** The content of the `ack`. Absent if Slack got an empty response before the `ack`. */
   response: z.json().exactOptional(),
   /** All listeners ended without calling `ack`, as for an unknown command. */
   unheard: z.literal(true).exactOptional(),

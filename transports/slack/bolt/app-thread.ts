@@ -13,7 +13,7 @@ import type { Ask, CallAnswer, ErrorData, FromThread, ThreadData, ToThread } fro
 import { withoutTokens } from './secrets.ts'
 
 const ENTRY = new URL(`./thread/main${extname(import.meta.filename)}`, import.meta.url)
-/** For starting a thread and loading its app; longer than the timeouts of the steps together. */
+/** Timeout for starting a thread and its app. Longer than the timeouts of all steps together. */
 const START_TIMEOUT_MS = 60_000
 /** How long a replaced app may finish its runs. */
 const RETIRE_TIMEOUT_MS = 60_000

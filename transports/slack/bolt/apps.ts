@@ -29,7 +29,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
 
   const load = (file: string): Promise<AppThread> => {
     if (closing.signal.aborted) return Promise.reject(new Error('the gateway has stopped'))
-    // A new version that ends while it is loaded does not end the current one.
+    // Only the current version is restarted. A new version may end while it is loaded.
     const exited = (why: string) => {
       if (apps.get(file) === app) void restart(file, why)
     }

@@ -41,10 +41,7 @@ export type Gap = {
   lastError?: string
 }
 
-/**
- * The channel of a post, with that post as its only one; undefined for other payloads, which cannot
- * be read back.
- */
+/** The channel of a post, as far as the post shows it. Undefined for payloads that are no posts. */
 export function channelOf({ payload, workspace: { team } }: Delivery): Channel | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined

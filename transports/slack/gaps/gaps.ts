@@ -35,7 +35,7 @@ export function createGaps(
   deps: {
     workspaces: Workspaces
     inbound: Pick<SlackInbound, 'take'>
-    /** Of messages that are read back (ms). */
+    /** Maximum age (ms) of messages that are read back. */
     maxAge: number
     /** Remembers the channel of an accepted message, as returned by `channelOf`. */
     remember(channel: Channel): void

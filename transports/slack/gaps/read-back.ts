@@ -15,13 +15,13 @@ import type { Gap } from './channel.ts'
 const OVERLAP = 60
 /** The smallest difference between two Slack timestamps. */
 export const TICK = 1e-6
-/** Per read: of the history, or of one thread. Checked after each page. */
+/** Maximum messages of one read (the history, or a thread). Checked after each page. */
 const MAX_MESSAGES = 500
-/** Per channel. */
+/** Maximum threads that are read per channel. */
 const MAX_THREADS = 50
 /** Threads without messages for this time are not read. */
 const ACTIVE = 86_400
-/** Added to the start of a read, it is later than any message, regardless of clock differences. */
+/** The start of a read plus this time is later than any message, whatever the clocks say. */
 const FUTURE = 30 * 86_400
 
 /** Messages by timestamp, in Slack's format. */

@@ -31,18 +31,21 @@ export type Delivery = {
   opened?: { channel: string; thread?: string } | undefined
 }
 
-/** For events: Slack waits 3 s for the acknowledgement, including the time of the store. */
+/**
+ * Maximum wait for data of an event. Slack waits 3 s for its acknowledgement, which needs the
+ * store.
+ */
 const EVENT_TIMEOUT_MS = 2_000
 /**
- * For interactions: a modal must be opened within 3 s, and Slack does not retry clicks and
- * commands.
+ * Maximum wait for data of an interaction. A modal must be opened within 3 s, and Slack does not
+ * retry clicks and commands.
  */
 const INTERACTION_TIMEOUT_MS = 1_000
-/** For messages read back from history, which are not delivered again. */
+/** Maximum wait for data of a message read back from history, which is not delivered again. */
 const READ_BACK_TIMEOUT_MS = 120_000
 /**
- * Number of retries, immediately, after 1 min and after 5 min:
- * https://docs.slack.dev/apis/events-api#retries
+ * Number of retries: immediately, after 1 minute and after 5 minutes
+ * (https://docs.slack.dev/apis/events-api#retries).
  */
 const LAST_RETRY = 3
 
@@ -65,7 +68,7 @@ export function lookupLimits({ payload, retry }: Delivery): { timeout: number; w
 export function isExternal({ payload, workspace: { team, teams } }: Delivery): boolean {
   const event = objectAt(payload, 'event')
   const isShared = payload.is_ext_shared_channel
-  // `team` is the organisation where it installed the app as a whole.
+  // If an organisation installed the app as a whole, `team` is its id.
   const isOfOrganisation = textAt(payload, 'team.enterprise_id') === team
   if (isShared === false || isOfOrganisation) return false
   const changed = event.message ?? event.previous_message
@@ -79,9 +82,9 @@ export type Draft = Target & {
   /** Stable over Slack's retries, and the same for a message however it is delivered. */
   key: string
   event: string | string[]
-  /** It is about another message, whose thread has to be looked up. */
+  /** The event is about another message, whose thread has to be looked up. */
   threadUnknown?: boolean
-  /** A reply in a thread with the bot (`mine`), or in one where that has to be looked up. */
+  /** For a reply in a thread: the bot is in the thread (`mine`), or that has to be looked up. */
   inThread?: 'mine' | 'unknown' | undefined
   user: string
   /** Display name of another bot. */
@@ -89,11 +92,11 @@ export type Draft = Target & {
   /** The message's timestamp, which is its id in the channel; clicks and commands have none. */
   ts?: string | undefined
   mention?: boolean
-  /** Only the user sees it. */
+  /** Only the user sees the command, or the message that was clicked. */
   alone?: boolean
   content?: Content
   files?: JsonObject[]
-  /** Why it is not accepted as a message; Bolt apps still get it. */
+  /** Why the event is not accepted as a message. Bolt apps still get it. */
   unwanted?: string | undefined
   /** Fields specific to the kind of event: command, action, reaction, … */
   extra: JsonObject
@@ -116,15 +119,16 @@ export function eventKey(payload: JsonObject): string {
   const { type, subtype, edited, channel, ts } = event
   const isPost = (type === 'message' || type === 'app_mention') && !ABOUT_OTHERS.has(subtype)
   const team = textAt(payload, 'team_id') ?? ''
-  // With an id, it is the event of the edit. History has the edited post in place of the original.
+  // With an id, the event reports the edit. Without one it is from history, which has only the
+  // edited post.
   const isEdit = edited && event_id
   if (isPost && ts && !isEdit) return `${team}:${channel}:${ts}:${type}`
   return `${team}:${event_id ?? event.event_ts ?? randomUUID()}`
 }
 
 /**
- * Whether listeners acknowledge a payload, when and with the content that they choose: true except
- * for events. The start of a workflow step is an event, but Slack repeats it until an app with that
+ * Whether listeners acknowledge a payload themselves: they choose when, and with which content.
+ * False for events, except the start of a workflow step: Slack repeats it until an app with that
  * step acknowledges it.
  */
 export function isAcknowledgedByApp(payload: JsonObject): boolean {

@@ -142,8 +142,8 @@ export function createTurns() {
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
     const before = tails.get(conversation)
     const turn = hold > 0 ? before && inTime(before, AbortSignal.timeout(hold)) : undefined
-    // After a click, which does not wait, later messages still wait for the earlier ones. Without
-    // the results, or each message would keep all earlier ones in memory.
+    // Also waits for `before` if this is a click, which does not wait itself: later messages still
+    // wait for earlier ones. Drops the results, which would keep all earlier messages in memory.
     const tail = Promise.allSettled([preparing, turn ?? before]).then(() => {})
     tails.set(conversation, tail)
     const remove = () => {

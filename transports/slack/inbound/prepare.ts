@@ -18,10 +18,10 @@ type Lookups = {
   areNamesKnown: boolean
   files: Awaited<ReturnType<Files['fetch']>> | undefined
   /**
-   * Empty if its message is in none, or if no look-up was needed; undefined if the look-up failed.
+   * The thread of the message. Empty without one or without a look-up; undefined if that failed.
    */
   thread: string | undefined
-  /** It is in a thread with the bot. */
+  /** Whether the message is in a thread with the bot. */
   isMine: boolean
   context: Awaited<ReturnType<Workspace['threads']['context']>>
 }
@@ -48,7 +48,7 @@ export function createPreparation(
     const lookups = await lookUp(draft, delivery.workspace, files, timeout)
     if (willBeRetried && isWanted && !isComplete(lookups)) refuse(draft)
     const placed = { ...draft, thread: lookups.thread || draft.thread }
-    // Already now, because the person may write again before the bot has answered.
+    // Joins already now, because the person may write again before the bot has answered.
     if (draft.mention && isWanted) void delivery.workspace.threads.join(draft.channel, placed.thread)
     // People of other workspaces are in no group of this one.
     const groups = isExternal(delivery) ? undefined : groupsOf(draft.user)

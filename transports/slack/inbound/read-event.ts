@@ -44,8 +44,8 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   if (subtype === 'message_deleted' || isTombstone) return readDeletion(event, context)
   if (subtype === 'message_changed') return readEdit(event, context)
   if (POST_SUBTYPES.has(subtype)) return readMessage(event, context)
-  // Like posts, these notices are in the channel, and may be read back from history: same place,
-  // same key.
+  // These notices are in the channel, like posts, and may be read back from history. Their key is
+  // their place, so that it is the same then.
   const placeKey = `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}`
   const notice = readNotice({ ...event, type: String(subtype) }, { ...context, key: placeKey })
   return { unwanted: whyUnwanted(event, context), ...notice }
@@ -91,10 +91,7 @@ function readDeletion(event: JsonObject, context: Context): Read {
   return { ...rest, event: 'message_deleted', files: [], mention: false, extra }
 }
 
-/**
- * Reads any other event. Of those that the bot caused, only joining and leaving a channel are
- * wanted.
- */
+/** Reads any other event. Unwanted if the bot caused it, unless it joined or left a channel. */
 function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Context): Draft {
   const type = String(event.type)
   const actor = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
@@ -134,7 +131,7 @@ function draftOf(event: JsonObject, message: JsonObject, context: Context): Draf
   const root = textAt(message, 'thread_ts')
   const startsThread = root === undefined && threadsIn(channel, options) === 'reply'
   const mention = event.type === 'app_mention' || mentions(message, workspace.botUser)
-  // Not of other bots: bots answering each other in a thread would loop.
+  // Posts of other bots do not count: bots that answer each other in a thread would loop.
   const isThreadReply = root !== undefined && root !== ts && message.bot_id === undefined
   const isWithBot = mention || message.parent_user_id === workspace.botUser
   return {

@@ -12,12 +12,11 @@ export const approvalSchema = z.object({
   title: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']).default('pending'),
   by: z.string().exactOptional(),
-  /**
-   * For a pending approval: the skill, its arguments, and whether someone in this workspace may
-   * decide.
-   */
+  /** The skill of a pending approval. */
   skill: z.string().default(''),
+  /** The arguments of the skill, as JSON. */
   args: z.string().default(''),
+  /** Whether someone in this workspace may decide. */
   buttons: z.boolean().default(true),
   reason: z.string().exactOptional(),
 })

@@ -110,8 +110,8 @@ async function answerTo(
     await run.keep(call)
     return responseWith(found)
   }
-  // Recorded to look for them after a crash. The uploads of this run have other ids than earlier
-  // ones.
+  // The files are recorded, so that they can be looked for after a crash. Each run uploads them
+  // again, with new ids.
   call.files = objectsIn(parseJson(args.get('files') ?? '')).map(({ id }) => String(id))
   await run.keep(call)
   const metadata = parseJson(args.get('metadata') ?? '')

@@ -14,7 +14,7 @@ export async function openDirect(user: string, { api }: Workspace): Promise<stri
   return answer.channel?.id ?? user
 }
 
-/** Adds to the metadata of a post, if any, what identifies the post. */
+/** The metadata of a post: its own, if any, and the mark that identifies the post. */
 export const withMark = ({ key, part }: { key: string; part: number }, metadata?: unknown) => ({
   event_type: textAt(metadata, 'event_type') ?? 'trivium_reply',
   event_payload: { ...objectAt(metadata, 'event_payload'), trivium_key: key, trivium_part: part },

@@ -13,13 +13,16 @@ import { defined } from '../../../src/lib/defined.ts'
 import { checkBlocks, checkView, lengthOf } from './block-limits.ts'
 import { splitMarkdown, splitMrkdwn, splitPlain } from './split-text.ts'
 
-/** Maximum blocks of a message and of a modal: https://docs.slack.dev/reference/block-kit/blocks */
+/** Maximum blocks of a message: https://docs.slack.dev/reference/block-kit/blocks */
 const MAX_BLOCKS = 50
+/** Maximum blocks of a modal. */
 const MAX_VIEW_BLOCKS = 100
 /**
- * Maximum characters: https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+ * Maximum characters of a text object:
+ * https://docs.slack.dev/reference/block-kit/composition-objects/text-object
  */
 const MAX_TEXT = 3_000
+/** Maximum characters of a header block. */
 const MAX_HEADER = 150
 /** Maximum characters of all Markdown blocks of a message. */
 const MAX_MARKDOWN = 12_000

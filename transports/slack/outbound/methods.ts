@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
  * How a repeated run treats a call made by an earlier run:
  *
  * - `free`: reads, or has no lasting effect. It is always made.
- * - `make`: creates something. The record answers the same call. If there is none, it answers the next
- *   one to the same place, because model texts and titles with times differ between runs.
- * - `set`: sets a value that the next call overwrites. The record answers the same calls up to the first
- *   difference.
+ * - `make`: creates something. The record answers the same call. If there is none, it answers the
+ *   next one to the same place, because model texts and titles with times differ between runs.
+ * - `set`: sets a value that the next call overwrites. The record answers the same calls up to the
+ *   first difference.
  * - `switch`: turns something on or off. The record answers the same call.
  */
 export type Kind = 'free' | 'make' | 'set' | 'switch'

@@ -38,7 +38,9 @@ export function createModals({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'k
       if (responseUrl === undefined && !/^[UW]/.test(channel))
         await kv.set(nameOf(sent.view), defined({ channel, thread }), { ttl: PLACE_TTL_MS })
     },
-    /** The place in which an interaction's modal was opened; undefined if it is ephemeral. */
+    /**
+     * The place in which the modal of a payload was opened. Undefined if the place is not known.
+     */
     async placeOf(payload: JsonObject) {
       const view = textAt(payload, 'view.id')
       return placeSchema.safeParse(view && (await kv.get(nameOf(view)))?.value).data

@@ -7,7 +7,7 @@ import { responseRequest } from '../response-url.ts'
 import { openDirect } from './find-posts.ts'
 import { postAll, type Sending } from './posts.ts'
 
-/** Errors if the bot or the viewer is not in the channel. */
+/** Errors of Slack if the bot or the viewer is not in the channel. */
 const NO_ACCESS = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 
 /** Whether a reply is ephemeral: requested, or an answer to something that only one person saw. */
@@ -70,7 +70,7 @@ export function hasNoAccess(error: unknown): boolean {
  * which also works in channels without the bot. Only the person who typed or clicked sees it.
  * `replacesClicked`: whether it replaces the post that was clicked. Resolves with false if Slack
  * refuses, usually because the URL was used five times or is older than 30 minutes. Other causes
- * show in the next way that is tried.
+ * show when the reply is then sent in another way.
  */
 async function respond(url: string, body: object, replacesClicked: boolean): Promise<boolean> {
   const answerBody = { response_type: 'ephemeral', replace_original: replacesClicked, ...body }

@@ -83,7 +83,7 @@ async function finishReplacement(
 }
 
 /**
- * Whether a reply may replace an earlier reply. Keys can be guessed, so it must be in the
+ * Whether a reply may replace an earlier one. Keys can be guessed, so the new reply must be in the
  * conversation of the earlier reply, or in the conversation that a click on the earlier reply
  * starts. An approval request has no conversation, so no reply can replace it.
  */

@@ -5,11 +5,11 @@ import { isJsonObject, type Json, parseJson, textAt } from '../../../src/core/js
  * 100 KB.
  */
 const MAX_ANSWER = 16_384
-/**
- * For longer answers: maximum characters of texts, items of lists, and the depths that are tried.
- */
+/** Maximum characters of each text in a longer answer. */
 const MAX_TEXT = 300
+/** Maximum items of each list in a longer answer. */
 const MAX_LIST = 10
+/** The depths to which a longer answer is cut, one after another, until it is short enough. */
 const DEPTHS = [6, 4, 3, 2]
 const OK = '{"ok":true}'
 
@@ -20,8 +20,9 @@ export function postedAt(answer: unknown): string {
   return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 
-/** Keys of secrets, such as of a new app, which are not stored; and the same in JSON text. */
+/** Keys of secrets, such as those of a new app. They are not stored. */
 const SECRET_KEY = /^(credentials|\w*(token|secret))$/
+/** These keys in the text of JSON. */
 const SECRET_IN_JSON = /"(credentials|\w*(token|secret))"/
 
 /**

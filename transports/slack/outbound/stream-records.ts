@@ -13,8 +13,8 @@ const STREAM_TTL_MS = HOUR
 const recordSchema = z.object({
   post: streamPostSchema.exactOptional(),
   /**
-   * Until when (Unix ms) a daemon may be updating it. In the past without a post: a post may exist
-   * whose answer was lost.
+   * Until when (Unix ms) a daemon may be updating the post. If this time has passed and there is no
+   * `post`, one may exist whose answer was lost.
    */
   busyUntil: z.number().exactOptional(),
   /** Key of the reply that replaces the post. */

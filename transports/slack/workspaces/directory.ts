@@ -35,7 +35,7 @@ export function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
     while (entry.until <= now() && !late?.aborted) {
       entry.request ??= askOnce(entry, ask)
       if (entry.value) break
-      // Made only here, because most names are cached.
+      // The signal is made only here, because most names are cached.
       late ??= AbortSignal.timeout(timeout)
       await inTime(entry.request, late)
     }

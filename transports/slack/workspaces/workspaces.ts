@@ -120,8 +120,7 @@ function installationsOf(payload: JsonObject): string[] {
   const authorized = objectsAt(payload, 'authorizations')
   return [
     ...authorized.map((each) => textAt(each, 'team_id')),
-    // A modal may be submitted by someone of another workspace in a shared channel; then `team` is
-    // theirs.
+    // Someone of another workspace may submit a modal in a shared channel. Then `team` is theirs.
     textAt(payload, 'view.app_installed_team_id') ??
       textAt(payload, 'team_id') ??
       textAt(payload, 'team.id') ??

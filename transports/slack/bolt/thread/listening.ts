@@ -10,8 +10,9 @@ import { watchListeners } from './matches.ts'
 type Fetch = typeof globalThis.fetch
 
 /**
- * A run of the listeners. Later calls, of timers, belong to no run after a successful end, and fail
- * after an abort. `matched`: whether a listener ran; undefined if middleware handled the payload.
+ * A run of the listeners. Timers may call Slack after its end: such calls belong to no run if it
+ * succeeded, and fail if it was aborted. `matched`: whether a listener ran; undefined if middleware
+ * handled the payload.
  */
 type Run = {
   id: number
@@ -65,7 +66,7 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
     const results = await Promise.allSettled(
       apps.map((app, index) =>
         app.processEvent({
-          // Listeners may change it.
+          // A copy for each further App, because listeners may change the payload.
           body: index > 0 ? structuredClone(payload) : payload,
           ack,
           ...defined({ retryNum }),

@@ -6,7 +6,7 @@ import { App, setHost } from './hosted.ts'
 import type { Link } from './link.ts'
 import { createLogger } from './logger.ts'
 
-/** Of each step: loading the file, creating its App, starting it. */
+/** Timeout of each step: loading the file, creating its App, starting it. */
 const STEP_TIMEOUT_MS = 10_000
 /** How long to wait for an App after an exported function failed to provide one. */
 const LATE_APP_TIMEOUT_MS = 2_000
@@ -47,7 +47,7 @@ export async function loadApps(data: ThreadData, link: Link, fetch: typeof globa
     firstCreated = Promise.withResolvers()
     const failure = await failureOf(register, ours)
     if (created.length === 0 && !failure && countOf(ours) > initialCount) return [ours]
-    // Then the function is something else, such as a serverless handler.
+    // Otherwise, the function is something else, such as a serverless handler.
     if (created.length === 0) await inTime(firstCreated.promise, AbortSignal.timeout(LATE_APP_TIMEOUT_MS))
     if (created.length === 0) throw failure ?? new Error(NOTHING_REGISTERED)
   }

@@ -7,7 +7,7 @@ const watched = new WeakSet<Step[]>()
 
 /**
  * Calls `reached` when an event gets past the global middleware of an App, and `matched` when one
- * of its listeners runs. Bolt tells neither.
+ * of its listeners runs. Bolt reports neither.
  */
 export function watchListeners(app: App, { reached, matched }: Record<'reached' | 'matched', () => void>) {
   // Private in Bolt: of each listener, its matchers, its middleware and its function.
