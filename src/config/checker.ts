@@ -45,8 +45,8 @@ export function createChecker(yaml: MergedFiles, env: Environment, optional: Opt
 
   /**
    * Parses the value at a path. Undefined if there were errors, which are reported. `alsoKnown`:
-   * keys allowed besides those of the schema. `overridden`: the environment variables that keys
-   * have their values from, by key.
+   * keys allowed besides those of the schema. `overridden`: the environment variable that gives a
+   * key its value, by key.
    */
   function parse<T>(
     schema: z.ZodType<T>,
@@ -124,8 +124,8 @@ function mayBeMissing(optional: OptionalVariables, path: Path): boolean {
 }
 
 /**
- * Checks a value, and again if variables in it, which are texts, were converted to the numbers or
- * booleans that the schema expects. `convertInPlace` converts the place of an issue; false if it
+ * Checks a value. Variables in it are texts; if the schema expects numbers or booleans, converts
+ * them and checks again. `convertInPlace` converts the place of an issue, and returns false if it
  * cannot.
  */
 function checkConverted<T>(

@@ -1,7 +1,7 @@
 /** A variable of a `.env` file, with its first line (from 1). */
 export type DotenvEntry = { name: string; value: string; line: number }
 
-/** An error in a `.env` file. Of values, its message only contains text inside `${…}`. */
+/** An error in a `.env` file. Its message contains no values, except text inside `${…}`. */
 export class DotenvError extends Error {
   readonly line: number
   constructor(line: number, message: string) {

@@ -47,7 +47,7 @@ const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
 const KEY_OF_SECRET = `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)`
 /** A variable without a default, perhaps in quotation marks. */
 const VARIABLE = `["']?\\$\\{[^}:]*\\}`
-/** No variable follows, no list of variables, and no list of mappings. */
+/** Neither a variable, nor a list of variables, nor a list of mappings follows. */
 const NO_VARIABLE = `(?!${VARIABLE}|\\[(?:\\s*${VARIABLE}["']?\\s*,?)+\\s*\\]|\\[\\s*(?:\\{|$))`
 /**
  * A quoted text, a list of texts, or the first character of an unquoted text; perhaps not closed in

@@ -53,7 +53,7 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
     return found.map(({ item }) => item)
   }
 
-  /** The value at a path of the files that have one. */
+  /** The merged value at a path. `owners`: the files that have a value there. */
   const merge = (owners: readonly Part[], path: readonly string[]): unknown => {
     const [first = main, ...others] = owners
     const isList = path.length === 1 && LISTS.has(String(path[0]))
@@ -101,8 +101,8 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
 }
 
 /**
- * Makes a function that finds the file of a path, and the path within that file. For a missing
- * path, it is the first of the files that have most of its steps.
+ * Makes a function that finds the file of a path, and the path within that file. If no file has the
+ * path, it finds the first of the files that have most of its steps.
  */
 function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<string, readonly Origin[]>) {
   return (path: Path): { part: Part; path: Path } => {

@@ -23,8 +23,9 @@ export type ReadResult = {
   /** routes.yaml, then the included files in the order of their precedence. */
   parts: Part[]
   problems: Problem[]
-  /** What to watch, as absolute paths: files that were read or are missing, and globs. */
+  /** The files to watch, as absolute paths: those that were read or are missing. */
   files: string[]
+  /** The globs to watch, as absolute paths. */
   globs: string[]
 }
 

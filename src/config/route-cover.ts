@@ -25,7 +25,7 @@ export function findCover(
   return earlier.find((outer) => covers(outer.match, inner))
 }
 
-/** Whether a match certainly contains another. */
+/** Whether `outer` certainly matches everything that `inner` matches. */
 function covers(outer: RouteMatch, inner: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(outer).every(([key, wide]) => {
     const narrow = inner[key]
@@ -35,7 +35,7 @@ function covers(outer: RouteMatch, inner: Readonly<Record<string, unknown>>): bo
   })
 }
 
-/** Whether a value of a match key certainly contains another. */
+/** Whether the value `wide` of a match key certainly matches everything that `narrow` matches. */
 function valueCovers(key: string, wide: string, narrow: string): boolean {
   if (wide === narrow) return true
   if (key === 'prefix') return wide.trim().toLowerCase() === narrow.trim().toLowerCase()

@@ -24,9 +24,11 @@ export function shownSource(text: string, document: Document): string {
   return result
 }
 
-/** Marks that the lexer inserts before a document, after a flow error, and before a scalar. */
+/** The lexer inserts this mark before a document. */
 const DOCUMENT_MARK = '\u0002'
+/** The lexer inserts this mark after a flow error. */
 const FLOW_ERROR_MARK = '\u0018'
+/** The lexer inserts this mark before a scalar. */
 const SCALAR_MARK = '\u001f'
 const MARKS: readonly string[] = [DOCUMENT_MARK, FLOW_ERROR_MARK, SCALAR_MARK]
 

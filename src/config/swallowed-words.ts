@@ -5,7 +5,7 @@ import type { RoutedSkill } from './gateways.ts'
 
 type Gateway = { name: string; transport: string; enabled: boolean }
 
-/** Any text after a word makes a command, such as \`remember milk\`. */
+/** A text that makes a command after a word: `remember milk`. */
 const SAMPLE_ARGUMENT = 'milk'
 
 /** Transports on which words of `skills.json` are commands. */

@@ -12,7 +12,7 @@ export type Variable = {
   value: string | undefined
 }
 
-/** A variable, or `$${`. An invalid or unclosed one too, which is reported. */
+/** A variable, or `$${`. Also an invalid or unclosed variable, which is reported. */
 const TOKEN = /\$?\$\{[^}]*\}?/g
 const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
 

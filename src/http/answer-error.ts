@@ -5,10 +5,7 @@ import type { ServerResponse } from '../lib/node-http.ts'
 /** How long (ms) a refused sender may keep sending. */
 const LINGER = 5_000
 
-/**
- * Answers with an error while the body may still be arriving. `Retry-After` is shorter for a
- * backlog than for a store failure.
- */
+/** Answers with an error while the body may still be arriving. */
 export function answerError(response: ServerResponse, error: TriviumError): void {
   if (response.headersSent) return void response.destroy()
   const { req: request } = response

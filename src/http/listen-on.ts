@@ -29,15 +29,12 @@ export function boundAddress(server: Server): Address | undefined {
   return bound && typeof bound === 'object' ? { host: bound.address, port: bound.port } : undefined
 }
 
-/**
- * Stops listening. Resolves once requests in flight are answered; after `grace` ms they are cut.
- */
+/** Stops listening. Resolves once requests in flight are answered. Cuts them after `grace` ms. */
 export async function drain(server: Server, open: ReadonlySet<Socket>, grace: number): Promise<void> {
   if (!server.listening) return
   const closed = once(server, 'close')
   server.close()
-  // A connection that was busy at `close` becomes idle after its response; nothing else would close
-  // it.
+  // A connection that was busy at `close` becomes idle after its response. Only this closes it.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
     // Browsers preconnect, and Node 24 counts connections without a request as busy.

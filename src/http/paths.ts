@@ -24,7 +24,10 @@ export function createPaths() {
     },
     has: (path: string) => entries.has(path),
     all: () => [...entries.keys()],
-    /** Returns the function that removes them. Throws `config_invalid` if the path is taken. */
+    /**
+     * Adds the handlers of a path. Returns the function that removes them. Throws `config_invalid`
+     * if the path is taken.
+     */
     add(path: string, entry: Entry): () => void {
       if (entries.has(path)) {
         const details = `Two gateways listen at ${path}; give each its own path.`

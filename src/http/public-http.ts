@@ -13,10 +13,11 @@ import { WholeRequest } from './whole-request.ts'
 
 /** Limits for the open internet; times in ms. */
 const LIMITS = {
-  /** Time limits for the head of a request (slow-loris) and for the whole request. */
+  /** Time limit for the head of a request (slow-loris). */
   headersTimeout: 10_000,
+  /** Time limit for the whole request. */
   requestTimeout: 60_000,
-  /** How often both are checked. */
+  /** Interval at which both limits are checked. */
   connectionsCheckingInterval: 1_000,
   /** Idle time-out; longer than the 60 s of common load balancers. */
   keepAliveTimeout: 65_000,
@@ -101,8 +102,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
      */
     leave,
     /**
-     * Stops listening. Resolves once requests in flight are answered; after `grace` ms they are
-     * cut.
+     * Stops listening. Resolves once requests in flight are answered. Cuts them after `grace` ms.
      */
     close(grace = 10_000) {
       leave()

@@ -2,11 +2,9 @@ import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
-/**
- * Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies, which are the
- * most common.
- */
+/** Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies. */
 const TOTAL = 64 * 1024 * 1024
+/** Maximum bytes of a small body. Most bodies are small. */
 const SMALL = 16 * 1024
 /** Initial buffer, in bytes, for a body that arrives in several pieces. */
 const LEAST = 1024

@@ -8,9 +8,9 @@ import { type Paths, pathOf } from './paths.ts'
 import type { ReportUnknownPath } from './unknown-paths.ts'
 
 /**
- * Passes requests and upgrades to the handlers of their paths; answers the errors of handlers, and
- * requests to unknown paths. The server upgrades only paths with an upgrade handler, so one that is
- * missing was removed in the meantime.
+ * Passes requests and upgrades to the handlers of their paths. Answers the errors of handlers, and
+ * requests to unknown paths. The server upgrades only paths that have an upgrade handler: if
+ * `serveUpgrade` finds none, it was removed in the meantime.
  */
 export function createServing(options: {
   server: Pick<Server, 'listening'>

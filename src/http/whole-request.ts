@@ -31,8 +31,8 @@ export class WholeRequest extends IncomingMessage {
   }
 
   static {
-    // node:http asks for it before it releases a request. TypeScript does not let an accessor
-    // override this property.
+    // node:http reads `readableEnded` before it releases a request. Defined here, because
+    // TypeScript does not let an accessor override this property.
     const { get: isEnded } = Object.getOwnPropertyDescriptor(Readable.prototype, 'readableEnded') ?? {}
     Object.defineProperty(WholeRequest.prototype, 'readableEnded', {
       configurable: true,
