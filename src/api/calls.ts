@@ -9,8 +9,9 @@ export type Calls = ReturnType<typeof createCalls>
 export type ResultHandler = (request: Request, bearer: Bearer) => unknown
 
 /**
- * Registers calls such as `get /v1/messages/{id}?one&two`, with their query parameters. `more`:
- * additions to the OpenAPI description. `described`: all calls, for that description.
+ * Registers calls such as `get /v1/messages/{id}?one&two`, where `one` and `two` are query
+ * parameters. `more`: additions to the OpenAPI description. `described`: all calls, for that
+ * description.
  */
 export function createCalls(app: Express) {
   const described: DescribedCall[] = []

@@ -31,7 +31,7 @@ const RESPONSES = {
 }
 /** For calls whose response is not `{ "result": … }`. */
 export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
-/** For such calls that need no token. */
+/** For calls with such a response that need no token. */
 export const OPEN = { ...RAW, security: [] }
 /** For calls that return a JSON result and need no token. */
 export const OPEN_RESULT = { security: [] }

@@ -17,8 +17,7 @@ const MOST_APPROVALS = 1_000
 
 /**
  * Reads the inputs of the list of troubles that are in the store. Resolves with undefined while the
- * store cannot be read. Other failures than that of an unavailable store are logged; a feature that
- * cannot be read is left out.
+ * store is unavailable. If a part cannot be read for another reason, it is left out and logged.
  */
 export function createStoredReadings(deps: {
   store: Store
@@ -42,7 +41,7 @@ export function createStoredReadings(deps: {
     reasons.set(reading, reason)
   }
 
-  /** Resolves with `missing` after a failure other than that of the store. */
+  /** Resolves with `missing` if the part cannot be read, unless the store is unavailable. */
   async function readPart<T, U>(reading: string, read: () => Promise<T>, missing: U): Promise<T | U> {
     try {
       const result = await read()

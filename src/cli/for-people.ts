@@ -4,7 +4,10 @@ import type { Connection } from './connection.ts'
 
 type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json) => Promise<Json>
 
-/** Adds what people want to see beside the result of a built-in skill; programs ask for it themselves. */
+/**
+ * Adds what people want to see beside the result of a built-in skill; programs ask for it
+ * themselves.
+ */
 export async function forPeople(
   skill: string,
   result: Json,

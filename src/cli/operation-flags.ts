@@ -84,8 +84,8 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
 }
 
 /**
- * Adds flags to a command. Booleans also get `--no-…`, unless only `true` is allowed. It is not in
- * the help where false is the default.
+ * Adds flags to a command. Booleans also get `--no-…`, unless only `true` is allowed. If false is
+ * the default, the help does not list `--no-…`.
  */
 export function addFlags(command: Command, flags: readonly Flag[], schema: ArgumentSchema): void {
   for (const { option, places } of flags) {

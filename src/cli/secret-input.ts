@@ -55,10 +55,7 @@ function prompt(question: string, terminal: Terminal): Promise<string> {
   })
 }
 
-/**
- * Reads lines of stdin, which it opens at the first one. A second reader would miss what the first
- * one has buffered.
- */
+/** Reads lines of stdin with one reader: a second one would miss what the first has buffered. */
 function createLineReader() {
   let lines: Interface | undefined
   let iterator: AsyncIterator<string> | undefined

@@ -20,7 +20,7 @@ export async function withHealth(daemon: Daemon, skills: readonly JsonObject[]):
   }))
 }
 
-/** As `withHealth`, for one skill; its `usage` also has its last runs and errors. */
+/** Like `withHealth`, for one skill. Its `usage` also has its last runs and errors. */
 export async function withHealthOf(daemon: Daemon, skill: Json): Promise<Json> {
   const name = pathGet(skill, 'name')
   if (!daemon.running) return skill

@@ -10,13 +10,14 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   if (schema.type === 'string') return text
   const parsed = parseJson(text)
   const types = typesOf(schema)
-  // Text that looks like an object, or like a number where none is allowed, is still text.
+  // Text that looks like a number or object is still text if the schema allows no such type.
   if (types.length > 1 && types.includes('string')) {
     const isOtherType = parsed !== undefined && typeof parsed !== 'string' && types.some(isTypeOf(parsed))
     return isOtherType ? parsed : text
   }
   if (schema.type === undefined) return parsed === undefined ? text : parsed
-  // A list as JSON, as texts separated by commas, or a single element that happens to be JSON.
+  // A list is given as JSON, as texts separated by commas, or as one element that is JSON by
+  // chance.
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
   if (parsed === undefined && isDuration(schema)) {

@@ -30,7 +30,7 @@ export function createMetrics(build: { version: string }) {
   const info = makers.gauge('build_info', 'Always 1.', 'version', 'node')
   info.set({ ...build, node: process.versions.node }, 1)
   const setDaemonGauges = createDaemonGauges(makers)
-  // The metrics that exist by now are those of the daemon.
+  // So far, all metrics are of the daemon. Those of the store follow.
   const ofDaemon = new Set(makers.labels.keys())
   const setStoreGauges = createStoreGauges(makers)
 

@@ -84,7 +84,7 @@ async function restore(file: string, daemon: Daemon, options: Options, context: 
 /** Pauses the restored store, which no daemon uses. */
 async function pauseRestored(daemon: Daemon): Promise<void> {
   const { openStore } = await import('../../daemon/open-store.ts')
-  // The data directory of the daemon is locked; the unpacked one is only ours.
+  // The unpacked data directory needs no lock: only this command uses it.
   const store = await openStore(daemon, { log: silent, lock: new DisposableStack() })
   try {
     await pauseStore(store.kv, Date.now())

@@ -131,7 +131,8 @@ async function managerOf(environs: Environs, name: string, dir?: string): Promis
   const { daemon } = await loadWithDataDir(environs)
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
-  // The embedded store has one owner, but the state beside it is a file.
+  // Beside the embedded store, the state is a file. The store has one owner, and is not opened
+  // here.
   if (daemon.redisUrl === undefined) return createDocumentManager({ spec: assistantDocument, dataDir, log })
   const store = await openStore(daemon, { log })
   return createDocumentManager({ spec: assistantDocument, dataDir, store, closeStore: store.close, log })

@@ -13,7 +13,7 @@ export function Modal({ leave, children, ...attributes }) {
   useLayoutEffect(() => {
     const { current } = dialog
     current.showModal()
-    // Closed before it is removed, which restores the focus.
+    // Closing the dialog before it is removed restores the focus.
     return () => current.close()
   }, [])
   const cancel = (event) => {

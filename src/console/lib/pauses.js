@@ -51,8 +51,8 @@ export function usePauses() {
   useEffect(() => {
     if (known.peek().of !== of) load(of)
   }, [of])
-  // All paused conversations are one trouble, so it may not show a change. Each new view loads
-  // them.
+  // All paused conversations are one trouble, which may not show a change. So each new view loads
+  // the pauses.
   useEffect(() => void reloadPauses(), [])
   return { ...known.value, reload: reloadPauses }
 }

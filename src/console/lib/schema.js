@@ -4,8 +4,8 @@ const LONG = /^(text|body|prompt|content|message|instructions?|description|html|
 /**
  * The form fields for a JSON schema of an object: `{ name, kind, required, description, otherwise,
  * … }`. `kind`: `text`, `long`, `number`, `flag`, `choice`, `lines` (a list of texts) or `json`.
- * `otherwise`: the default. A schema without properties has no fields if it forbids others, else
- * undefined: it becomes a single JSON field.
+ * `otherwise`: the default. Undefined for a schema without properties that does not forbid others:
+ * the form then has a single JSON field.
  */
 export function fieldsOf(schema) {
   const whole = resolved(schema, schema)

@@ -120,8 +120,8 @@ function createTail(filter) {
 /** The functions for the events of the stream. */
 function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon }) {
   /**
-   * Whether the messages are loaded that arrived before the first `now` event of this connection:
-   * the stream itself sends only later ones.
+   * Whether the messages from before the first `now` event of this connection are loaded. The
+   * stream itself sends only later ones.
    */
   let isCaughtUp = false
   return {

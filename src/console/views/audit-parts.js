@@ -110,7 +110,7 @@ function Value({ name, value, action, target }) {
   return path ? html`<a href=${link(path)}>${short}</a>` : short
 }
 
-/** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
+/** A time in an argument: Unix ms, ISO 8601, or an age such as `2h`, which is shown unchanged. */
 export function When({ at }) {
   const time = new Date(at)
   return Number.isNaN(time.getTime()) ? String(at) : html`<${Moment} at=${time.getTime()} />`

@@ -8,7 +8,7 @@ import { link, replace } from '../lib/router.js'
 import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { noteTest, tests } from '../lib/tests.js'
-import { effectOf, Would } from './routing.js'
+import { effectOf, RoutingResult } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
 /** Delay (ms) after the last key before routes are explained. */
@@ -113,7 +113,7 @@ export function ComposePage({ query }) {
         <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
         <h2>Routing</h2>
         <${Wait} of=${explained} what="the routes" />
-        ${explained.value && html`<${Would} routes=${explained.value} />`}
+        ${explained.value && html`<${RoutingResult} routes=${explained.value} />`}
       </div>
     </div>
     <${TestHistory} load=${load} again=${send} />

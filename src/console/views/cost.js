@@ -153,7 +153,7 @@ function SkillBudget({ of }) {
 const TOP_SENDERS = 3
 
 /** The senders who have used the largest share of their budgets, with what they have left. */
-function Fullest({ of = [], query }) {
+function TopBudgetUsers({ of = [], query }) {
   return (
     of.length > 0 &&
     html`<ul class="plain fullest">${of.slice(0, TOP_SENDERS).map((each) => html`<li key=${`${each.sender} ${each.limit}`}>${drill('sender', each.sender, query)} <span class="skill-budget"><${BudgetLeft} of=${each} /></span></li>`)}</ul>`
@@ -166,7 +166,7 @@ function Budgets({ of: budgets, senders, currency, query }) {
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' Who has used most:'}</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${Fullest} of=${each.fullest} query=${query} /></li>`
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' Who has used most:'}</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${TopBudgetUsers} of=${each.fullest} query=${query} /></li>`
       : html`<li key=${index} class="card"><${Budget} of=${each} name=${each.budget === 'skill' ? html`Budget of <a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'Budget of all'} /></li>`,
   )}
     ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>

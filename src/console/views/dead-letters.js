@@ -162,7 +162,7 @@ function Group({ group, within, reload }) {
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code>${tests > 0 && html` <${TestMark} many=${many > tests ? tests : undefined} />`}</p>
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
-    <${Again} of=${group} />
+    <${RetriedNote} of=${group} />
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
@@ -172,7 +172,7 @@ function Group({ group, within, reload }) {
 const SAME_TIME = 60_000
 
 /** Says that a dead letter, or the newest of a group, was retried and failed again. */
-function Again({ of: { retriedAt, retriedBy } }) {
+function RetriedNote({ of: { retriedAt, retriedBy } }) {
   if (retriedAt === undefined) return null
   return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }

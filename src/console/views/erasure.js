@@ -26,12 +26,12 @@ export function Erasure({ id, places, ended }) {
   }, [state])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
-    ${job && html`<${Course} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}
+    ${job && html`<${ErasureState} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}
     <div class="buttons"><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} /></div>
   </section>`
 }
 
-function Course({ of: job }) {
+function ErasureState({ of: job }) {
   const { state, by, at, done, total, startedAt, endedAt, result, error } = job
   const who = html`by <b>${authorOf(by)}</b>, <${Moment} at=${endedAt ?? startedAt} />`
   if (state === 'running')

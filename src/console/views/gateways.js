@@ -242,7 +242,7 @@ function Checks({ name, traffic }) {
   if (!value) return html`<${Wait} of=${loaded} what="the checks" />`
   const own = (value ?? []).filter((each) => each.name.startsWith(`${name}: `))
   const [{ at } = {}] = own
-  return html`<ul class="plain"><${Refuses} of=${traffic} />${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
+  return html`<ul class="plain"><${RefusedFinding} of=${traffic} />${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
     ${value && at === undefined && html`<li class="dim">Not checked since the daemon started.</li>`}</ul>
   <p class="buttons"><button changes type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
     <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
@@ -250,7 +250,7 @@ function Checks({ name, traffic }) {
 }
 
 /** The checks contact the provider. Its deliveries to us may be refused all the same. */
-function Refuses({ of: { refused = 0, errorShare = 0 } = {} }) {
+function RefusedFinding({ of: { refused = 0, errorShare = 0 } = {} }) {
   if (refused === 0 || errorShare < MANY_REFUSED) return null
   return html`<li><${Badge} kind="bad">failing<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals</li>`
 }

@@ -81,9 +81,9 @@ function Job({ job, reload }) {
     ${isRunning && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
     <${Facts} of=${facts} />
     <h2>Asked for</h2>
-    <${Asked} of=${job} />
+    <${Target} of=${job} />
     ${result?.counts && html`<${Counts} of=${result.counts} />`}
-    ${kind === 'person-erase' && result && html`<${Left} of=${result} />`}
+    ${kind === 'person-erase' && result && html`<${LeftToDo} of=${result} />`}
     ${kind === 'dead-letters' && html`<${Letters} of=${job} />`}
     ${kind !== 'person-erase' && html`<details><summary>As JSON</summary><${Json} value=${job} label="The job" /></details>`}`
 }
@@ -109,7 +109,7 @@ function speedOf({ kind, state, startedAt, endedAt, updatedAt, done, total }) {
 }
 
 /** What the job works on, with links. An erasure does not keep the names of the person. */
-function Asked({ of: { kind, target } }) {
+function Target({ of: { kind, target } }) {
   if (kind === 'person-erase')
     return html`<p class="dim">The job does not keep whom it erases. <a href=${link('people')}>People</a></p>`
   const { topic, group, subscription, route, ...others } = target
@@ -128,7 +128,7 @@ function Asked({ of: { kind, target } }) {
 }
 
 /** What an erasure did not do. */
-function Left({ of }) {
+function LeftToDo({ of }) {
   const left = leftOf(of)
   if (left.length === 0) return null
   return html`<h2>Left to do</h2><ul class="plain">${left.map((text) => html`<li key=${text}><${Words} text=${text} /></li>`)}</ul>`

@@ -14,15 +14,15 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
   switch (outcome) {
     case 'waiting':
-      return html`<${Waits} pausedBy=${pausedBy} budget=${lastOf('dispatch', 'waits for its budget')} />`
+      return html`<${WaitReason} pausedBy=${pausedBy} budget=${lastOf('dispatch', 'waits for its budget')} />`
     case 'running':
-      return html`<${Line} kind="busy"><${Runs} of=${running} /><//>`
+      return html`<${Line} kind="busy"><${RunningAttempt} of=${running} /><//>`
     case 'retrying':
-      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${Next} of=${failed} /> <${Then} pausedBy=${pausedBy} /><//>`
+      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${NextAttempt} of=${failed} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
     case 'approval':
-      return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${Then} pausedBy=${pausedBy} after="Once approved, it" /><//>`
+      return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${AlsoPaused} pausedBy=${pausedBy} after="Once approved, it" /><//>`
     case 'replying':
-      return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${Next} of=${unsent} /><//>`
+      return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${NextAttempt} of=${unsent} /><//>`
     case 'dead':
       if (isCancelled(failed))
         return html`<${Line} kind="bad">Attempt ${failed.detail.attempt} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it.<//>`
@@ -68,7 +68,7 @@ function NotApproved({ note: { what, detail } }) {
 }
 
 /** The running attempt, unless another daemon has it. */
-function Runs({ of }) {
+function RunningAttempt({ of }) {
   if (!of) return 'An attempt is running on another daemon. Its end is shown here.'
   const { attempt, route, skill, since, timeoutAt } = of
   return html`Attempt ${attempt} of route <b>${route}</b>${skill && html` runs <a href=${link(['skills', skill])}>${skill}</a>`} for <${Age} at=${since} />.${timeoutAt !== undefined && html` The timeout of the route ends it at ${dateTime(timeoutAt)}, in ${span(Math.max(0, timeoutAt - clock.value))}.`}`
@@ -99,7 +99,7 @@ function whyOf(note) {
 }
 
 /** When the next attempt begins. */
-function Next({ of: note }) {
+function NextAttempt({ of: note }) {
   const { delay } = note?.detail ?? {}
   if (delay === undefined) return null
   const left = note.at + delay - clock.value
@@ -107,19 +107,19 @@ function Next({ of: note }) {
 }
 
 /** Why a message waits: what is paused, if anything is. */
-function Waits({ pausedBy, budget }) {
+function WaitReason({ pausedBy, budget }) {
   if (pausedBy.length > 0)
-    return html`<div class="now-it warn">It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${See} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
-  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${Next} of=${budget} /><//>`
+    return html`<div class="now-it warn">It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${PausesLink} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
+  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${NextAttempt} of=${budget} /><//>`
   return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
 }
 
 /** The pauses that hold the message after what it waits for now. */
-function Then({ pausedBy, after = 'It' }) {
+function AlsoPaused({ pausedBy, after = 'It' }) {
   if (pausedBy.length === 0) return null
-  return html`${after} runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${See} pauses=${pausedBy} />`
+  return html`${after} runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${PausesLink} pauses=${pausedBy} />`
 }
 
-function See({ pauses }) {
+function PausesLink({ pauses }) {
   return html`<a href=${link('paused')}>${pauses.length === 1 ? 'See the pause' : 'See the pauses'}</a>`
 }

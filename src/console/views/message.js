@@ -57,7 +57,7 @@ export function MessagePage({ id }) {
         <h2>Text</h2>
         <pre class="body" tabindex="0" aria-label="Text">${readable(message.text) || '(none)'}</pre>
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
-        <${Around} message=${message} />
+        <${ItsConversation} message=${message} />
       </div>
       <div>
         <h2>Timeline</h2>
@@ -153,7 +153,7 @@ export function Routes({ routes }) {
 }
 
 /** The newest messages of its conversation, as a chat. */
-function Around({ message }) {
+function ItsConversation({ message }) {
   const { gateway, conversation, id } = message
   const { value, error } = useLoaded(
     (signal) => invoke('conversation-show', { gateway, conversation, limit: 20 }, signal),
@@ -197,7 +197,7 @@ export function Chat({ entries, here, errorShownFor }) {
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${STATES[entry.state] ?? entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     ${entry.role === 'sender' && entry.subject && bare(entry.subject) !== bare(subjectBefore(entries, at)) && html`<p class="subject">${entry.subject}</p>`}
-    <${Said} of=${entry} />
+    <${EntryText} of=${entry} />
     ${entry.files > 0 && html`<p class="dim"><a href=${link(['messages', entry.id])}>${count(entry.files, 'file')}</a></p>`}
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
     ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${causeOf(entry.error)} />${entry.letter && html` <a href=${link(['dead-letters', entry.letter], { queue: 'outbox' })}>See the dead letter</a>`}</p>`}
@@ -225,7 +225,7 @@ const bare = (subject) => subject?.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
 const LONG = { from: 1_500, shown: 900 }
 
 /** What an entry says. A long text is folded. */
-function Said({ of }) {
+function EntryText({ of }) {
   const [isWhole, setWhole] = useState(false)
   const said = saidIn(of)
   if (isWhole || typeof said !== 'string' || said.length <= LONG.from)

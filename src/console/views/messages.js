@@ -74,7 +74,7 @@ export function MessagesPage({ query }) {
         <//>`
     }
     <${Selected} selection=${selection} />
-    <${Under} found=${found} />
+    <${ListFooter} found=${found} />
   </section>`
 }
 
@@ -86,7 +86,7 @@ function NumberHint({ filter }) {
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */
-function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
+function ListFooter({ found: { rows, isEnd, searchedTo, missed, restart } }) {
   const listed = (rows.length > 0 || isEnd) && count(rows.length, 'message', isEnd ? '' : '+')
   const searched = searchedTo && !isEnd && html`, searched back to ${dateTime(searchedTo)}`
   const omitted =

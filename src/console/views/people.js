@@ -124,7 +124,7 @@ function Person({ who, erasure, showErasure }) {
     <h2>What is kept</h2>
     ${!value?.done && html`<${Progress} of=${value} />`}
     ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${isKept && html`<${Kept} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
+    ${isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${isErasing} ended=${reload} />`
@@ -222,7 +222,7 @@ function Nothing({ who }) {
   <//>`
 }
 
-function Kept({ who, counts, total, done, showErasure }) {
+function StoredData({ who, counts, total, done, showErasure }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   return html`<div class="buttons person-actions">

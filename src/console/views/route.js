@@ -49,15 +49,15 @@ function Shown({ route, routes, place, since }) {
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
-    <p>Its messages go to ${target}. <${Order} of=${route} routes=${routes} /></p>
+    <p>Its messages go to ${target}. <${RoutesBefore} of=${route} routes=${routes} /></p>
     <${Figures} of=${route} since=${since} />
-    ${holds.length > 0 && html`<${Held} route=${name} ...${held} />`}
+    ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
 }
 
 /** The routes of the file that are tried before this one for messages of the same gateways. */
-function Order({ of: { name, match }, routes }) {
+function RoutesBefore({ of: { name, match }, routes }) {
   const own = gatewaysOf({ match })
   const isRival = (route) => {
     const others = gatewaysOf(route)
@@ -136,7 +136,7 @@ function useHolds(route, skill) {
 }
 
 /** The messages of a route that wait for a pause. */
-function Held({ route, messages, next }) {
+function WaitingMessages({ route, messages, next }) {
   return html`<h2>Waiting messages</h2>
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
     <ul class="newest" aria-label="Waiting messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>

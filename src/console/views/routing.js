@@ -11,7 +11,7 @@ const MAX_NEAR = 5
  * What the routes do with a draft: which one answers and why, those that nearly match, and how many
  * others there are.
  */
-export function Would({ routes }) {
+export function RoutingResult({ routes }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const chosen = routes.find((route) => route.chosen)
   const isOfAssistant = ({ skill, route }) => {

@@ -103,12 +103,12 @@ function Names({ of, current, range }) {
       description,
       usage,
     }) => html`<li key=${name}><a data-row href=${link(['skills', name], range)} aria-current=${name === current ? 'page' : undefined}>
-      <b>${name}</b><${Doing} usage=${usage} /><span class="about">${description}</span></a></li>`,
+      <b>${name}</b><${RunCounts} usage=${usage} /><span class="about">${description}</span></a></li>`,
   )}</ul>`
 }
 
 /** Runs and failures, beside the name. */
-function Doing({ usage }) {
+function RunCounts({ usage }) {
   if (!usage) return null
   const { runs, failed, running = 0 } = usage
   return html` <span class="dim doing">${count(runs, 'run')}</span>${running > 0 && html` <span class="doing">${running.toLocaleString('en')} running</span>`}${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`

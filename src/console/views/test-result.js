@@ -19,7 +19,7 @@ const WATCHED = { for: 60_000, every: 2_000 }
 const MAX_LOOKED_UP = 5
 const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
 
-/** What became of a test: its outcome, the replies, and the way it took. */
+/** The result of a test: its outcome, replies, roads and timeline. */
 export function TestResult({ test, again }) {
   const { id, at } = test
   const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
