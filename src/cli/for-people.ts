@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.ts'
+import { withAuthors } from './about-conversation.ts'
 import { withMessages } from './about-events.ts'
 import type { Connection } from './connection.ts'
 
@@ -18,5 +19,6 @@ export async function forPeople(
 }
 
 const ADDED: Readonly<Record<string, Add>> = {
+  'conversation-show': withAuthors,
   'subscription-show': withMessages,
 }

@@ -6,7 +6,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
-import { shortError } from './letter-causes.ts'
+import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
 import { senderText, textWithMark } from './sender.ts'
@@ -144,29 +144,6 @@ function stateOf({ outcome, waitingSince, heldBy }: Record<string, Json | undefi
   if (waitingSince === undefined) return holder ?? outcome
   const whom = holder === undefined ? '' : `, ${holder}`
   return paint('yellow', `waits for ${age(waitingSince)}${whom}`)
-}
-
-/** `conversation-show`: the messages and replies, oldest first. */
-function humanConversation(found: Json): string {
-  const lines = objectsIn(pathGet(found, 'entries')).map(
-    ({ role, at, from, id, outcome, skill, subject, text, state, error }) => {
-      const isInbound = role === 'sender'
-      const author = isInbound ? senderText(from) : (skill ?? 'reply')
-      const head = `${timeOf(at)}  ${isInbound ? '←' : '→'} ${author}${isInbound ? `  ${outcome}  ${id}` : notSent(state, error)}`
-      const content = [subject && `${subject}:`, text].filter(Boolean).join(' ').replaceAll('\n', '\n    ')
-      return `${head}\n    ${content}`
-    },
-  )
-  const next = pathGet(found, 'next')
-  if (lines.length === 0) return 'No messages.'
-  return [...(next === undefined ? [] : [`Older ones: --before ${next}`]), ...lines].join('\n')
-}
-
-/** That a reply was not sent, and why. */
-function notSent(state: Json | undefined, error: Json | undefined): string {
-  if (state === undefined || state === 'sent') return ''
-  const why = error === undefined ? '' : `: ${shortError(String(error))}`
-  return `  ${paint('red', `${state === 'dead' ? 'not delivered' : state}${why}`)}`
 }
 
 /** The longest bar, in characters. */

@@ -1,0 +1,111 @@
+import { shownAuthor } from '../../core/author.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { secondOf, timeOf } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shortId } from '../../lib/short-text.ts'
+import { shortError } from './letter-causes.ts'
+import { messageState } from './message-state.ts'
+import { senderText } from './sender.ts'
+
+/**
+ * `conversation-show`: whose turn it is and who has the conversation, then the messages and replies,
+ * oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked for.
+ */
+export function humanConversation(found: Json, { gateway, conversation }: JsonObject = {}): string {
+  const entries = objectsIn(pathGet(found, 'entries'))
+  const next = pathGet(found, 'next')
+  if (entries.length === 0) return 'No messages.'
+  const asked = entries.findLast(({ role }) => role === 'sender')
+  return [
+    ...(conversation === undefined
+      ? []
+      : [paragraph('', `${paint('bold', String(conversation))}  in ${gateway}`)]),
+    ...turnOf(Object(found), asked),
+    '',
+    ...(next === undefined ? [] : [`Older ones: --before ${next}`]),
+    ...entries.flatMap((entry, at) => linesOf(entry, entries.slice(0, at))),
+    ...nextSteps(Object(found), asked),
+  ].join('\n')
+}
+
+/** Whose turn it is, and who has taken over. */
+function turnOf({ waitingSince, reply, heldBy }: JsonObject, asked: JsonObject | undefined): string[] {
+  const { by, since, reason, until } = Object(heldBy)
+  const end = until === undefined ? '' : `, until ${timeOf(until)}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  const holder = heldBy === undefined ? [] : [`${shownAuthor(by)} has it since ${timeOf(since)}${end}${why}.`]
+  const who = senderText(asked?.from)
+  const { by: author, at } = Object(reply)
+  const answered = `Answered${author === undefined ? '' : ` by ${shownAuthor(author)}`} ${age(at)} ago.`
+  const turn = [
+    ...(waitingSince === undefined
+      ? []
+      : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}.`)]),
+    ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
+  ]
+  return [...holder, ...turn].map((line) => paragraph('', line))
+}
+
+function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
+  const { role, at, id, text, summary } = entry
+  const head =
+    role === 'sender'
+      ? `← ${senderText(entry.from)}  ${messageState(entry)}  ${shortId(id)}`
+      : `→ ${authorOf(entry)}${replyState(entry)}`
+  const isData = summary !== undefined && /^\s*[[{]/.test(String(text))
+  const said = String(isData ? summary : (text ?? ''))
+  const content = [subjectLine(entry, before), saidIn(entry, said)].filter((part) => part !== '').join('\n')
+  const lines = content.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('    ', line)))
+  return [paragraph('', `${secondOf(at)}  ${head}`), ...lines]
+}
+
+/** `Ada`, or `route site-chat (skill concierge)`. */
+function authorOf({ by, skill }: JsonObject): string {
+  if (by === undefined) return skill === undefined ? 'reply' : String(skill)
+  return skill === undefined ? shownAuthor(by) : `${shownAuthor(by)} (skill ${skill})`
+}
+
+/** To whom a reply went, if not to the sender, and that it was not sent, with the reason. */
+function replyState({ state, error, to, nextAt, approval }: JsonObject): string {
+  const whom = to === undefined ? '' : ` to ${to}`
+  if (approval !== undefined || state === undefined || state === 'sent') return whom
+  const why = error === undefined ? '' : `: ${shortError(String(error))}`
+  const left = typeof nextAt === 'number' ? nextAt - Date.now() : 0
+  const again = left > 0 ? `; again in ${ageText(left)}` : ''
+  return `${whom}  ${paint('red', `${state === 'dead' ? 'not delivered' : state}${why}${again}`)}`
+}
+
+/** The subject, unless the sender's last message has the same one. */
+function subjectLine({ role, subject }: JsonObject, before: readonly JsonObject[]): string {
+  if (typeof subject !== 'string') return ''
+  const last = before.findLast((entry) => entry.role === 'sender')?.subject
+  return role === 'sender' && bare(subject) === bare(String(last ?? '')) ? '' : `Subject: ${subject}`
+}
+
+/** A subject without marks of replies. */
+function bare(subject: string): string {
+  return subject.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
+}
+
+/** The text; of a request for an approval, only its first line: `approval show` has all of it. */
+function saidIn({ approval }: JsonObject, text: string): string {
+  if (approval === undefined) return text.trimEnd()
+  return `asks for approval: ${text.split('\n')[0]} (${commandText('approval show', approval)})`
+}
+
+function nextSteps({ waitingSince, heldBy }: JsonObject, asked: JsonObject | undefined): string[] {
+  const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
+  const { conversation, id } = asked ?? {}
+  const steps = [
+    ...(waitingSince === undefined
+      ? []
+      : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),
+    ...(heldBy === undefined
+      ? []
+      : [step(commandText('conversation resume', conversation), 'hands it back.')]),
+  ]
+  return steps.length === 0 ? [] : ['', ...steps]
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { humanResult } from '../../src/cli/skill-output.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, respond: result, verify: { scheme: none }, conversation: data.body.order, from: data.body.by, text: data.body.text }
+routes:
+  - { name: desk, match: { gateway: shop }, skill: echo }
+`
+
+describe('conversation show', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+
+  test('names the route and the skill of each reply, and what a message waits for', async () => {
+    const send = (text: string) => {
+      const body = JSON.stringify({ order: 'o1', by: 'petra', text })
+      return fetch(`${daemon.url}/shop`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    }
+    await send('where is it?')
+    await daemon.invoke('skill-pause', { skill: 'echo' })
+    const waits = send('hello?')
+    const messages = async () => Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages
+    await until(async () => (await messages()).length === 2, 'the second message')
+    await until(async () => {
+      const { out } = await site.run(['conversation', 'show', 'shop', 'shop:o1'])
+      return /← petra +paused: skill echo/.test(out)
+    }, 'the reason why the message waits')
+    const { out } = await site.run(['conversation', 'show', 'shop', 'shop:o1'])
+    assert.match(out, /^20\S+ \d\d:\d\d:\d\d UTC +→ route desk \(skill echo\)\n {4}You said: where is it\?$/m)
+    await daemon.invoke('skill-resume', { skill: 'echo' })
+    await waits
+  })
+})
+
+test('conversation show says whose turn it is, who has it, and which person wrote a reply', () => {
+  const now = Date.now()
+  const sender = { role: 'sender', from: { id: 'U1', name: 'Petra' }, conversation: 'c1' }
+  const text = humanResult(
+    'conversation-show',
+    {
+      waitingSince: now - 38 * 60_000,
+      heldBy: { by: 'control-token:Ingrid', since: now, reason: 'VIP' },
+      entries: [
+        { ...sender, at: now, id: 'm1', outcome: 'done', subject: 'Leak', text: 'It leaks.' },
+        { role: 'reply', at: now, by: 'http control-token:Ingrid', state: 'sent', text: 'A photo, please.' },
+        { role: 'reply', at: now, by: 'oidc:ada', state: 'dead', error: 'no such user', text: 'Hello?' },
+        { ...sender, at: now, id: 'm2', outcome: 'waiting', subject: 'Re: Leak', text: 'Here.' },
+      ],
+    },
+    { gateway: 'chat', conversation: 'c1' },
+    true,
+  )
+  assert.match(
+    text,
+    /^c1 {2}in chat\nIngrid has it since .*: VIP\.\nPetra has waited for an answer for 38 min\.\n/,
+  )
+  assert.match(text, /→ Ingrid\n {4}A photo, please\./)
+  assert.match(text, /→ ada {2}not delivered: no such user\n/)
+  assert.equal(text.match(/Leak/g)?.length, 1, 'a subject is not repeated')
+  assert.match(
+    text,
+    /gateway send TEXT --message-id m2` answers by hand\.\n.*conversation resume c1` hands it back\.$/,
+  )
+})
