@@ -27,7 +27,7 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     pid: process.pid,
     startedAt: deps.startedAt,
     store: { kind: store.kind, address: store.address, ...ping },
-    gateways: withPauses(withRefusals(gateways.list(), current), current),
+    gateways: withPauses(withRefusals(gateways.list(), current, deps.messaging.refusals.counts()), current),
     subscriptions,
     disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
     queues: deps.queues.list(),

@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.ts'
+import { type Json, objectsIn } from '../core/json.ts'
 import { withAuthors } from './about-conversation.ts'
 import { withMessages } from './about-events.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +18,17 @@ export async function forPeople(
   return add ? add(daemon, result) : result
 }
 
+/** Adds its `traffic` of the last hour to each gateway. */
+const withTraffic: Add = async (daemon, gateways) => {
+  const traffic = objectsIn(await daemon.invoke('gateway-traffic', {}).catch(() => []))
+  return objectsIn(gateways).map((gateway) => {
+    const own = traffic.find((each) => each.gateway === gateway.name)
+    return { ...gateway, ...(own && { traffic: own }) }
+  })
+}
+
 const ADDED: Readonly<Record<string, Add>> = {
   'conversation-show': withAuthors,
+  'gateway-list': withTraffic,
   'subscription-show': withMessages,
 }

@@ -50,7 +50,8 @@ export function createGatewayService(deps: {
   const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
   const listed = (call: Call) => {
-    const shown = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts(), Date.now()))
+    const counts = refusals.counts()
+    const shown = withRefusals(visibleGateways(call), refusalTroubles(counts, Date.now()), counts)
     return withPauses(shown, pauseTroubles(pauses.list()))
   }
   const withLastGood = createLastGood(journal)

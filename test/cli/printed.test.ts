@@ -82,12 +82,12 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
       )
       assert.equal(JSON.parse(await run(...words, '--json'))[0].name, 'crm')
     }
-    assert.match(await run('gateway-list'), /^ask +webhook +ok: \/ask$/m)
+    assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +ok: \/ask$/m)
     await run('gateway', 'pause', 'ask')
     assert.match(await run('gateway-list'), /^ask +webhook +paused$/m)
     assert.match(await run('status'), /^ask +webhook +paused$/m)
     await run('gateway', 'resume', 'ask')
-    assert.match(await run('gateway-list'), /^ask +webhook +ok: \/ask$/m)
+    assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +ok: \/ask$/m)
     const mail = { name: 'mail', transport: 'email', ok: true, warning: 'INBOX cannot be read; trying again' }
     assert.match(printers['gateway-list']?.([mail], {}) ?? '', /^mail +email +warning: INBOX cannot be read/m)
     assert.equal(await run('schedule', 'list'), 'There are no schedules.\n')

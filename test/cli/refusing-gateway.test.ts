@@ -28,7 +28,10 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
   }
 
   test('is shown as refusing in every list', async () => {
-    assert.match(await run('gateway', 'list'), /^hub +webhook +refuses every delivery$/m)
+    assert.match(
+      await run('gateway', 'list'),
+      /^hub +webhook +none +0 +12 \(100\.0 %\) +refuses every delivery$/m,
+    )
     assert.match(await run('gateway', 'traffic'), /^hub +refuses all .*12 \(100\.0 %\)/m)
     assert.match(await run('status'), /^hub +webhook +refuses every delivery$/m)
     const [hub] = JSON.parse(await run('gateway', 'list', '--json'))
@@ -63,8 +66,15 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       const { status } = await fetch(`${daemon.url}/hub`, { method: 'POST', headers, body })
       assert.ok(status < 300, String(status))
     }
-    assert.match(await run('gateway', 'list'), /^hub +webhook +ok, accepts deliveries again$/m)
-    assert.match(await run('gateway', 'show', 'hub'), /^ok, accepts deliveries again/m)
+    assert.match(
+      await run('gateway', 'list'),
+      /^hub +webhook +\d+ s ago +\S+ +12 \(80\.0 %\) +ok, accepts deliveries again$/m,
+    )
+    assert.match(await run('status'), /^hub +webhook +ok, accepts deliveries again$/m)
+    assert.match(
+      await run('gateway', 'show', 'hub'),
+      /^ok, accepts deliveries again; the last refusal was at 20.* UTC \(\d+ s ago\)/m,
+    )
     const { page, show, shots } = await openConsole(() => daemon)
     await show('gateways')
     const card = page.getByRole('article', { name: 'hub' })

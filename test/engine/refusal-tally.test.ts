@@ -50,6 +50,11 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
   ])
   clock.now += 14 * MINUTE
   assert.deepEqual(found(), [])
+  const [recovered] = withRefusals([{ name: 'payments', ok: true }], [], tally.list())
+  assert.equal(recovered?.recovered, 'accepts deliveries again', 'as long as the refusals are shown')
+  clock.now += HOUR
+  const [calm] = withRefusals([{ name: 'payments', ok: true }], [], tally.list())
+  assert.equal(calm?.recovered, undefined)
 })
 
 test('the entry of taken over conversations says which, by whom, and how many messages wait', () => {

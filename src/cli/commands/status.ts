@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { stateOfGateway } from '../../engine/print/gateway.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
 import { budgetLine } from '../../lib/budget-lines.ts'
@@ -147,11 +148,10 @@ function gatewayRank({ ok, refuses, warning, paused }: JsonObject): number {
   return paused ? 2 : 3
 }
 
-function gatewayState({ ok, detail, refuses, warning, paused }: JsonObject): string {
-  if (!ok) return `${paint('red', 'FAILING')}: ${detail ?? ''}`
-  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
-  if (paused) return paint('yellow', 'paused')
-  return warning ? `${paint('yellow', 'warning')}: ${warning}` : paint('green', 'ok')
+/** As in `gateway list`; the detail of a gateway that works is left out. */
+function gatewayState(gateway: JsonObject): string {
+  const { detail, ...others } = gateway
+  return stateOfGateway(gateway.ok === true ? others : { detail: detail ?? '', ...others })
 }
 
 /**

@@ -38,7 +38,13 @@ function connectionOf(gateway: JsonObject): string {
     return `${paint('yellow', 'refuses')} ${refuses}${sinceText(Math.min(...first))}${detailText}`
   }
   // It is connected for longer than it has accepted.
-  if (recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}${detailText}`
+  if (recovered !== undefined) {
+    const last = Math.max(...objectsIn(gateway.refusals).map((one) => Number(one.last)))
+    const refusal = Number.isFinite(last)
+      ? `; the last refusal was at ${timeOf(last)} (${age(last)} ago)`
+      : ''
+    return `${stateText(ok, 'ok', undefined)}, ${recovered}${refusal}${detailText}`
+  }
   const state = `${stateText(ok, 'ok', undefined)}${sinceText(since)}${detailText}`
   return warning === undefined ? state : `${state}, ${paint('yellow', 'warning')}: ${warning}`
 }

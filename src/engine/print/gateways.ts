@@ -3,8 +3,8 @@ import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { age } from '../../lib/short-text.ts'
 import { table, tableOr } from '../../lib/text-table.ts'
-
 import { humanGateway, stateOfGateway } from './gateway.ts'
 
 export const printers: Printers = {
@@ -26,9 +26,30 @@ export const printers: Printers = {
 function humanGateways(gateways: readonly JsonObject[]): string {
   if (gateways.length === 0) return 'No gateway runs.'
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
-  const rows = inOrder.map((gateway) => [gateway.name, gateway.transport, stateOfGateway(gateway)])
+  const hasTraffic = inOrder.some(({ traffic }) => traffic !== undefined)
+  const rows = inOrder.map((gateway) => [
+    gateway.name,
+    gateway.transport,
+    ...(hasTraffic ? trafficCells(Object(gateway.traffic)) : []),
+    stateOfGateway(gateway),
+  ])
+  const traffic = hasTraffic ? ['last message', 'a minute', 'refused'] : []
   // The end of an error is often the part that matters, so it is not cut.
-  return table(['gateway', 'transport', 'state'], rows)
+  return table(['gateway', 'transport', ...traffic, 'state'], rows)
+}
+
+/** The traffic of the last hour, if it was asked for. */
+function trafficCells({ lastAt, perMinute, refused, errorShare }: JsonObject): unknown[] {
+  return [
+    lastAt === undefined ? 'none' : `${age(lastAt)} ago`,
+    perMinute ?? '',
+    refusedText(refused, errorShare),
+  ]
+}
+
+function refusedText(refused: Json | undefined, share: Json | undefined): string {
+  if (!(Number(refused) > 0)) return '0'
+  return paint('red', `${Number(refused).toLocaleString('en')} (${(100 * Number(share)).toFixed(1)} %)`)
 }
 
 function severityOf({ ok, refuses, paused, warning }: JsonObject): number {
@@ -48,7 +69,7 @@ function humanTraffic(gateways: readonly JsonObject[]): string {
       ok && errorShare === 1 ? paint('yellow', 'refuses all') : stateText(ok, 'ok', undefined),
       perMinute,
       accepted,
-      Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
+      refusedText(refused, errorShare),
       timeOf(lastAt),
     ],
   )

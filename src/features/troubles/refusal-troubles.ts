@@ -22,18 +22,24 @@ export function refusalTroubles(counts: readonly RefusalCount[], at: number): Tr
   return counts
     .filter(({ reason }) => !IGNORED.test(reason))
     .map(verdictOf)
-    .filter(({ count, share }) => count >= MANY || (count >= FEW && share === 1))
+    .filter(isMany)
     .filter(({ sinceGood, last }) => sinceGood > 0 || at - last < CALM)
     .map((verdict) => refusalTrouble(verdict, at))
 }
 
+function isMany({ count, share }: RefusalVerdict): boolean {
+  return count >= MANY || (count >= FEW && share === 1)
+}
+
 /**
  * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get, and
- * `recovered` to those that accept it again. `troubles`: may contain others.
+ * `recovered` to those that accept it again. `troubles`: may contain others. `counts`: with these,
+ * `recovered` stays as long as the refusals are counted, which is longer than their trouble.
  */
 export function withRefusals<T extends { name: string; ok: boolean }>(
   gateways: readonly T[],
   troubles: readonly Trouble[],
+  counts: readonly RefusalCount[] = [],
 ): (T & { refuses?: string; recovered?: string })[] {
   return gateways.map((gateway) => {
     const prefix = titleOf(gateway.name, '')
@@ -44,9 +50,17 @@ export function withRefusals<T extends { name: string; ok: boolean }>(
     if (!gateway.ok) return gateway
     if (title) return { ...gateway, refuses: title.slice(prefix.length) }
     const again = againTitle(gateway.name)
-    const hasRecovered = troubles.some((trouble) => trouble.title === again)
+    const hasRecovered =
+      troubles.some((trouble) => trouble.title === again) ||
+      counts.some((each) => each.gateway === gateway.name && isRepaired(each))
     return hasRecovered ? { ...gateway, recovered: RECOVERED } : gateway
   })
+}
+
+/** Whether a gateway refused much within the last hour, and accepts deliveries since. */
+function isRepaired(count: RefusalCount): boolean {
+  const verdict = verdictOf(count)
+  return !IGNORED.test(count.reason) && isMany(verdict) && verdict.cause === 'recovered'
 }
 
 function titleOf(gateway: string, deliveries: string): string {
