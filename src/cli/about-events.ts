@@ -3,18 +3,19 @@ import { senderText } from '../engine/print/sender.ts'
 import { shorten } from '../lib/short-text.ts'
 import type { Connection } from './connection.ts'
 
-/** Maximum number of messages that are asked for. */
-const MOST = 50
-const LONGEST_TEXT = 60
+/** Maximum number of messages that are read. */
+const MAX_MESSAGES = 50
+/** Maximum characters of a text. */
+const MAX_TEXT = 60
 
 /**
- * Adds to each attempt of a push of messages what its message is `about`: the sender and the
+ * If a push is of messages, adds to each attempt what its message is `about`: the sender and the
  * beginning of the text.
  */
 export async function withMessages(daemon: Pick<Connection, 'invoke'>, push: Json): Promise<Json> {
   if (pathGet(push, 'topic') !== 'gateway-message') return push
   const attempts = objectsIn(pathGet(push, 'attempts'))
-  const ids = [...new Set(attempts.map(({ event }) => String(event)))].slice(0, MOST)
+  const ids = [...new Set(attempts.map(({ event }) => String(event)))].slice(0, MAX_MESSAGES)
   const found = await Promise.all(ids.map(async (id) => [id, await aboutOf(daemon, id)] as const))
   const about = new Map(found)
   const shown = attempts.map((attempt) => ({ ...attempt, about: about.get(String(attempt.event)) ?? '' }))
@@ -30,11 +31,11 @@ export async function withOldestMessages(daemon: Pick<Connection, 'invoke'>, gro
   return Promise.all(shown)
 }
 
-/** Empty if the message is no longer stored. */
+/** What a message is about; empty if it is no longer stored. */
 async function aboutOf(daemon: Pick<Connection, 'invoke'>, id: string): Promise<string> {
   const found = await daemon.invoke('message-show', { id }).catch(() => null)
   const message: JsonObject = Object(pathGet(found, 'message'))
   const text = message.subject ?? pathGet(found, 'summary') ?? message.text
   if (message.gateway === undefined) return ''
-  return shorten([senderText(message.from), text].filter(Boolean).join(': '), LONGEST_TEXT)
+  return shorten([senderText(message.from), text].filter(Boolean).join(': '), MAX_TEXT)
 }

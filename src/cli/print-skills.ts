@@ -35,7 +35,7 @@ export function humanSkills(skills: readonly JsonObject[], broken: unknown, all:
   const hasRuns = own.some(({ usage }) => usage !== undefined)
   return [
     own.length === 0 ? 'No skills of your own: `trivium skill new NAME` makes one.' : named('name', own),
-    ...(hasRuns ? ['', paragraph('', RUNS_OF)] : []),
+    ...(hasRuns ? ['', paragraph('', RUNS_NOTE)] : []),
     ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
     ...(all
       ? ['', named('built in', builtIn)]
@@ -44,7 +44,7 @@ export function humanSkills(skills: readonly JsonObject[], broken: unknown, all:
   ].join('\n')
 }
 
-const RUNS_OF = 'Runs are those of the last 7 days. `trivium skill show NAME` has the errors and callers.'
+const RUNS_NOTE = 'Runs are those of the last 7 days. `trivium skill show NAME` has the errors and callers.'
 
 /** Skills of the project, and shipped ones that ran, as in the console. */
 const isOwn = ({ shipped, kind, usage }: JsonObject) =>
@@ -70,7 +70,8 @@ function rowOf(skill: JsonObject): unknown[] {
   const { name, description = '', replaces, paused } = skill
   const about = shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
   const state = isJsonObject(paused) ? pausedText(paused) : ''
-  if (!isJsonObject(skill.usage)) return [name, state, '', '', '', '', '', uncalled(skill).join(', '), about]
+  if (!isJsonObject(skill.usage))
+    return [name, state, '', '', '', '', '', routesWithoutRuns(skill).join(', '), about]
   const { usage, currency } = skill
   return [
     name,
@@ -80,7 +81,7 @@ function rowOf(skill: JsonObject): unknown[] {
     failedOf(usage),
     formatMs(usage.p95),
     usage.money === undefined ? '' : costOf(usage, currency),
-    [...objectsIn(usage.callers).map(({ by }) => String(by)), ...uncalled(skill)].join(', '),
+    [...objectsIn(usage.callers).map(({ by }) => String(by)), ...routesWithoutRuns(skill)].join(', '),
     about,
   ]
 }
@@ -99,8 +100,8 @@ function failedOf({ failed, errorRate }: JsonObject): string {
   return paint('red', `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`)
 }
 
-/** The routes that call a skill, without those whose runs are counted. */
-function uncalled({ routes, usage }: JsonObject): string[] {
+/** The routes of a skill that have called it in no counted run. */
+function routesWithoutRuns({ routes, usage }: JsonObject): string[] {
   const names = Array.isArray(routes) ? routes.map((route) => `route ${route}`) : []
   const callers = objectsIn(Object(usage).callers).map(({ by }) => by)
   return names.filter((name) => !callers.includes(name))
@@ -138,7 +139,7 @@ function usageOf(skill: JsonObject): string[] {
   const { name, kind, usage, currency } = skill
   if (!isJsonObject(usage)) return []
   const { runs, running, cost } = usage
-  const others = uncalled(skill)
+  const others = routesWithoutRuns(skill)
   const hasRun = Number(runs) > 0 || objectsIn(running).length > 0
   if (!hasRun && others.length === 0 && kind === 'built-in') return []
   const price = isJsonObject(cost) ? `, cost ${costOf(cost, currency)}` : ''

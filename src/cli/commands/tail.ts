@@ -15,7 +15,7 @@ import type { Terminal } from '../terminal.ts'
 const OUTCOME_WAIT = 1_000
 /** Maximum number of unfinished messages whose outcomes are tracked. */
 const MAX_TRACKED = 10_000
-/** Outcomes after which no other follows. */
+/** Outcomes after which a message is no longer tracked. */
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed'])
 
 export const addTail: AddCommand = (program, context) => {

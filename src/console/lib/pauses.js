@@ -133,12 +133,14 @@ export function Waiting({ of: pause }) {
  */
 export function PauseNote({ of: pause, what }) {
   if (!pause) return null
-  const word = pause.kind === 'conversation' ? 'Taken over' : what ? html`The ${what} is paused` : 'Paused'
-  return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. ${
-    pause.drop
-      ? 'Its messages are recorded as handled by a person.'
-      : pause.waiting > 0
-        ? html`<${Waiting} of=${pause} /> ${pause.waiting === 1 ? 'waits' : 'wait'}.`
-        : pause.waiting === 0 && 'No message waits.'
-  }</p>`
+  const paused = what ? html`The ${what} is paused` : 'Paused'
+  const word = pause.kind === 'conversation' ? 'Taken over' : paused
+  return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. <${HeldMessages} of=${pause} /></p>`
+}
+
+function HeldMessages({ of: pause }) {
+  const { drop, waiting } = pause
+  if (drop) return 'Its messages are recorded as handled by a person.'
+  if (waiting > 0) return html`<${Waiting} of=${pause} /> ${waiting === 1 ? 'waits' : 'wait'}.`
+  return waiting === 0 ? 'No message waits.' : null
 }

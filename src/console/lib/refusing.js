@@ -2,7 +2,7 @@
 export const MANY_REFUSED = 0.2
 
 /** From this number on, refusals are in the list of troubles for as long as they go on. */
-const LISTED = 10
+const LISTED_FROM = 10
 
 /** Whether a large share of the deliveries of the last hour was refused. */
 export function refusedMany({ refused = 0, errorShare = 0 } = {}) {
@@ -10,15 +10,15 @@ export function refusedMany({ refused = 0, errorShare = 0 } = {}) {
 }
 
 /**
- * Whether a gateway refuses deliveries now: by the list of troubles, or by their share if they are
- * few. The troubles are read later than the traffic: without an entry, it refuses until it has
- * accepted a delivery after the last refusal. `troubles`: undefined if unknown.
+ * Whether a gateway refuses deliveries now. If the list of troubles has its refusals, the list says
+ * so; few refusals count by their share. The list may be older than `traffic`: without an entry,
+ * the gateway refuses until it accepts a delivery. `troubles`: undefined if unknown.
  */
 export function refusesNow(name, traffic, troubles) {
   const own = troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
   if (own === undefined || !refusedMany(traffic)) return refusedMany(traffic)
   if (own.length > 0) return own.some(({ severity }) => severity !== 'info')
-  return traffic.refused < LISTED || !hasRecovered(traffic)
+  return traffic.refused < LISTED_FROM || !hasRecovered(traffic)
 }
 
 const isAny = (count) => count > 0

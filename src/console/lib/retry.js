@@ -14,7 +14,7 @@ const SHOWN_AFTER = 600
 const MAX_LETTERS = 500
 /** Maximum number of messages whose outcomes are read. */
 const MAX_OUTCOMES_READ = 10
-/** Final outcomes. A message that fails again is found among the dead letters. */
+/** Outcomes that end a retry. A message that fails again is found among the dead letters. */
 const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
 /** Maximum number of texts in a question. */
 const MAX_TEXTS = 6

@@ -44,14 +44,16 @@ function resumeOfKind(kind, name) {
   return { skill: `${kind}-resume`, args: { [kind]: name }, name, kind }
 }
 
-/** The end of the text of a pause that holds messages. Its count is 1 even without any. */
+/** The end of the text of a pause that holds messages. The count is 1 even if it holds none. */
 const WAITING = /\d messages? waits?\.$/
 
 /** The filter of the messages that wait for a pause; undefined if none does. */
 function waitingFor({ where, text }) {
   if (!WAITING.test(text)) return undefined
   const { gateway, skill, reason } = where
-  return { outcome: 'waiting', ...(gateway ? { gateway } : skill ? {} : { route: reason }) }
+  if (gateway) return { outcome: 'waiting', gateway }
+  // There is no filter by skill.
+  return skill ? { outcome: 'waiting' } : { outcome: 'waiting', route: reason }
 }
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined

@@ -100,14 +100,18 @@ export function What({ of: { action, target = {}, result = {} }, titles }) {
 function Value({ name, value, action, target }) {
   if (TIMES.has(name)) return html`<${When} at=${value} />`
   if (name === 'for' && typeof value === 'number') return span(value)
-  const text =
-    typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
+  const text = textOf(value)
   if (name === 'file') return html`<a href=${link('configuration')} title=${text}>${fileName(text)}</a>`
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   if (name === 'id' && action.startsWith('approval-'))
     return html`<a href=${link('approvals', { id: text })}>${short}</a>`
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
   return path ? html`<a href=${link(path)}>${short}</a>` : short
+}
+
+function textOf(value) {
+  if (typeof value === 'string') return value
+  return Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
 }
 
 /** A time in an argument: Unix ms, ISO 8601, or an age such as `2h`, which is shown unchanged. */

@@ -32,28 +32,28 @@ export function RoutePage({ name }) {
 }
 
 function Shown({ route, routes, place, since }) {
-  const { name, skill, queue, bolt } = route
+  const { name, skill } = route
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
-  const target = skill
-    ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
-    : queue
-      ? `the queue ${queue}`
-      : bolt
-        ? `the app ${bolt}`
-        : 'nothing'
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
-    <p>Its messages go to ${target}. <${RoutesBefore} of=${route} routes=${routes} /></p>
+    <p>Its messages go to <${Target} of=${route} />. <${RoutesBefore} of=${route} routes=${routes} /></p>
     <${Figures} of=${route} since=${since} />
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+}
+
+/** What the messages of a route go to. */
+function Target({ of: { skill, queue, bolt } }) {
+  if (skill) return html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
+  if (queue) return `the queue ${queue}`
+  return bolt ? `the app ${bolt}` : 'nothing'
 }
 
 /** The routes of the file that are tried before this one for messages of the same gateways. */

@@ -37,13 +37,9 @@ export function RoutingResult({ routes }) {
 
 /** What happens to the messages of a route, as a clause. */
 export function effectOf({ skill, queue, bolt }) {
-  return skill
-    ? `the skill ${skill} runs`
-    : queue
-      ? `it goes to the queue ${queue}`
-      : bolt
-        ? `the app ${bolt} gets it`
-        : 'nothing runs'
+  if (skill) return `the skill ${skill} runs`
+  if (queue) return `it goes to the queue ${queue}`
+  return bolt ? `the app ${bolt} gets it` : 'nothing runs'
 }
 
 function missesOf({ keys }) {
