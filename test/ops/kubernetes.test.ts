@@ -222,6 +222,24 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
     }
     assert.ok(count > 20, `only ${count} commands`)
   })
+
+  test('show a kustomization that renders the manifests with routes.yaml and a new pod', (t) => {
+    const dir = temporaryDir(t)
+    mkdirSync(join(dir, 'ops'))
+    for (const name of globSync('kubernetes*.yaml', { cwd: join(root, 'ops') }))
+      copyFileSync(join(root, 'ops', name), join(dir, 'ops', name))
+    writeFileSync(join(dir, 'routes.yaml'), 'gateways: {}\n')
+    const block = blocksOf('docs/kubernetes.md').find(({ code }) => code.includes('kustomization.yaml'))
+    const script = `set -euo pipefail\nkubectl() { '${tools?.kubectl}' "$@"; }\n${block?.code}`
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: dir, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    const objects: KubernetesObject[] = parseAllDocuments(stdout).map((document) => document.toJS())
+    assert.equal(kubernetesProblem(objects, dir), undefined)
+    const named = (kind: string) => Object(objects.find((each) => each.kind === kind))
+    assert.deepEqual(named('ConfigMap').data, { 'routes.yaml': 'gateways: {}\n' })
+    assert.equal(named('ConfigMap').metadata.name, 'trivium')
+    assert.deepEqual(named('Deployment').spec.template.metadata.annotations, { restarted: '1' })
+  })
 })
 
 /** A program that asks the real one for help with the same words, which fails for unknown options. */
