@@ -178,7 +178,8 @@ describe('a mail is for this mailbox', () => {
     { 'X-Forwarded-For': 'old@example.org support@example.com' },
     { 'Return-Path': '<SRS0=abc=de=example.net=anna@forwarder.example>' },
     { 'Return-Path': '<old+caf_=support=example.com@forwarder.example>' },
-    // Web forms and scripts may name no recipient. Then the delivery by a server to this address is enough.
+    // Web forms and scripts may name no recipient. Then the delivery by a server to this address is
+    // enough.
     { To: '', 'Delivered-To': 'support@example.com' },
     { To: '', Received: 'from a by b with SMTP for <support@example.com>; Sat' },
   ]

@@ -19,8 +19,8 @@ const mailServer = await startMailServer()
 describe('a mailbox that has answered a mail', () => {
   let users = 0
   /**
-   * A daemon that has answered one message. `respond` delivers a response to the answer, and a further mail. It resolves with the
-   * message of the response; undefined if there is none.
+   * A daemon that has answered one message. `respond` delivers a response to the answer, and a
+   * further mail. It resolves with the message of the response; undefined if there is none.
    */
   const startAnswered = async (options: object = {}) => {
     const user = `user-${++users}@example.com`

@@ -168,7 +168,8 @@ describe('reading a mailbox', { concurrency: 4 }, () => {
   test('cannot move the cursor after another daemon took over the mailbox', async () => {
     const address = 'fenced@example.com'
     const { store, logs } = await mailServer.daemon({ address })
-    // With the same uid, so that a daemon that had to renew its lease, as on a busy machine, also tries to move it.
+    // With the same uid, so that a daemon that had to renew its lease, as on a busy machine, also
+    // tries to move it.
     const otherCursor = { ...(await cursorOf(store)), token: 99 }
     await store.kv.set('email/support/cursor/INBOX', otherCursor)
     await mailServer.deliver(mail({ text: 'one' }), address)
@@ -212,8 +213,8 @@ describe('a folder with a new UIDVALIDITY', () => {
     await mailServer.dovecot.renumber(address)
     await mailServer.dovecot.start()
     await mailServer.deliver(mail({ text: 'meanwhile' }), address)
-    // The new store keeps the leases, since their tokens must grow: after a renewed lease, as on a busy machine, the first
-    // daemon would otherwise have a higher token and fence the second.
+    // The new store keeps the leases, since their tokens must grow: after a renewed lease, as on a
+    // busy machine, the first daemon would otherwise have a higher token and fence the second.
     const { kv, leases } = first.store
     const store = Object.assign(createMemoryStore(), { kv, leases })
     const second = await mailServer.daemon({ address, since: 'all' }, { store })

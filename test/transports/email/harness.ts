@@ -39,14 +39,17 @@ const noDns = async () => {
 }
 
 /**
- * Starts a mail server. `daemon` starts transports on its mailboxes. The server and the transports end after the test file or
- * suite that calls this.
+ * Starts a mail server. `daemon` starts transports on its mailboxes. The server and the transports
+ * end after the test file or suite that calls this.
  */
 export async function startMailServer(options: DovecotOptions = {}) {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
   const stops = new Set<() => Promise<void>>()
-  /** The time of the newest delivery, by mailbox. A mail delivered in the same second as a start would count as new. */
+  /**
+   * The time of the newest delivery, by mailbox. A mail delivered in the same second as a start
+   * would count as new.
+   */
   const delivered = new Map<string, number>()
   const secondOf = (time: number) => Math.floor(time / 1000)
   const as = inMailboxes(dovecot)

@@ -54,7 +54,7 @@ test('an answer of a person in an unknown conversation is not remembered', async
     const reply = mail({ id: 'later@example.net', headers: { 'In-Reply-To': `<${id}>` } })
     return (await findConversation(await parseMail(Buffer.from(reply)), identity)).conversation
   }
-  // Had the answer been remembered, both replies would be in the same conversation.
+  // If the answer had been remembered, both replies would be in the same conversation.
   const ofReplyToAnswer = await conversationOfReplyTo('answer@example.com')
   const ofReplyToUnknown = await conversationOfReplyTo('unknown@example.net')
   assert.notEqual(ofReplyToAnswer, ofReplyToUnknown)

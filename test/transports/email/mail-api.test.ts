@@ -9,7 +9,10 @@ import { type ApiAnswer, type ApiRequest, codeOf, startApi, startPosted } from '
 const CLOUDFLARE = { provider: 'cloudflare', verify: { scheme: 'bearer', secret: 'a-secret' } }
 const authorized = { authorization: 'Bearer a-secret' }
 
-/** Starts a gateway that sends by an API, and delivers a mail to it. `answer` answers for the API; `reply` is a reply to the mail. */
+/**
+ * Starts a gateway that sends by an API, and delivers a mail to it. `answer` answers for the API;
+ * `reply` is a reply to the mail.
+ */
 async function startWithApi(
   api: object,
   answer: (request: ApiRequest) => ApiAnswer,
@@ -211,7 +214,8 @@ describe('mail by the API of a provider', () => {
   })
 
   test('is signed for Amazon as in the example of its documentation', () => {
-    // The example of "Signature Version 4" for Identity and Access Management, with its published key.
+    // The example of "Signature Version 4" for Identity and Access Management, with its published
+    // key.
     const key = {
       id: 'AKIDEXAMPLE',
       secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',

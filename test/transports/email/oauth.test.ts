@@ -22,7 +22,10 @@ const USER = 'support@example.com'
 /** All tokens that the provider issues or that are configured. */
 const SECRETS = /(access|refresh|restart)-\d/
 
-/** A provider whose refresh tokens are valid once, as Microsoft can be configured. One access and one refresh token are valid. */
+/**
+ * A provider whose refresh tokens are valid once, as Microsoft can be configured. One access and
+ * one refresh token are valid.
+ */
 async function startProvider() {
   let issued = 0
   const valid = { access: '', refresh: 'refresh-0' }

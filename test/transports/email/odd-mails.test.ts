@@ -1,4 +1,5 @@
-// Mails of devices, scripts and old programs, from bug reports of MimeKit, mail-mime-parser, mail-parser, postal-mime and hypermail.
+// Mails of devices, scripts and old programs, from bug reports of MimeKit, mail-mime-parser,
+// mail-parser, postal-mime and hypermail.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'

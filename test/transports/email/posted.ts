@@ -8,7 +8,9 @@ import { dnsOf } from './signing.ts'
 
 const PATH = '/mail'
 
-/** Starts an email gateway that receives its mail by webhook, and sends it by the API at `api.url`. */
+/**
+ * Starts an email gateway that receives its mail by webhook, and sends it by the API at `api.url`.
+ */
 export async function startPosted(
   webhook: object,
   options: object = {},
@@ -69,7 +71,10 @@ export type ApiAnswer = {
   cut?: boolean
 }
 
-/** Starts a server in place of the API of a provider. `answer` answers each request; `requests` has all of them. */
+/**
+ * Starts a server in place of the API of a provider. `answer` answers each request; `requests` has
+ * all of them.
+ */
 export async function startApi(answer: (request: ApiRequest) => ApiAnswer) {
   const requests: ApiRequest[] = []
   const server = await serveHttp(async (request, response) => {

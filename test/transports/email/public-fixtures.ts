@@ -10,7 +10,10 @@ export type Fixture = { family: string; name: string; input: string; isHtml?: bo
 const require = createRequire(import.meta.url)
 const { compile }: { compile(source: string, options: object): string } = require('coffeescript')
 
-/** crisp-oss/email-reply-parser, MIT: a port of GitHub's library, with its mails. Its own result is the expected text. */
+/**
+ * crisp-oss/email-reply-parser, MIT: a port of GitHub's library, with its mails. Its own result is
+ * the expected text.
+ */
 export function crisp(): Fixture[] {
   const folder = dirname(require.resolve('email-reply-parser/package.json'))
   const Parser: new () => { read(mail: string): { getVisibleText(): string } } = require('email-reply-parser')
@@ -21,7 +24,10 @@ export function crisp(): Fixture[] {
   })
 }
 
-/** lever/planer, MIT: a port of mailgun/talon. Runs its tests, with the library replaced by functions that record the cases. */
+/**
+ * lever/planer, MIT: a port of mailgun/talon. Runs its tests, with the library replaced by
+ * functions that record the cases.
+ */
 export function planer(): Fixture[] {
   return [...planerCases('planerText', false), ...planerCases('planerHtml', true)]
 }
@@ -61,7 +67,10 @@ function planerCases(file: string, isHtml: boolean): Fixture[] {
   return recorded
 }
 
-/** Accepts any chain of words, like chai. `equal` records the expected text of an input, and never fails. */
+/**
+ * Accepts any chain of words, like chai. `equal` records the expected text of an input, and never
+ * fails.
+ */
 function expectation(actual: unknown, record: (input: string, expected: string) => void): object {
   const { input } = Object(actual)
   const chain: object = new Proxy(() => chain, {
@@ -73,7 +82,10 @@ function expectation(actual: unknown, record: (input: string, expected: string) 
   return chain
 }
 
-/** discourse/email_reply_trimmer, MIT, from the source package of Debian. Empty if that could not be downloaded. */
+/**
+ * discourse/email_reply_trimmer, MIT, from the source package of Debian. Empty if that could not be
+ * downloaded.
+ */
 export function discourse(): Fixture[] {
   const folder = replyFixtures()
   if (folder === undefined) return []

@@ -45,7 +45,10 @@ const FAULTS: Record<string, string> = {
     'a quote that nothing introduces may be of the sender',
 }
 
-/** The number of fixtures of each library, and of those with exactly the expected text. White space does not count. */
+/**
+ * The number of fixtures of each library, and of those with exactly the expected text. White space
+ * does not count.
+ */
 const FAMILIES = {
   discourse: { read: discourse, total: 64, exact: 52 },
   crisp: { read: crisp, total: 54, exact: 46 },

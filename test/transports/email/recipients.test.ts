@@ -92,7 +92,10 @@ describe('mail between people', { concurrency: 1 }, () => {
         await assert.rejects(daemon.transport.send(sendOf(to, more)), { code: 'send_rejected' }, String(to))
     })
 
-    /** A daemon whose SMTP server refuses `gone@…`, and for now `full@…`; with the message that is answered. */
+    /**
+     * A daemon whose SMTP server refuses `gone@…`, and for now `full@…`; with the message that is
+     * answered.
+     */
     const startWithRefusals = async (t: TestContext) => {
       const state = { isFull: true, envelopes: [] as string[][] }
       const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code })

@@ -15,8 +15,8 @@ function startBudget(budget?: unknown, store: MemoryStore = createMemoryStore())
   const log = { ...silent, warn: (_fields: object, text: string) => void warnings.push(text) }
   const limits = createReplyBudget(options, { kv: store.kv, gateway: 'support', now: () => clock.now, log })
   /**
-   * Sends answers with a pause (ms) before each, each in a new thread. Resolves with the number that
-   * the budget allows.
+   * Sends answers with a pause (ms) before each, each in a new thread. Resolves with the number
+   * that the budget allows.
    */
   const send = async (
     times: number,
@@ -63,8 +63,8 @@ function parsed(budget?: unknown) {
 describe('the budget of automatic replies', () => {
   test('limits a domain if a robot changes its address', async () => {
     const { send, limits, warnings } = startBudget()
-    // The first counts 1, the next nine count 2 as quick ones: 19 of 20. After a pause of 30 s without
-    // an answer, one more counts 1.
+    // The first counts 1, the next nine count 2 as quick ones: 19 of 20. After a pause of 30 s
+    // without an answer, one more counts 1.
     assert.equal(await send(60, (at) => `ticket-${at}@robot.example`, 700), 11)
     assert.match(
       limits.exhausted().join(),
@@ -169,8 +169,8 @@ describe('the budget of automatic replies', () => {
       assert.equal(await answer(false), undefined)
       clock.now += 60_000
     }
-    // The quick one halves the limit to 5. There is room when the first 4 of the 8 have fallen out of
-    // the window: the fourth was sent at minute 3, and now is minute 8.
+    // The quick one halves the limit to 5. There is room when the first 4 of the 8 have fallen out
+    // of the window: the fourth was sent at minute 3, and now is minute 8.
     const refused = await answer(true)
     assert.equal(refused?.wait, HOUR - 5 * 60_000)
     clock.now += refused.wait - 1

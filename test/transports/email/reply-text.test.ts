@@ -44,7 +44,10 @@ const ATTRIBUTIONS: Record<string, string> = {
   'Gmail fa': 'در تاریخ جمعه ۲۰ نوامبر ۲۰۲۶،‏ 12:00 Support <support@example.com> نوشت:',
   'Outlook for Mac': 'On 11/20/26, 12:00 PM, "Support" <support@example.com> wrote:',
 }
-/** Attributions without an address, or in an unknown language. They are recognised only above a marked quote. */
+/**
+ * Attributions without an address, or in an unknown language. They are recognised only above a
+ * marked quote.
+ */
 const AMBIGUOUS = {
   'Thunderbird en': 'On 20/11/2026 12:00, Support wrote:',
   'Thunderbird de': 'Am 20.11.26 um 12:00 schrieb Support:',
@@ -102,7 +105,10 @@ const FORWARDS =
   'Anfang der weitergeleiteten Nachricht:|Début du message réexpédié :|İleti başlangıcı:|' +
   '-------- Message transféré --------|-------- Перенаправленное сообщение --------'
 
-/** Further attributions from public reports: without brackets, with odd line breaks, without a colon. */
+/**
+ * Further attributions from public reports: without brackets, with odd line breaks, without a
+ * colon.
+ */
 const MORE_ATTRIBUTIONS: Record<string, string> = {
   'Gmail sv, in parentheses': 'Den 14 september 2026 02:23:18, Support (support@example.com) skrev:',
   'Gmail no, in parentheses': 'På 14 september 2026 på 02:23:18, Support (support@example.com) skrev:',

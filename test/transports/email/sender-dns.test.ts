@@ -61,7 +61,10 @@ describe('while DNS look-ups fail', () => {
 const mailServer = await startMailServer()
 
 describe('a mailbox during an outage of DNS', () => {
-  /** Starts a daemon for which look-ups fail while `state.isBroken` returns true. `waiting`: whether a mail was set aside. */
+  /**
+   * Starts a daemon for which look-ups fail while `state.isBroken` returns true. `waiting`: whether
+   * a mail was set aside.
+   */
   const start = async (options: Options, isBroken: (name: string) => boolean, more: DaemonOptions = {}) => {
     const state = { isBroken }
     const resolver = dnsOf(RECORDS, (name) => (state.isBroken(name) ? 'ESERVFAIL' : undefined))
@@ -157,7 +160,8 @@ describe('a mailbox during an outage of DNS', () => {
     await mailServer.deliver(mail({ from: 'x@broken.example' }), user)
     await until(waiting, 'the first try')
     await mailServer.as(user, (client) => client.messageDelete('1:*'))
-    // The log line is needed, because the record of the mail is also missing before the first attempt ends.
+    // The log line is needed, because the record of the mail is also missing before the first
+    // attempt ends.
     const isGone = () =>
       daemon.logs.some(({ message }) => message.includes('no longer exist in their folder'))
     await until(isGone, 'the log line')

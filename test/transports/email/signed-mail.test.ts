@@ -1,4 +1,5 @@
-// Mail whose text is inside an opaque S/MIME signature, as Outlook sends it without "clear text signed message".
+// Mail whose text is inside an opaque S/MIME signature, as Outlook sends it without "clear text
+// signed message".
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -33,7 +34,10 @@ const definite = (tag: number, content: Buffer) => {
 }
 const oid = (hex: string) => definite(OBJECT_ID, Buffer.from(hex, 'hex'))
 
-/** Signed-data around this content as Bouncy Castle writes it: every level indefinite, pieces of 1,000 bytes. */
+/**
+ * Signed-data around this content as Bouncy Castle writes it: every level indefinite, pieces of
+ * 1,000 bytes.
+ */
 function inPieces(content: Buffer): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at < content.length; at += 1_000)

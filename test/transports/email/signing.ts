@@ -12,7 +12,10 @@ const pair = generateKeyPairSync('rsa', {
 const { privateKey } = pair
 const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
 
-/** example.net signs, and asks receivers to reject unsigned mail. evil.example signs anything; loose.example has no policy. */
+/**
+ * example.net signs, and asks receivers to reject unsigned mail. evil.example signs anything;
+ * loose.example has no policy.
+ */
 export const RECORDS: Readonly<Record<string, string>> = {
   'TXT s1._domainkey.example.net': KEY,
   'TXT _dmarc.example.net': 'v=DMARC1; p=reject',

@@ -9,7 +9,10 @@ import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { mail } from './harness.ts'
 import { dnsOf, HOP, judge, onTop, SPF, signed } from './signing.ts'
 
-/** The headers that Gmail withReferences, without the repeated names that exclude added headers. Microsoft withReferences fewer. */
+/**
+ * The headers that Gmail signs, without the repeated names that exclude added headers. Microsoft
+ * signs fewer.
+ */
 const SPARSE = { headerList: 'to:subject:message-id:date:from:mime-version' }
 
 async function answerTo(raw: Buffer, identity: Identity) {

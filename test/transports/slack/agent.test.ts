@@ -97,7 +97,10 @@ export default (app) => app.assistant(new Assistant({
   await site.start()
 
   let count = 0
-  /** Asks in a new conversation. Resolves with the thread of the answer once its text is `beginning`. */
+  /**
+   * Asks in a new conversation. Resolves with the thread of the answer once its text is
+   * `beginning`.
+   */
   const ask = async (text: string, beginning: string) => {
     const ts = slack.nextTs()
     await slack.sockets.deliver('events_api', callback({ text, ts, channel: `D${++count}` }))

@@ -25,7 +25,10 @@ const deliver = (payload: JsonObject, within = 5000) => {
 }
 
 describe('a select whose options come from a skill', () => {
-  /** Types `be` into a select. Resolves with the options that Slack receives; `makeAnswer` returns the answer of the skill. */
+  /**
+   * Types `be` into a select. Resolves with the options that Slack receives; `makeAnswer` returns
+   * the answer of the skill.
+   */
   const suggestions = async (makeAnswer: () => Json, action_id = 'customer') => {
     answer = makeAnswer
     const delivered = await deliver({ type: 'block_suggestion', action_id, block_id: 'b1', value: 'be' })

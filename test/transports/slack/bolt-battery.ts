@@ -45,7 +45,10 @@ const ACK_LIMIT_MS = 3_000
 
 type Delivery = [type: 'events_api' | 'interactive' | 'slash_commands', payload: JsonObject]
 
-/** One payload of each kind that Slack sends, for each name of the app and for one without a listener. */
+/**
+ * One payload of each kind that Slack sends, for each name of the app and for one without a
+ * listener.
+ */
 export function battery(slack: SlackServer, names: Names): Delivery[] {
   const interaction = (payload: JsonObject): Delivery => [
     'interactive',
@@ -243,8 +246,9 @@ export function battery(slack: SlackServer, names: Names): Delivery[] {
 }
 
 /**
- * Delivers all payloads, and waits until the app makes no further calls. An app acknowledges immediately or never. On a busy
- * machine, "never" means: neither within Slack's limit, nor before a further payload that is sent afterwards.
+ * Delivers all payloads, and waits until the app makes no further calls. An app acknowledges
+ * immediately or never. On a busy machine, "never" means: neither within Slack's limit, nor before
+ * a further payload that is sent afterwards.
  */
 export async function deliverAll(
   attempt: Deliver,
@@ -261,7 +265,10 @@ export async function deliverAll(
   await noMoreCalls(slack, 100)
 }
 
-/** Resolves when the number of calls was the same in more than `checks` checks, 5 ms apart. No event announces that. */
+/**
+ * Resolves when the number of calls was the same in more than `checks` checks, 5 ms apart. No event
+ * announces that.
+ */
 async function noMoreCalls({ calls }: SlackServer, checks: number): Promise<void> {
   for (let unchanged = 0, before = -1; unchanged <= checks; ) {
     unchanged = calls.length === before ? unchanged + 1 : 0
@@ -270,10 +277,16 @@ async function noMoreCalls({ calls }: SlackServer, checks: number): Promise<void
   }
 }
 
-/** On a busy machine, an app may need longer than Trivium holds back an acknowledgement: compare again. */
+/**
+ * On a busy machine, an app may need longer than Trivium holds back an acknowledgement: compare
+ * again.
+ */
 const TRIES = 3
 
-/** Fails unless Slack observes the same of an app run by Bolt alone and behind Trivium. Resolves with the observation of Bolt alone. */
+/**
+ * Fails unless Slack observes the same of an app run by Bolt alone and behind Trivium. Resolves
+ * with the observation of Bolt alone.
+ */
 export async function assertSame<T extends Observed>(
   observe: () => Promise<{ alone: T; hosted: T }>,
 ): Promise<T> {
@@ -288,8 +301,8 @@ export async function assertSame<T extends Observed>(
 type Observed = { acks: unknown[]; calls: object[] }
 
 /**
- * Differences between two observations. The order of calls and their timestamps do not count, since concurrent listeners have no
- * order.
+ * Differences between two observations. The order of calls and their timestamps do not count, since
+ * concurrent listeners have no order.
  */
 export function differences(alone: Observed, hosted: Observed): string[] {
   const normalized = (value: unknown) =>

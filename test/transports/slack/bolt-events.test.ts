@@ -1,4 +1,5 @@
-// A Bolt app receives every event that Slack sends to it, as with Bolt alone: its own options filter them.
+// A Bolt app receives every event that Slack sends to it, as with Bolt alone: its own options
+// filter them.
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
 import { routeSchema } from '../../../src/config/route-schema.ts'

@@ -1,4 +1,5 @@
-// An app with a listener of every kind: its acknowledgements and calls are the same with Bolt alone and behind Trivium.
+// An app with a listener of every kind: its acknowledgements and calls are the same with Bolt alone
+// and behind Trivium.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -11,7 +11,10 @@ import { until } from '../../fixtures/until.ts'
 import { signed } from './harness.ts'
 
 const MODULES = join(fileURLToPath(new URL('../../..', import.meta.url)), 'node_modules')
-/** Methods that only read. The gateway calls them more often than Bolt, so that they are not compared. */
+/**
+ * Methods that only read. The gateway calls them more often than Bolt, so that they are not
+ * compared.
+ */
 const READING = /^(auth|apps|users|conversations)\./
 
 /** The author of interactions. */
@@ -30,7 +33,10 @@ routes:
     retry: { attempts: 4, backoff: fixed, delay: 50ms }
 ${more}`
 
-/** How Bolt alone runs an app. `port`: it listens there for HTTP; without it, it opens a socket. `runner`: a script that runs it. */
+/**
+ * How Bolt alone runs an app. `port`: it listens there for HTTP; without it, it opens a socket.
+ * `runner`: a script that runs it.
+ */
 export type PlainRun = { file?: string; port?: number; runner?: string; env?: Record<string, string> }
 
 /** Runs an app by Bolt alone. */
@@ -89,8 +95,9 @@ export type Deliver = (type: string, payload: JsonObject, call?: string) => Prom
 const ACK_TIMEOUT = 60_000
 
 /**
- * Uses a CommonJS app, first run by Bolt alone, then by the daemon. Acknowledgements and calls must be the same; resolves with
- * them. `files`: further files of the app, by path. `deliver` fails without an acknowledgement, `attempt` does not.
+ * Uses a CommonJS app, first run by Bolt alone, then by the daemon. Acknowledgements and calls must
+ * be the same; resolves with them. `files`: further files of the app, by path. `deliver` fails
+ * without an acknowledgement, `attempt` does not.
  */
 export async function compare(
   t: TestContext,

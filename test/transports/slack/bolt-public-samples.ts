@@ -1,7 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import type { PlainRun } from './bolt-harness.ts'
 
-/** A public sample of Bolt: its place, the file for a route, and how Bolt alone runs it if that differs. */
+/**
+ * A public sample of Bolt: its place, the file for a route, and how Bolt alone runs it if that
+ * differs.
+ */
 export type Sample = {
   repository: string
   /** A folder in the repository. */
@@ -33,7 +36,10 @@ const LAMBDA = fileURLToPath(new URL('../../fixtures/slack-lambda-runner.mjs', i
 /** A model that cannot be reached, so that both runs report the same failure. */
 const NO_MODEL = { OPENAI_API_KEY: 'test', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }
 
-/** Behind Trivium, a listener that throws before its `ack` is run again, so that Slack shows no error. */
+/**
+ * Behind Trivium, a listener that throws before its `ack` is run again, so that Slack shows no
+ * error.
+ */
 const THROWS = /by "not acknowledged" alone, and by null behind Trivium/
 
 const template = (name: string, rest: Omit<Sample, 'repository'>): Sample => ({

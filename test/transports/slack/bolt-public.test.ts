@@ -1,5 +1,5 @@
-// Public samples of Bolt, unchanged. `node ops/bolt-samples.ts FOLDER` downloads them; set BOLT_SAMPLES to that folder to
-// compare them. Without it, only the documented list is checked.
+// Public samples of Bolt, unchanged. `node ops/bolt-samples.ts FOLDER` downloads them; set
+// BOLT_SAMPLES to that folder to compare them. Without it, only the documented list is checked.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,8 @@ describe('public samples of Bolt behave the same behind Trivium as alone:', { sk
         t,
         (_, slack, attempt) => deliverAll(attempt, slack, battery(slack, names)),
         (slack) => {
-          // Behind Trivium, a listener that throws is run again. One attempt makes both runs comparable.
+          // Behind Trivium, a listener that throws is run again. One attempt makes both runs
+          // comparable.
           const routes = routesFor(slack, file).replace('attempts: 4', 'attempts: 1')
           return {
             site: openSite({ routes, env: { SLACK_SIGNING_SECRET: 'any', ...env } }),

@@ -135,7 +135,10 @@ describe('Bolt apps like Slack’s samples', () => {
   })
 
   test('post once and continue their stream if they are killed during a listener', async (t) => {
-    /** Kills the daemon during each `call`, and waits until the next daemon has called `then`. Resolves with all posts. */
+    /**
+     * Kills the daemon during each `call`, and waits until the next daemon has called `then`.
+     * Resolves with all posts.
+     */
     const postsWithKills = async (
       source: string,
       ...kills: [call: string, type: string, payload: JsonObject, then: string][]

@@ -8,7 +8,9 @@ import { until } from '../../fixtures/until.ts'
 import { openApp, routesFor, trigger, who } from './bolt-harness.ts'
 import { callback, slashCommand } from './harness.ts'
 
-/** Just below Slack's limit of 3 s. A payload that waits for its lane would never be acknowledged. */
+/**
+ * Just below Slack's limit of 3 s. A payload that waits for its lane would never be acknowledged.
+ */
 const ACK_LIMIT = 2900
 
 const APP = `

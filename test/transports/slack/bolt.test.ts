@@ -13,7 +13,9 @@ import { until } from '../../fixtures/until.ts'
 import { compare, type Deliver, openApp, routesFor as routesOf } from './bolt-harness.ts'
 import { buttonClick, callback, interactionOf, slashCommand, socketOptions } from './harness.ts'
 
-/** A to-do list with a modal, a select and a home tab, in CommonJS, that creates and starts its App. */
+/**
+ * A to-do list with a modal, a select and a home tab, in CommonJS, that creates and starts its App.
+ */
 const TODO = `
 const { App } = require('@slack/bolt')
 const { registerMessages } = require('./listeners/messages')

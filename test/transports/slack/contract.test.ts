@@ -16,8 +16,9 @@ transportContract({
   async deliver({ logs }, text, key) {
     const ts = `1700000000.${Number.parseInt(createHash('sha256').update(key).digest('hex').slice(0, 8), 16)}`
     const event = callback({ ts, text, blocks: richText(text) }, `Ev${key}`)
-    // A refused envelope gets no acknowledgement. The log shows a refusal at once, so that the test does not wait. The limit
-    // prevents that the envelope is sent again over the socket of the next test.
+    // A refused envelope gets no acknowledgement. The log shows a refusal at once, so that the test
+    // does not wait. The limit prevents that the envelope is sent again over the socket of the next
+    // test.
     const refusals = () => logs.filter(({ message }) => message === 'an envelope was refused').length
     const before = refusals()
     let acked: boolean | undefined

@@ -5,10 +5,16 @@ import { assertPrompt } from '../../fixtures/in-time.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, type SlackSetup, startSlackGateway } from './harness.ts'
 
-/** Time to wait for an acknowledgement (ms). Slack waits for 3 s; this leaves time for a busy machine. */
+/**
+ * Time to wait for an acknowledgement (ms). Slack waits for 3 s; this leaves time for a busy
+ * machine.
+ */
 const ACK_WITHIN = 4500
 
-/** A gateway whose downloads end only after `release` was called. `saves` returns the number of downloads. */
+/**
+ * A gateway whose downloads end only after `release` was called. `saves` returns the number of
+ * downloads.
+ */
 async function withSlowFiles(t: TestContext) {
   const setup = await startSlackGateway()
   t.after(() => setup.close())

@@ -15,7 +15,10 @@ const open = async (more: object = {}, context: Parameters<typeof startSlackGate
   setup = await startSlackGateway(more, undefined, context)
   return setup
 }
-/** A unique timestamp of Slack, `age` seconds ago. Gaps are filled only as far back as the options allow. */
+/**
+ * A unique timestamp of Slack, `age` seconds ago. Gaps are filled only as far back as the options
+ * allow.
+ */
 let count = 0
 const ts = (age = 0) => `${Math.floor(Date.now() / 1000) - age}.${String(++count).padStart(6, '0')}`
 const texts = () => setup.fixture.store.messages.map((message) => message.text)

@@ -27,7 +27,10 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
   })
 }
 
-/** Starts a gateway and waits until it is connected. Also starts a Slack server, unless one is given. */
+/**
+ * Starts a gateway and waits until it is connected. Also starts a Slack server, unless one is
+ * given.
+ */
 export async function startSlackGateway(
   more: object = {},
   ask?: SlackDeps['ask'],
@@ -111,7 +114,10 @@ export function replyTo(message: Message, text: string, more: Partial<Reply> = {
   }
 }
 
-/** Delivers a payload, which must be acknowledged. Resolves with the messages that were accepted for it. */
+/**
+ * Delivers a payload, which must be acknowledged. Resolves with the messages that were accepted for
+ * it.
+ */
 export async function messagesFrom(
   { server, fixture }: SlackSetup,
   type: string,

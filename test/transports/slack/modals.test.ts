@@ -13,7 +13,7 @@ const view = {
   title: { type: 'plain_text', text: 'Report' },
   blocks: [],
 }
-/** The newest call that lastOpened a modal. */
+/** The newest call that opened a modal. */
 const lastOpened = () => {
   const { method = '', args = {} } = server.calls.findLast(({ method }) => method.startsWith('views.')) ?? {}
   return { method, trigger: args.trigger_id, view: JSON.parse(String(args.view)) }

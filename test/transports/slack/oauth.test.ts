@@ -26,8 +26,8 @@ async function open(): Promise<void> {
 }
 
 /**
- * Opens the install page, allows the app at Slack, and follows the redirect with the browser's cookie. `more`
- * replaces the cookie or the state.
+ * Opens the install page, allows the app at Slack, and follows the redirect with the browser's
+ * cookie. `more` replaces the cookie or the state.
  */
 async function install(url: string, place: Place, more: { cookie?: string; state?: string } = {}) {
   const redirect = await fetch(`${url}/slack/install`, { redirect: 'manual' })
@@ -40,7 +40,10 @@ async function install(url: string, place: Place, more: { cookie?: string; state
   return { authorizeUrl, status }
 }
 
-/** An event in a workspace. With `enterprise`, the organisation has the app: the authorization has no team. */
+/**
+ * An event in a workspace. With `enterprise`, the organisation has the app: the authorization has
+ * no team.
+ */
 function eventIn(team: string, event: JsonObject = {}, enterprise?: string): JsonObject {
   const authorized = enterprise ? { enterprise_id: enterprise, team_id: null } : { team_id: team }
   const payload = callback({ text: 'hello', ts: slack.nextTs(), ...event })

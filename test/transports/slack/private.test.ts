@@ -27,8 +27,8 @@ let channels = 0
 const newCommand = () => command(setup, { channel_id: `C${++channels}` })
 
 /**
- * The posts and answers that `run` causes, as [way, text]. The way is `url` (the response URL), the id of a direct conversation, or
- * `channel`; followed by `/` and a user for an ephemeral post.
+ * The posts and answers that `run` causes, as [way, text]. The way is `url` (the response URL), the
+ * id of a direct conversation, or `channel`; followed by `/` and a user for an ephemeral post.
  */
 async function shownBy(run: () => Promise<unknown>): Promise<string[][]> {
   const [calls, posts] = [server.calls.length, server.posts.length]

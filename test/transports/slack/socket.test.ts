@@ -3,7 +3,10 @@ import { afterEach, describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, replyTo, type SlackSetup, startSlackGateway } from './harness.ts'
 
-/** A short ping interval for sockets that fall silent. In other tests, a busy machine would look like a silent socket. */
+/**
+ * A short ping interval for sockets that fall silent. In other tests, a busy machine would look
+ * like a silent socket.
+ */
 const FAST = { ping: 60 }
 let setup: SlackSetup
 afterEach(() => setup.close())

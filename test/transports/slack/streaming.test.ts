@@ -40,7 +40,10 @@ async function begun(text = 'It is'): Promise<Message> {
   return message
 }
 
-/** Sends a reply from another daemon, repeatedly while it is postponed. Resolves with the number of postponements. */
+/**
+ * Sends a reply from another daemon, repeatedly while it is postponed. Resolves with the number of
+ * postponements.
+ */
 async function sendElsewhere(reply: Reply): Promise<number> {
   for (let postponed = 0; ; postponed++) {
     const error = await other.send(reply).catch((error: unknown) => error)
@@ -108,7 +111,10 @@ describe('a streamed reply', () => {
 })
 
 describe('a reply with `data.update`', () => {
-  /** Sends a reply with this key. If the key has a slash, it updates the reply with the key before the slash. */
+  /**
+   * Sends a reply with this key. If the key has a slash, it updates the reply with the key before
+   * the slash.
+   */
   const send = (message: Message, key: string, text: string) =>
     transport.send(
       replyTo(message, text, {

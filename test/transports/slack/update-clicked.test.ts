@@ -10,7 +10,10 @@ describe('a reply with `update: true`', async () => {
   const textOf = (ts: string) => server.posts.filter((post) => post.ts === ts).map(shown)
   const buttons = { blocks: [{ type: 'actions', elements: [{ type: 'button', action_id: 'pick' }] }] }
 
-  /** Posts buttons in answer to a message. Resolves with a click on them, and the timestamp of the post. */
+  /**
+   * Posts buttons in answer to a message. Resolves with a click on them, and the timestamp of the
+   * post.
+   */
   async function clickOnAnswer() {
     const question = await ask(setup)
     await transport.send(replyTo(question, 'Deploy?', { data: buttons }))

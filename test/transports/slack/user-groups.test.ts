@@ -6,7 +6,10 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { until } from '../../fixtures/until.ts'
 import { callback, deliverEvent, interactionOf, startSlackGateway } from './harness.ts'
 
-/** Sets the members of user groups (https://docs.slack.dev/reference/objects/usergroup-object) for the next reads. */
+/**
+ * Sets the members of user groups (https://docs.slack.dev/reference/objects/usergroup-object) for
+ * the next reads.
+ */
 const membersAre = (slack: SlackServer, ...lists: string[][]) =>
   slack.fail('usergroups.users.list', ...lists.map((users) => ({ body: { ok: true, users } })))
 

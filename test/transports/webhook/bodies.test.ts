@@ -117,7 +117,7 @@ describe('the option body', () => {
     }
   })
 
-  test('is a file if curl sends one as a form', async () => {
+  test('is not needed for a file that curl sends as a form', async () => {
     const { post, last } = await startWebhook()
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13])
@@ -126,7 +126,7 @@ describe('the option body', () => {
     assert.equal((await post(Buffer.from('a=Zo\xeb', 'latin1'), form)).status, 400)
   })
 
-  test('is named to who sends JSON lines as JSON', async () => {
+  test('is suggested by the error about JSON lines that are sent as JSON', async () => {
     const { post } = await startWebhook()
     const hint = async (body: string) => (await post(body, json)).body.error?.message ?? ''
     assert.match(await hint('{"a":1}\n{"a":2}\n'), /set `body: ndjson`/)

@@ -32,7 +32,8 @@ async function ask({ challenge, query = '', headers = {}, method = 'GET', body }
 }
 
 describe('a challenge', () => {
-  // As Dropbox, Onfleet, X, LinkedIn, Strava, Okta, Smartsheet, monday.com and RingCentral send them.
+  // As Dropbox, Onfleet, X, LinkedIn, Strava, Okta, Smartsheet, monday.com and RingCentral send
+  // them.
   const cases: [place: string, check: Check, text: string][] = [
     ['a query', { challenge: { at: 'query.challenge' }, query: '?challenge=a%20b' }, 'a b'],
     ['a query with another name', { challenge: { at: 'query.check' }, query: '?check=x1' }, 'x1'],

@@ -1,4 +1,5 @@
-// Two events about the same thing are two messages: no key of docs/webhook-providers.md, or of a preset, merges them.
+// Two events about the same thing are two messages: no key of docs/webhook-providers.md, or of a
+// preset, merges them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { valueAt } from '../../../transports/deliveries/pointers.ts'

@@ -1,4 +1,5 @@
-// Senders that sign without an HMAC: a plain hash over a secret (Starling, Zalo, Lark), or only a time (DingTalk).
+// Senders that sign without an HMAC: a plain hash over a secret (Starling, Zalo, Lark), or only a
+// time (DingTalk).
 import assert from 'node:assert/strict'
 import { createHash, hash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -17,7 +18,7 @@ const starling = {
   template: '{secret}{body}',
 }
 
-/** What `verify` of a gateway is refused for. */
+/** The faults of a `verify` with these options. */
 const faults = (options: object) =>
   verify
     .safeParse({ secret: SECRET, header: 'X-Sig', ...options })
@@ -41,7 +42,7 @@ describe('verify: hash', () => {
 
   test('refuses a longer body whose hash a stranger computed from a known one', async () => {
     const { post, store } = await startWebhook({ verify: { ...starling, secret: SECRET } })
-    // The padding of SHA-512 after the secret and the body, which is what an extension has to contain.
+    // An extension has to contain the padding that SHA-512 adds after the secret and the body.
     const length = SECRET.length + Buffer.byteLength(BODY)
     const zeros = 127 - ((length + 16) % 128)
     const bits = Buffer.alloc(16)
@@ -110,7 +111,7 @@ describe('a webhook gateway for Lark', () => {
     assert.deepEqual([key, from, conversation], ['ev-lark-1', { id: 'ou_ada', verified: true }, 'test:oc_1'])
     assert.deepEqual([data.event, data.body], ['im.message.receive_v1', LARK_EVENT])
     assert.equal(text, JSON.stringify(LARK_EVENT))
-    // An attempt of an hour later, encrypted anew.
+    // A repeated delivery may have a signature that is an hour old.
     const again = await post(body, { ...json, ...signedByLark(body, NOW - 3_600_000) })
     assert.equal(again.body.duplicate, true)
   })

@@ -1,4 +1,5 @@
-// HTTP Message Signatures (RFC 9421), with the algorithms and components that senders of webhooks use.
+// HTTP Message Signatures (RFC 9421), with the algorithms and components that senders of webhooks
+// use.
 import assert from 'node:assert/strict'
 import { constants, createHmac, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -16,7 +17,9 @@ const ed25519 = generateKeyPairSync('ed25519')
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-/** The lines of a request that are signed, by the component as it is written in `Signature-Input`. */
+/**
+ * The lines of a request that are signed, by the component as it is written in `Signature-Input`.
+ */
 const LINES: Record<string, string> = {
   '"@method"': 'POST',
   '"@authority"': 'hooks.example.com',
@@ -113,7 +116,7 @@ describe('verify: http-signature', () => {
     assert.match(judge(tagged, { secret: SECRET, tag: 'other' }) ?? '', /none .* tag other/)
   })
 
-  test('picks the signature that fits from several, as a proxy adds its own', () => {
+  test('accepts a request if one of its signatures fits, because a proxy may add its own', () => {
     const ours = signed(CONTENT)
     const theirs = signed(['"@method"'], () => Buffer.from('proxy'))
     const headers = {
@@ -124,7 +127,7 @@ describe('verify: http-signature', () => {
     assert.equal(judge(headers), undefined)
   })
 
-  test('refuses what covers too little, is old, or cannot be read, and says why', () => {
+  test('refuses a signature that covers too little, is old, or cannot be read, and says why', () => {
     const at = (seconds: number, more = '') => `;created=${NOW / 1000 + seconds}${more}`
     const cases: [headers: Record<string, string>, reason: RegExp, options?: object][] = [
       [{}, /no signature: the headers Signature-Input and Signature/],

@@ -1,5 +1,5 @@
-// The rows of docs/webhook-providers.md without a preset that need more options: every gateway accepts a delivery as its provider signs it, and refuses
-// one without a signature.
+// The rows of docs/webhook-providers.md without a preset that need more options: every gateway
+// accepts a delivery as its provider signs it, and refuses one without a signature.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -16,9 +16,9 @@ type Delivery = { body: string; headers?: Record<string, string>; query?: string
 type Sample = {
   /** The secret as the provider shows it. Default: `SECRET`. */
   secret?: string
-  /** Options of `verify` that are on the network of the provider. */
+  /** Options of `verify` that a user adds, such as the address of the provider's keys. */
   userOptions?: object
-  /** What of the provider the sample was compared with: its library, a test vector, an example. */
+  /** What the sample was compared with: the provider's library, a test vector, an example. */
   comparedWith?: string
   delivery: Delivery | Promise<Delivery>
   /** The check before the first delivery, and its answer. */

@@ -34,7 +34,8 @@ describe('the message of a webhook delivery', () => {
       conversation: 'data.body.chat.id',
       from: 'data.body.user.id',
     })
-    // Ids of TikTok, X, Discord and Shopify, each with its successor, which would be the same number in JavaScript.
+    // Ids of TikTok, X, Discord and Shopify, each with its successor, which would be the same
+    // number in JavaScript.
     for (const id of [7615917337495251231n, 1871609825485357264n, 175928847299117063n, 820982911946154508n]) {
       for (const each of [id, id + 1n]) {
         const body = `{"id":${each},"chat":{"id":-${each}},"user":{"id":${each}},"n":1}`

@@ -1,4 +1,5 @@
-// Options for senders with special needs: other methods, a secret in the URL, a fixed answer, a key of several fields.
+// Options for senders with special needs: other methods, a secret in the URL, a fixed answer, a key
+// of several fields.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'

@@ -83,7 +83,7 @@ describe('a webhook gateway for Plaid', () => {
     assert.match((await post(await signedByPlaid(BODY, NOW)))[1], /key of its token has expired/)
   })
 
-  test('is asked again while Plaid is down, and uses the secret that Plaid accepts', async (t) => {
+  test('answers 503 while Plaid is down, and uses the secret that Plaid accepts', async (t) => {
     const { post, plaid, asked } = await start(t, { options: { secret: ['old', 'new'] } })
     plaid.down = true
     assert.equal((await post(await signedByPlaid(BODY, NOW)))[0], 503)
@@ -92,7 +92,7 @@ describe('a webhook gateway for Plaid', () => {
     assert.equal(asked.length, 4)
   })
 
-  test('is not made to ask for any number of keys', async (t) => {
+  test('asks for a limited number of keys, however many strangers name', async (t) => {
     const { post, asked } = await start(t)
     const statuses: number[] = []
     for (let n = 0; n < 30; n++)
@@ -101,7 +101,7 @@ describe('a webhook gateway for Plaid', () => {
     assert.equal(asked.length, 20)
   })
 
-  test('keeps a key while strangers name any number of ids', async (t) => {
+  test('keeps a key, however many ids strangers name', async (t) => {
     const { post, asked, clock } = await start(t)
     assert.equal((await post(await signedByPlaid(BODY, NOW)))[0], 202)
     for (let n = 0; n < 30; n++) {

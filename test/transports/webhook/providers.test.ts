@@ -1,5 +1,6 @@
-// The table of providers in docs/webhook-providers.md, row by row: presets, and those with a sample here. The others are in
-// more-providers.test.ts, where a row without a sample fails. A sample without a row fails, too.
+// The table of providers in docs/webhook-providers.md, row by row: presets, and those with a sample
+// here. The others are in more-providers.test.ts, where a row without a sample fails. A sample
+// without a row fails, too.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -180,7 +181,9 @@ async function eventOf(row: Row): Promise<unknown> {
   return store.messages[0]?.data.event
 }
 
-/** A row of the table of events: the preset, an example of its event, the paths of event and sender. */
+/**
+ * A row of the table of events: the preset, an example of its event, the paths of event and sender.
+ */
 const events = tableBelow('Event and sender')
   .filter(([preset]) => preset !== 'preset')
   .map(([preset = '', example = '', ...paths]) => ({ preset: plainText(preset), example, paths }))

@@ -8,7 +8,10 @@ const splitAnswer = z.object({
   duplicates: z.number().optional(),
 })
 
-/** Starts a gateway with these options. `send` posts JSON and resolves with the status and the fields of the answer. */
+/**
+ * Starts a gateway with these options. `send` posts JSON and resolves with the status and the
+ * fields of the answer.
+ */
 export async function startSplit(options: object) {
   const hook = await startWebhook(options)
   const send = async (body: unknown, headers: Record<string, string> = {}) => {

@@ -1,4 +1,5 @@
-// Signatures made by others: test vectors of providers' libraries and documentation, in addition to those in providers/.
+// Signatures made by others: test vectors of providers' libraries and documentation, in addition to
+// those in providers/.
 import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { describe, test } from 'node:test'

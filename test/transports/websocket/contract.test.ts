@@ -7,7 +7,8 @@ import { connect, readFrame } from './harness.ts'
 transportContract({
   kind: websocket,
   options: websocketOptions.parse({ path: '/ws', tokens: { tester: 't' } }),
-  // Ids are unique within a conversation, so that all deliveries use the same one, each on its own connection.
+  // Ids are unique within a conversation, so that all deliveries use the same one, each on its own
+  // connection.
   deliver: ({ wsUrl }, text, key) =>
     new Promise<Delivery>((resolve) => {
       const socket = new WebSocket(`${wsUrl}/ws?token=t&conversation=main`)

@@ -101,7 +101,8 @@ describe('a WebSocket gateway', () => {
     try {
       for (let index = 0; index < total; index++) {
         client.say({ type: 'message', text: String(index) })
-        // Both ends are in this process. A busy loop longer than a heartbeat would miss the answers to pings.
+        // Both ends are in this process. A busy loop longer than a heartbeat would miss the answers
+        // to pings.
         if (index % 500 === 0) await pause()
       }
       await until(() => pings >= 3, 'three heartbeats')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createCipheriv, hash } from 'node:crypto'
 import { type Sample, SECRET, seconds } from './sample.ts'
 
-/** As Lark encrypts with an Encrypt Key. */
+/** The body of an event that Lark encrypts with an Encrypt Key. */
 export function encrypted(event: object, key = SECRET): string {
   const iv = Buffer.from('0123456789abcdef')
   const cipher = createCipheriv('aes-256-cbc', hash('sha256', key, 'buffer'), iv)

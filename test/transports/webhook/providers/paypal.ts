@@ -6,7 +6,7 @@ import type { Sample } from './sample.ts'
 export const WEBHOOK_ID = '8PT597110X687430LKGECATA'
 export const CERT_URL = 'https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-a5cafa77'
 
-/** As https://developer.paypal.com/api/rest/webhooks/rest describes it. */
+/** The headers that https://developer.paypal.com/api/rest/webhooks/rest describes. */
 export function signedByPaypal(body: string, at: number, id = WEBHOOK_ID): Record<string, string> {
   const transmission = '69cd13f0-d67a-11e5-baa3-778b53f4ae55'
   const time = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -70,7 +70,10 @@ const MESSENGER = {
   messaging: [{ sender: { id: '254' }, recipient: { id: '36401' }, timestamp: NOW, message: { mid: 'm_1' } }],
 }
 
-/** The samples of the presets, by the name of the provider in docs/webhook-providers.md; a second one as `NAME / kind`. */
+/**
+ * The samples of the presets, by the name of the provider in docs/webhook-providers.md; a second
+ * one as `NAME / kind`.
+ */
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },

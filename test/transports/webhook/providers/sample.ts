@@ -22,7 +22,9 @@ export type Sample = {
    */
   comparedWith?: string
   sign(body: string, at: number): Headers | Promise<Headers>
-  /** Asserts that the gateway answers the check that the provider sends before its first delivery. */
+  /**
+   * Asserts that the gateway answers the check that the provider sends before its first delivery.
+   */
   handshake?(context: Handshake): Promise<void>
 }
 

@@ -32,7 +32,10 @@ const CONFIRMATION: Message = {
   SigningCertURL: CERTIFICATE_URL,
 }
 
-/** A message as Amazon signs it: https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html */
+/**
+ * A message as Amazon signs it:
+ * https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html
+ */
 export function signed(changes: Message = {}, version: '1' | '2' = '2'): Message {
   const message: Message = { ...(changes.Type === undefined ? NOTIFICATION : CONFIRMATION), ...changes }
   const names = message.Type === 'Notification' ? [] : ['SubscribeURL', 'Token']

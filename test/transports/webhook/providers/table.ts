@@ -4,7 +4,10 @@ import { parse } from 'yaml'
 /** The page with the table of providers. */
 export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 
-/** A row of the table of providers. Its fourth column is a list of options of the gateway, and of notes. */
+/**
+ * A row of the table of providers. Its fourth column is a list of options of the gateway, and of
+ * notes.
+ */
 export type ProviderRow = {
   provider: string
   /** The anchor of the row, which the index at the top of the page links to. */
@@ -47,7 +50,9 @@ export function providerRows(): ProviderRow[] {
   })
 }
 
-/** The cells of each row of the tables in a section, without their headings and the table of marks. */
+/**
+ * The cells of each row of the tables in a section, without their headings and the table of marks.
+ */
 export function tableBelow(heading: string): string[][] {
   const [, section = ''] = guide.split(`\n## ${heading}\n`)
   const [own = ''] = section.split('\n## ')
