@@ -18,7 +18,10 @@ const OLD: Record<string, string> = {
   KEPT: 'RETENTION_MS',
 }
 
-/** Fields whose names cannot change: they are in the stored data of installations, or part of the MCP protocol. */
+/**
+ * Fields whose names cannot change: they are in the stored data of installations, or part of the
+ * MCP protocol.
+ */
 const FIXED = [
   'src/features/notify/trouble-publisher.ts: told',
   'src/runtime/mcp/tool-list.ts: openWorldHint',
@@ -48,7 +51,9 @@ function oldAmong(names: Iterable<string>, file: string): string[] {
   return old.map((name) => `${file}: ${name}`)
 }
 
-/** The words of `startWorld`, `isTold` or `KEPT_MS`, in the spelling of `OLD`: most in lower case. */
+/**
+ * The words of `startWorld`, `isTold` or `KEPT_MS`, in the spelling of `OLD`: most in lower case.
+ */
 function wordsOf(name: string): string[] {
   const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
   return words.flatMap((word) => [word, word.toLowerCase()])

@@ -29,8 +29,8 @@ type ClientOptions = {
 }
 
 /**
- * Posts messages one after the other, and repeats each with the same key until it gets a 2xx, as providers do. Repeats some of
- * them once more.
+ * Posts messages one after the other, and repeats each with the same key until it gets a 2xx, as
+ * providers do. Repeats some of them once more.
  */
 export async function runWebhookClient(options: ClientOptions & { gateway: string }): Promise<void> {
   const { name, gateway, load, random, promised, waits } = options
@@ -74,8 +74,8 @@ async function deliver(options: ClientOptions, gateway: string, key: string, bod
 const WINDOW = 4
 
 /**
- * Sends messages over WebSocket, repeats unacknowledged ones, resumes after each disconnect, and ends when it has a reply to each
- * of its messages.
+ * Sends messages over WebSocket, repeats unacknowledged ones, resumes after each disconnect, and
+ * ends when it has a reply to each of its messages.
  */
 export async function runChatClient(options: ClientOptions): Promise<void> {
   const { stage, name, load, random, promised, complaints } = options

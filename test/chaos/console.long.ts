@@ -23,8 +23,9 @@ const MAX_GROWTH = 4 * 1024 * 1024
 const MIDDLE = 44_000
 
 /**
- * Records in the page: the layout shift without user input, and the ms between a key and its effect on
- * the screen. Keys with an effect within 16 ms are not recorded, as browsers measure no shorter times.
+ * Records in the page: the layout shift without user input, and the ms between a key and its effect
+ * on the screen. Keys with an effect within 16 ms are not recorded, as browsers measure no shorter
+ * times.
  */
 const WATCH = `
   window.moved = 0
@@ -51,7 +52,10 @@ describe('the console under load', { timeout: 600_000 }, async () => {
     const texts = Array.from({ length: count }, () => `number ${++sent}`)
     await Promise.all(texts.map((text) => daemon.post('/hooks/demo', JSON.stringify({ text }))))
   }
-  /** Sends up to `perSecond` messages per second for `ms`, as fast as the machine allows. Returns their number. */
+  /**
+   * Sends up to `perSecond` messages per second for `ms`, as fast as the machine allows. Returns
+   * their number.
+   */
   const traffic = async (perSecond: number, ms: number) => {
     const before = sent
     const batch = Math.max(1, Math.round(perSecond / 20))

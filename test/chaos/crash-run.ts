@@ -58,7 +58,10 @@ routes:
     retry: { attempts: 50, delay: 20ms, backoff: fixed }
 `
 
-/** Adds a byte to a file per attempt, so that a message can fail a given number of times, and a line on success. */
+/**
+ * Adds a byte to a file per attempt, so that a message can fail a given number of times, and a line
+ * on success.
+ */
 const RECORD = `
 import { appendFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -156,7 +159,10 @@ async function runOn(stage: Stage, options: CrashOptions) {
     crashes,
     daemons,
     shards,
-    /** Ms by which events of several shards may be out of order. Unlimited if shards can be unreachable. */
+    /**
+     * Ms by which events of several shards may be out of order. Unlimited if shards can be
+     * unreachable.
+     */
     tolerance: shards === 1 ? 0 : stage.relays.length > 0 ? Number.POSITIVE_INFINITY : 1_000,
     promised,
     complaints,
@@ -176,8 +182,9 @@ async function runOn(stage: Stage, options: CrashOptions) {
 }
 
 /**
- * Kills a daemon, redis-server, or both, with pauses, until the time is up. `network` is the share of network faults instead.
- * `both` counts daemons that died together with their Redis or its connection, or soon after it.
+ * Kills a daemon, redis-server, or both, with pauses, until the time is up. `network` is the share
+ * of network faults instead. `both` counts daemons that died together with their Redis or its
+ * connection, or soon after it.
  */
 async function crashFor(
   stage: Stage,

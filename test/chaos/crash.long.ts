@@ -6,8 +6,9 @@ import { createRandom, seedOf } from './random.ts'
 const MINUTE = 60_000
 
 /**
- * `CHAOS_SEED=… npm run test:chaos` repeats a run. `CHAOS_MINUTES`: the duration of each. `CHAOS_NETWORK=0.9`: the share of
- * network faults. `CHAOS_PACE`: the maximum ms between two faults.
+ * `CHAOS_SEED=… npm run test:chaos` repeats a run. `CHAOS_MINUTES`: the duration of each.
+ * `CHAOS_NETWORK=0.9`: the share of network faults. `CHAOS_PACE`: the maximum ms between two
+ * faults.
  */
 const seed = seedOf(Date.now() % 1_000_000)
 const pace = Number(process.env.CHAOS_PACE ?? 1_000)

@@ -38,7 +38,10 @@ export default {
   },
 }`
 
-/** Answers with calls of `note` and `gateway-send`, and with text after `STEPS`. Identifies the message by its number. */
+/**
+ * Answers with calls of `note` and `gateway-send`, and with text after `STEPS`. Identifies the
+ * message by its number.
+ */
 function answer({ messages }: ModelRequest): ModelAnswer {
   const [, number] = /number (\d+)\./.exec(JSON.stringify(messages[1])) ?? []
   const step = messages.filter(({ role }) => role === 'assistant').length

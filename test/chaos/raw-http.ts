@@ -12,14 +12,13 @@ export function openSocket(url: string): Socket {
 }
 
 /**
- * Sends bytes over a new connection and collects the answer, until the server closes the connection, sends nothing for `ms`, or
- * nothing more for `more` ms.
+ * Sends bytes over a new connection and collects the answer, until the server closes the
+ * connection, sends nothing for `waitFor` ms, or nothing more for `waitForMore` ms.
  */
 export function sendRaw(
   url: string,
   bytes: string | Uint8Array,
-  ms = 5_000,
-  more = 1_000,
+  { waitFor = 5_000, waitForMore = 1_000 } = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const socket = openSocket(url)
@@ -29,9 +28,9 @@ export function sendRaw(
       const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
       resolve({ text, statuses, closed })
     }
-    socket.setTimeout(ms, () => finish(false))
+    socket.setTimeout(waitFor, () => finish(false))
     socket.on('data', (chunk) => {
-      socket.setTimeout(more)
+      socket.setTimeout(waitForMore)
       text += chunk.toString('latin1')
     })
     socket.on('close', () => finish(true))
@@ -39,7 +38,10 @@ export function sendRaw(
   })
 }
 
-/** A request head with `connection: close`, so that the end of the answer is the end of the connection. */
+/**
+ * A request head with `connection: close`, so that the end of the answer is the end of the
+ * connection.
+ */
 export function request(line: string, headers: readonly string[] = [], body = ''): string {
   const lines = [`${line} HTTP/1.1`, 'Host: test', 'Connection: close', ...headers]
   return `${lines.join('\r\n')}\r\n\r\n${body}`

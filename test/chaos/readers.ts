@@ -29,8 +29,8 @@ export async function runLeaseTaker(
     const { id, receipt } = Object(result)
     const ack = await stage.invoke('gateway-ack', { receipt })
     const ok = Object(ack.result).ok === true
-    // `false` after a failed call: that call may have acknowledged the message. `false` at the first
-    // try: the lease had expired, and another taker gets the message.
+    // `false` after a failed call: that call may have acknowledged the message. `false` at the
+    // first try: the lease had expired, and another taker gets the message.
     if (ok || ack.tries > 0) taken.push({ id, isConfirmed: ok })
   }
 }

@@ -8,7 +8,10 @@ import { until } from '../fixtures/until.ts'
 import { openStore } from '../stores/redis/kit.ts'
 import { MAX_LOST_IN_FAIL_OVER, underLoad } from '../stores/redis/load.ts'
 
-/** Two stores on servers that are stopped after them; otherwise ioredis would keep looking for Sentinels. */
+/**
+ * Two stores on servers that are stopped after them; otherwise ioredis would keep looking for
+ * Sentinels.
+ */
 async function openTwo(t: TestContext, servers: { url: string; stop(): Promise<void> }, replicas: number) {
   const opened = await Promise.all([1, 2].map(() => openStore(servers.url, { replicas })))
   t.after(async () => {

@@ -15,8 +15,9 @@ import { createRandom, seedOf } from './random.ts'
 import { createStage } from './stage.ts'
 
 /**
- * `CHAOS_KILLS`: the number of faults per kind of store. `CHAOS_SEED` repeats a run. Servers are killed and hang, or, with
- * `CHAOS_NETWORK=1`, all connections go through relays that stall, cut, and lose answers.
+ * `CHAOS_KILLS`: the number of faults per kind of store. `CHAOS_SEED` repeats a run. Servers are
+ * killed and hang, or, with `CHAOS_NETWORK=1`, all connections go through relays that stall, cut,
+ * and lose answers.
  */
 const seed = seedOf(Date.now() % 1_000_000)
 const kills = Number(process.env.CHAOS_KILLS ?? 30)

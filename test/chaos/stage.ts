@@ -59,7 +59,10 @@ export async function createStage(options: {
     for (const slot of slots) slot.relay = await startRelay(() => slot.port)
   }
 
-  /** Starts a daemon, and repeats failed attempts as a supervisor does, for example while the store is unreachable. */
+  /**
+   * Starts a daemon, and repeats failed attempts as a supervisor does, for example while the store
+   * is unreachable.
+   */
   const start = async (slot: Slot) => {
     for (let attempt = 1; !closed; attempt++) {
       try {

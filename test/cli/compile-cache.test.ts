@@ -44,7 +44,8 @@ test('a daemon removes old entries and versions from its compile cache, and noth
   await until(() => entries().length <= 5_000, 'a smaller cache')
   const remaining = new Set(entries())
   assert.ok(own.every((name) => remaining.has(name)))
-  // Not the only folder: the daemon has other flags of V8 than the command, and so a folder of its own.
+  // The folder of the older version is gone. Others remain, because the daemon and the command have
+  // different flags of V8, and so a folder each.
   assert.ok(!readdirSync(cache).includes('v20.0.0-x64-0000-0'))
   assert.deepEqual(readdirSync(join(tmp, 'node-compile-cache')), ['v20.0.0-x64-0000-0'])
   await daemon.end()

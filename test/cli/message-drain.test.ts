@@ -6,7 +6,10 @@ import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'routes: [{ name: all, skill: slow, fallback: true }]'
-/** The first run ends when the daemon stops, the second one replies. The message is the path of a file with the runs. */
+/**
+ * The first run ends when the daemon stops, the second one replies. The message is the path of a
+ * file with the runs.
+ */
 const SLOW = `
 import { appendFileSync, existsSync } from 'node:fs'
 export default {

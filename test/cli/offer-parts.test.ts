@@ -20,7 +20,10 @@ async function project(t: TestContext) {
   return dir
 }
 
-/** Runs a command at a terminal and answers its question. Resolves with its exit code and the text of the terminal. */
+/**
+ * Runs a command at a terminal and answers its question. Resolves with its exit code and the text
+ * of the terminal.
+ */
 async function answer(dir: string, command: string, text: string) {
   const bin = join(dir, 'node_modules', 'trivium', 'bin', 'trivium.js')
   const line = `'${process.execPath}' '${bin}' ${command}`

@@ -11,7 +11,10 @@ import { deadLetters, messages } from '../../src/engine/operations/messages.ts'
 import { audit } from '../../src/features/audit/operations.ts'
 import { tasks, workbench } from '../../src/features/workbench/operations.ts'
 
-/** The help of a command with the flags of an operation, and the arguments that a command line gives. */
+/**
+ * The help of a command with the flags of an operation, and the arguments that a command line
+ * gives.
+ */
 function commandOf(args: z.ZodType, without: string[] = []) {
   const command = new Command('it').exitOverride().configureOutput({ writeErr: () => {} })
   const { read } = operationFlags(command, args, without)
@@ -106,7 +109,7 @@ describe('the flags of an operation on the command line', () => {
     assert.equal(message, '--remove.0: too long; --next-action: too long. See `it --help`.')
   })
 
-  test('are declared on what a schema is made of, also below its default and its description', () => {
+  test('keep their declaration if the schema has a default or a description', () => {
     const args = z.object({
       at: time.exactOptional().describe('When'),
       n: spoken(z.int().default(3), { type: 'count' }),

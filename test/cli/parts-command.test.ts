@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 
-/** Each use of a part has a variable that is not set, as in a shell without the variables of the service. */
+/**
+ * Each use of a part has a variable that is not set, as in a shell without the variables of the
+ * service.
+ */
 const ROUTES = `
 gateways:
   team: { transport: slack, mode: socket, bot-token: "\${BOT_TOKEN}", app-token: "\${APP_TOKEN}" }

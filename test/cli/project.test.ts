@@ -21,14 +21,19 @@ import { until } from '../fixtures/until.ts'
 
 const ALL = { recursive: true }
 
-/** The built package in an empty folder, as npm installs it. The packages that it needs are links into this clone. */
+/**
+ * The built package in an empty folder, as npm installs it. The packages that it needs are links
+ * into this clone.
+ */
 describe('the package in an empty folder', { timeout: 300_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-project-'))
   const installed = join(dir, 'node_modules', 'trivium')
   const bin = join(installed, 'bin', 'trivium.js')
   const env = { HOME: dir, TRIVIUM_LISTEN: '127.0.0.1:0', TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0' }
   let program: typeof import('../../src/cli/program.ts')
-  /** Runs a command of the package in this process, which takes a tenth of the time of a new one. */
+  /**
+   * Runs a command of the package in this process, which takes a tenth of the time of a new one.
+   */
   const run = async (...args: string[]) => {
     const output = { out: '', err: '' }
     const io = {

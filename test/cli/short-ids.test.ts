@@ -29,7 +29,7 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
   })
 
-  test('so does its beginning, as in git; of four characters at least', async () => {
+  test('needs at least four characters; the beginning of an id, as in git, selects it too', async () => {
     for (const part of [id.slice(0, 30), id.slice(-4), `…${end}`, end.toUpperCase()])
       assert.equal(await fullId(source, part), id, part)
     assert.equal(await fullId(source, id.slice(-3)), id.slice(-3))

@@ -7,7 +7,10 @@ import { createSystemdNotifier } from '../../src/cli/systemd.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-/** A datagram socket as that of systemd, which Node cannot create. Prints each datagram on a line. */
+/**
+ * A program with a datagram socket like that of systemd, which Node cannot create. It prints each
+ * datagram on a line.
+ */
 const LISTEN = `
 import socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -8,7 +8,10 @@ const ENV: Record<string, string> = { EMPTY_VAR: '', TEST_VAR: 'Test Value' }
 const read = (text: string) =>
   Object.fromEntries(parseDotenv(text, (name) => ENV[name]).map(({ name, value }) => [name, value]))
 
-/** The value of FOO in each text, by the documentation of docker compose and the tests of compose-go and godotenv. */
+/**
+ * The value of FOO in each text, by the documentation of docker compose and the tests of compose-go
+ * and godotenv.
+ */
 const VALUES: [text: string, foo: string][] = [
   ['FOO=abc#def', 'abc#def'],
   ['FOO=VAL # comment', 'VAL'],

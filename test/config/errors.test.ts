@@ -23,8 +23,8 @@ const skills = [
 ]
 
 describe('an error in the configuration has a place and a suggestion', () => {
-  // The format of the cases is at the top of mistakes.txt: indented lines are the configuration, and
-  // `> ` has the beginning of an error.
+  // The format of the cases is at the top of mistakes.txt: indented lines are the configuration,
+  // and `> ` has the beginning of an error.
   const [, ...cases] = readFileSync(new URL('mistakes.txt', import.meta.url), 'utf8').split(/\n\n(?=\S)/)
   for (const [title = '', ...lines] of cases.map((text) => text.trimEnd().split('\n'))) {
     test(title, async (t) => {

@@ -4,8 +4,8 @@ import { openStore } from '../stores/redis/kit.ts'
 import { type StoreOptions, storeContract } from './store.contract.ts'
 
 /**
- * Cases that hold for one shard only: each shard has its own order and its own limits, so there is no
- * order over conversations, and counts are not exact.
+ * Cases that hold for one shard only: each shard has its own order and its own limits, so there is
+ * no order over conversations, and counts are not exact.
  */
 const ONE_SHARD_ONLY = [
   'ids stay in order when the clock steps back',

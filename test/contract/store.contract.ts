@@ -17,9 +17,9 @@ import { topicsContract } from './store/topics.ts'
 export type { StoreFixture, StoreOptions } from './store/kit.ts'
 
 /**
- * Registers the cases that every store must pass, one per sentence of `src/core/store.ts`. `create` is
- * called once per case and returns a fixture without data. `leftOut`: names of cases that are not run,
- * because they do not hold for this store.
+ * Registers the cases that every store must pass, one per sentence of `src/core/store.ts`. `create`
+ * is called once per case and returns a fixture without data. `leftOut`: names of cases that are
+ * not run, because they do not hold for this store.
  */
 export function storeContract(
   name: string,

@@ -13,8 +13,8 @@ export type TransportDescriptor<Options> = {
   kind: TransportKind<Options, Hosts>
   options: Options
   /**
-   * Delivers one message as the provider does, and resolves with the answer to the provider. `key` is
-   * the provider's stable id. Absent if the transport has no listener.
+   * Delivers one message as the provider does, and resolves with the answer to the provider. `key`
+   * is the provider's stable id. Absent if the transport has no listener.
    */
   deliver?(fixture: TransportFixture, text: string, key: string): Promise<Delivery>
   /** Opens a conversation as a peer does, and collects the replies to it. */

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
-/** Skills that a viewer cannot use: they change something, consume messages, or read possible secrets. */
+/**
+ * Skills that a viewer cannot use: they change something, consume messages, or read possible
+ * secrets.
+ */
 const REFUSED = `
   event-emit event-subscribe event-unsubscribe event-seek event-replay event-wait event-ack event-extend
   gateway-receive gateway-ack gateway-nack gateway-extend gateway-send gateway-reconnect gateway-pause gateway-resume

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A fenced code block. `attributes` are the words after the language: `no-run="…"` has a text, `output` has none. */
+/**
+ * A fenced code block. `attributes` are the words after the language: `no-run="…"` has a text,
+ * `output` has none.
+ */
 export type Block = {
   page: string
   line: number

@@ -4,8 +4,9 @@ import type { Block } from './blocks.ts'
 export type Placed = { path: string; text: string; isRunBy: 'loading' | 'node' | 'message' }
 
 /**
- * The daemon loads files that the reader saves, and modules with a default export. Other modules are run as programs. Settings of a
- * skill become a skill, and so do lines of its `run`, which is then called by a message.
+ * The daemon loads files that the reader saves, and modules with a default export. Other modules
+ * are run as programs. Settings of a skill become a skill, and so do lines of its `run`, which is
+ * then called by a message.
  */
 export function placeCode(block: Block): Placed {
   const { code, line, saveAs } = block

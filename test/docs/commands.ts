@@ -17,15 +17,18 @@ type Said = { code: number; out: string; err: string }
 /** Words of commands that run until they are interrupted, or until an event arrives. */
 const RUNS_ON = /^(mcp|top|tail|--follow|--no-ack)$/
 
-/** A command that only exists in these tests: adds YAML to routes.yaml, as a reader does in an editor. */
+/**
+ * A command that only exists in these tests: adds YAML to routes.yaml, as a reader does in an
+ * editor.
+ */
 export const MERGE = '@merge'
 
 /** The answer to commands that ask for a secret. */
 export const TYPED = 'the-secret-of-the-provider'
 
 /**
- * Bash that sends `trivium …` and `npx trivium …` to the commands below. `npm install` does nothing, and
- * other commands of npm fail.
+ * Bash that sends `trivium …` and `npx trivium …` to the commands below. `npm install` does
+ * nothing, and other commands of npm fail.
  */
 const PRELUDE = `
 trivium() {
@@ -38,10 +41,10 @@ npm() { [ "$1" = install ]; }
 `
 
 /**
- * Runs the `trivium` commands of a shell in this process. That takes a tenth of the processor time of
- * starting a process for each command. These commands have a process of their own: those that run until
- * they are interrupted, those that ask for a secret, and with `isPackage` also `start`. `bin`: trivium.js of
- * the package.
+ * Runs the `trivium` commands of a shell in this process. That takes a tenth of the processor time
+ * of starting a process for each command. These commands have a process of their own: those that
+ * run until they are interrupted, those that ask for a secret, and with `isPackage` also `start`.
+ * `bin`: trivium.js of the package.
  */
 export async function serveCommands(options: {
   bin: string

@@ -1,6 +1,7 @@
 /**
- * Where a documented JSON value differs in shape from a real one: a field that does not exist, or another type. Real values may have
- * more fields. Each element of a documented list has to be like one of the real list. Undefined if nothing differs.
+ * Where a documented JSON value differs in shape from a real one: a field that does not exist, or
+ * another type. Real values may have more fields. Each element of a documented list has to be like
+ * one of the real list. Undefined if nothing differs.
  */
 export function shapeProblem(documented: unknown, real: unknown, path = ''): string | undefined {
   if (Array.isArray(documented)) return listProblem(documented, real, path)

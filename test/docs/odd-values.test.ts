@@ -22,7 +22,10 @@ gateways:
   signed: { transport: webhook, path: /signed, verify: { scheme: jwt, secret: "$\{SECRET}", audience: me } }
 `
 
-/** Copies of a value, each with one part replaced. A variable only replaces texts, numbers and booleans. */
+/**
+ * Copies of a value, each with one part replaced. A variable only replaces texts, numbers and
+ * booleans.
+ */
 function* variantsOf(value: Json, replacement: Json): Generator<Json> {
   if (replacement !== UNSET || !(value instanceof Object)) yield replacement
   if (Array.isArray(value)) {

@@ -13,8 +13,9 @@ import { type World, worlds } from './worlds.ts'
 import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
 
 /**
- * Runs the blocks of a page in a project of its own, made by `trivium init`: saves the files that the page names, starts a daemon
- * with them, and runs the shell blocks in order in one bash. A page that begins with `init` uses the daemon of the package.
+ * Runs the blocks of a page in a project of its own, made by `trivium init`: saves the files that
+ * the page names, starts a daemon with them, and runs the shell blocks in order in one bash. A page
+ * that begins with `init` uses the daemon of the package.
  */
 export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
   const own = worlds[page] ?? {}
@@ -140,7 +141,9 @@ function save(dir: string, placed: readonly Placed[], blocks: readonly Block[], 
   writeFileSync(file, stringify(more.reduce(merged, mappingOf(readFileSync(file, 'utf8')))))
 }
 
-/** Checks the files of all pages by the settings of a project, with the types that the package has. */
+/**
+ * Checks the files of all pages by the settings of a project, with the types that the package has.
+ */
 export function checkTypes({ dir, typed, write }: Workshop): void {
   assert.ok(typed.length > 0)
   write(
@@ -152,7 +155,10 @@ export function checkTypes({ dir, typed, write }: Workshop): void {
   assert.equal(status, 0, stdout)
 }
 
-/** Turns a chat into commands. On a page that begins with `init`, also files to save, and additions to routes.yaml. */
+/**
+ * Turns a chat into commands. On a page that begins with `init`, also files to save, and additions
+ * to routes.yaml.
+ */
 function asShell({ configure }: World, isFromNothing: boolean) {
   return (block: Block): Block => {
     const { attributes, code, language } = block

@@ -5,7 +5,10 @@ import { startQueueWorker } from '../fixtures/queue-worker.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 
-/** Servers that the blocks of a page use. `places`: addresses and names of the page, and those of this run. */
+/**
+ * Servers that the blocks of a page use. `places`: addresses and names of the page, and those of
+ * this run.
+ */
 export type Servers = { places: Record<string, string>; close(): Promise<unknown> }
 
 /** A Redis on the usual port. */
@@ -33,7 +36,10 @@ export async function model(text: string): Promise<Servers> {
   return scriptedModel(Array.from({ length: 10 }, () => ({ text })))
 }
 
-/** A model that uses its first tool with these arguments, and then says the result: `We have 7 lamps.` */
+/**
+ * A model that uses its first tool with these arguments, and then says the result: `We have 7
+ * lamps.`
+ */
 export async function modelWithTool(args: object, say: (result: string) => string): Promise<Servers> {
   return scriptedModel([
     ({ tools: [name = ''] }) => ({ calls: [{ name, args }] }),

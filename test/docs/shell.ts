@@ -7,8 +7,8 @@ const MARK = '@@ block '
 type Run = { blocks: readonly Block[]; begin: string; cwd: string; env: Record<string, string> }
 
 /**
- * Runs blocks in one bash, in order, so that they share variables. Resolves with the output of each; throws with the
- * place and output of the first that fails.
+ * Runs blocks in one bash, in order, so that they share variables. Resolves with the output of
+ * each; throws with the place and output of the first that fails.
  */
 export async function runBlocks({ blocks, begin, cwd, env }: Run): Promise<Map<Block, string>> {
   const marked = blocks.map(({ code }, at) => `printf '\\n${MARK}%d\\n' ${at}\n${code}`)
@@ -36,7 +36,10 @@ export function bashProblem(code: string): string | undefined {
   return status === 0 ? undefined : stderr
 }
 
-/** Whether the output has these lines in this order. `…`, `<id>`, numbers and the width of gaps may differ. */
+/**
+ * Whether the output has these lines in this order. `…`, `<id>`, numbers and the width of gaps may
+ * differ.
+ */
 export function hasShape(output: string, expected: string): boolean {
   const lines = expected.trim().split('\n').map(shapeOf)
   let at = 0

@@ -1,5 +1,5 @@
-// Every code block of the README and of docs/ is run or checked as it is. A block that cannot run here says why in its
-// first line (```sh no-run="why"), and is still parsed.
+// Every code block of the README and of docs/ is run or checked as it is. A block that cannot run
+// here says why in its first line (```sh no-run="why"), and is still parsed.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -17,8 +17,9 @@ import { worlds } from './worlds.ts'
 import { yamlProblem } from './yaml.ts'
 
 /**
- * Blocks that cannot run here. Raise it only for a block that needs something no developer machine has: most of them need root and
- * systemd, Docker or Kubernetes, and the others an account or another program.
+ * Blocks that cannot run here. Raise it only for a block that needs something no developer machine
+ * has: most of them need root and systemd, Docker or Kubernetes, and the others an account or
+ * another program.
  */
 const MOST_NOT_RUN = 24
 

@@ -6,7 +6,10 @@ import { root } from './blocks.ts'
 
 export type Workshop = Awaited<ReturnType<typeof createWorkshop>>
 
-/** A folder with the built package in node_modules, as after `npm install`; the projects of the pages are folders in it. */
+/**
+ * A folder with the built package in node_modules, as after `npm install`; the projects of the
+ * pages are folders in it.
+ */
 export async function createWorkshop() {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-docs-'))
   const installed = join(dir, 'node_modules', 'trivium')

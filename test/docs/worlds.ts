@@ -4,7 +4,9 @@ import { mail, model, modelWithTool, program, redis, redisWithWorker, type Serve
 
 /** What the blocks of a page need, beside what the page itself contains. */
 export type World = {
-  /** Selects the YAML blocks that become the configuration. The others are only checked one by one. */
+  /**
+   * Selects the YAML blocks that become the configuration. The others are only checked one by one.
+   */
   configure?: RegExp
   /** More of routes.yaml. */
   routes?: string
@@ -18,7 +20,10 @@ export type World = {
   skills?: Readonly<Record<string, string>>
   /** Files of the reader, by path. */
   files?: Readonly<Record<string, string>>
-  /** Starts the servers that the blocks use. Their `places` are also replaced in `routes` and `prepare`. */
+  /**
+   * Starts the servers that the blocks use. Their `places` are also replaced in `routes` and
+   * `prepare`.
+   */
   servers?: () => Promise<Servers>
   /** Variables of the reader, beside those that the blocks name in braces. */
   env?: Readonly<Record<string, string>>
@@ -97,8 +102,8 @@ sudo() {
 `
 
 /**
- * The reader has Docker and Kubernetes: commands for containers are run as the reader. An archive passes through a process, because the
- * commands of the page have no stdin.
+ * The reader has Docker and Kubernetes: commands for containers are run as the reader. An archive
+ * passes through a process, because the commands of the page have no stdin.
  */
 const CLUSTER = `
 mkdir copy && export TMPDIR="$PWD/copy"

@@ -19,7 +19,10 @@ const FRONT_MATTER = ['metadata', 'allowed-tools']
 const OF_SKILL_MODELS = ['id', 'max-tokens', 'attachments']
 const SECTIONS = ['gateways', ...Object.keys(sections)]
 
-/** Which file a YAML block is part of; throws if unknown. Keys of a gateway or rule, and lists of routes, are completed. */
+/**
+ * Which file a YAML block is part of; throws if unknown. Keys of a gateway or rule, and lists of
+ * routes, are completed.
+ */
 export function partOf(code: string): Part {
   const value = toJson(parse(code, { merge: true }))
   if (Array.isArray(value)) return { kind: 'configuration', value: { routes: value } }
@@ -88,7 +91,10 @@ export function mappingOf(text: string): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** Puts a part of routes.yaml into another: sections and gateways are added, and new routes come first. */
+/**
+ * Puts a part of routes.yaml into another: sections and gateways are added, and new routes come
+ * first.
+ */
 export function merged(base: JsonObject, more: JsonObject): JsonObject {
   const result = { ...base }
   for (const [name, section] of Object.entries(more)) {

@@ -96,7 +96,9 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
     const start = fc.constantFrom('', 'POST /hooks/demo HTTP/1.1\r\n', request('POST /hooks/demo', [chunked]))
     await fc.assert(
       fc.asyncProperty(start, fc.uint8Array({ minLength: 1, maxLength: 200 }), async (head, bytes) => {
-        const { statuses } = await sendRaw(suite.daemon.url, Buffer.concat([Buffer.from(head), bytes]), 50)
+        const { statuses } = await sendRaw(suite.daemon.url, Buffer.concat([Buffer.from(head), bytes]), {
+          waitFor: 50,
+        })
         assert.ok(statuses.every((status) => [400, 202, 431].includes(status)))
       }),
       { numRuns: 100 },

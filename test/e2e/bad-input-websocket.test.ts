@@ -50,7 +50,7 @@ describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 100 }), async (bytes) => {
         const all = Buffer.concat([Buffer.from(handshakeOf()), bytes])
-        assert.deepEqual((await sendRaw(suite.daemon.url, all, 5_000, 50)).statuses, [101])
+        assert.deepEqual((await sendRaw(suite.daemon.url, all, { waitForMore: 50 })).statuses, [101])
       }),
       { numRuns: 50 },
     )

@@ -290,7 +290,8 @@ describe('dispatch', () => {
         { since: 0, dryRun: false },
         callOf({ caller: { kind: 'http', gateways: ['demo'] } }),
       )
-    // The late replay finds the messages, but adds their jobs only after the jobs of the others have run.
+    // The late replay finds the messages, but adds their jobs only after the jobs of the others
+    // have run.
     const { promise: haveRun, resolve: addLate } = Promise.withResolvers<void>()
     const late = run({ add: (...args) => haveRun.then(() => store.jobs.add(...args)) })
     const others = [run(store.jobs), run(store.jobs)]

@@ -7,8 +7,8 @@ import { createGateways } from '../../src/engine/gateways.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
 /**
- * Gateways of a kind of which only one per name can run, and whose stop takes a turn of the event loop. `failing`: the gateway
- * whose `create`, `start` or `stop` throws.
+ * Gateways of a kind of which only one per name can run, and whose stop takes a turn of the event
+ * loop. `failing`: the gateway whose `create`, `start` or `stop` throws.
  */
 function stage(failing: { create?: string; start?: string; stop?: string } = {}) {
   const steps: string[] = []

@@ -27,7 +27,10 @@ test('counts 100,000 messages in bounded steps, each once, with any filter', {
   }
   const { histogram } = createHistogram(store, () => time)
 
-  /** Calls the histogram until everything is counted. Returns the first result, the sum, and the number of calls. */
+  /**
+   * Calls the histogram until everything is counted. Returns the first result, the sum, and the
+   * number of calls.
+   */
   const countAll = async (filter: object) => {
     const first = Object(await histogram({ buckets: 60, ...filter }, callOf()))
     let sum = first.total

@@ -12,7 +12,10 @@ const ADA = { caller: { kind: 'http', id: 'token:ada' } } as const
 const BEN = { caller: { kind: 'http', id: 'token:ben' } } as const
 const DIG = { kind: 'dig', target: {}, data: null }
 
-/** The long jobs of one daemon, whose jobs of the kind `dig` call `run`. The clock can be moved ahead. */
+/**
+ * The long jobs of one daemon, whose jobs of the kind `dig` call `run`. The clock can be moved
+ * ahead.
+ */
 function stage(t: TestContext, store: Pick<Store, 'kv' | 'leases' | 'onSignal'>, run: WorkKind['run']) {
   const log = createMemoryLog()
   const clock = { ahead: 0 }

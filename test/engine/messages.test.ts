@@ -35,7 +35,8 @@ test('message-show: the state of the receive road', async (t) => {
   const messages = createMessages({ ...REST, store })
   const states = {
     'leased leased dead': 'dead',
-    // What removes the message from the road is noted by whoever is faster.
+    // A consumer may acknowledge the message after its dead letter is noted. Both remove it from
+    // the road.
     'leased dead acknowledged': 'dead',
     'leased dead leased acknowledged': 'dead',
     'leased dead acknowledged restored': 'waiting',

@@ -94,7 +94,10 @@ describe('the outbox', () => {
     await until(() => sent.length === 31, 'the replies of the stuck gateway')
   })
 
-  /** A send whose process died, so that its outcome is unknown. Resolves when the outbox has settled it. */
+  /**
+   * A send whose process died, so that its outcome is unknown. Resolves when the outbox has settled
+   * it.
+   */
   async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     await store.jobs.claim('outbox', { max: 1, lease: 1 })

@@ -17,7 +17,10 @@ import { begin, callOf, newMessage } from './kit.ts'
 const BY = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
 const GROUP = 'bookkeeping'
 
-/** A skill with a subscription to `topic`. `start` starts a daemon that runs it; `ran` has the ids of its events. */
+/**
+ * A skill with a subscription to `topic`. `start` starts a daemon that runs it; `ran` has the ids
+ * of its events.
+ */
 async function subscribeSkill(t: TestContext, store: Store, topic: string) {
   const ran: string[] = []
   const subscriptions = createSubscriptions(store, Date.now)
@@ -145,7 +148,8 @@ for (const { kind, place, open } of storeKinds()) {
       const store = await open(t, await place(t))
       const { ran, start, untilRuns, replayRange } = await subscribeSkill(t, store, 'orders')
       const [first = '', second = '', third = ''] = await publishEvents(store, 'orders', 3)
-      // This daemon dies before it acknowledges the events. Their lease expires, so they are read again.
+      // This daemon dies before it acknowledges the events. Their lease expires, so they are read
+      // again.
       const { promise: hasDied, resolve } = Promise.withResolvers<void>()
       const dyingDaemon = start({
         ...store,

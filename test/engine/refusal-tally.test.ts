@@ -57,7 +57,7 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
   assert.equal(calm?.recovered, undefined)
 })
 
-test('the entry of taken over conversations says which, by whom, and how many messages wait', () => {
+test('the entry of conversations that people took over says which, by whom, and how many messages wait', () => {
   const pause = {
     kind: 'conversation',
     name: 'mail-petra',

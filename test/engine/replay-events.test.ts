@@ -31,7 +31,10 @@ function daemonOn(t: TestContext, store: Store, owner: string) {
   return { ...work, show, ended, replay: createReplayEvents({ store, work, now: Date.now }) }
 }
 
-/** Adds `count` events and consumes them with the group `analytics`. Returns their ids, oldest first. */
+/**
+ * Adds `count` events and consumes them with the group `analytics`. Returns their ids, oldest
+ * first.
+ */
 async function addConsumed(store: Store, topic: string, count: number): Promise<string[]> {
   await store.topics.subscribe(topic, 'analytics', 'start')
   if (topic === MESSAGE_TOPIC)
@@ -44,7 +47,9 @@ async function addConsumed(store: Store, topic: string, count: number): Promise<
   return ids
 }
 
-/** Adds three events that the group does not read, one of which is like the second of `addConsumed`. */
+/**
+ * Adds three events that the group does not read, one of which is like the second of `addConsumed`.
+ */
 async function addMixed(store: Store, topic: string): Promise<void> {
   for (const n of [1, 8, 9])
     if (topic === MESSAGE_TOPIC) await store.journal.accept([newMessage({ text: `m${n}` })])

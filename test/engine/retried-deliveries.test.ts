@@ -8,7 +8,10 @@ import { until } from '../fixtures/until.ts'
 import { storeKinds } from '../runtime/support/store.ts'
 import { begin, newMessage, partsOf, untilEmpty } from './kit.ts'
 
-/** The method with the reply of its first call lost: the store did the work, and the caller cannot know it. */
+/**
+ * The method with the reply of its first call lost: the store did the work, and the caller cannot
+ * know it.
+ */
 function losingReply<Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) {
   let calls = 0
   return async (...args: Args): Promise<Answer> => {
@@ -28,7 +31,10 @@ async function retryLetter({ jobs: { deadLetters } }: Store): Promise<void> {
   assert.equal(await deadLetters.retry(letter), true)
 }
 
-/** A message whose dead letter was retried, and the reply of the store when it was put back on the road was lost. */
+/**
+ * A message whose dead letter was retried, and the reply of the store when it was put back on the
+ * road was lost.
+ */
 async function retriedMessage(t: TestContext, store: Store) {
   const receive = { ...store.receive, restore: losingReply(store.receive.restore) }
   const deliveries = createMaxDeliveries({ ...partsOf({ ...store, receive }), limitOf: () => 1 })

@@ -40,7 +40,7 @@ for (const { kind, place, open } of storeKinds()) {
       })
     }
 
-    test('one event is shown whole; an unknown one, and one of another topic, are not there', async (t) => {
+    test('one event is shown whole; an unknown one, and one of another topic, are not found', async (t) => {
       const store = await open(t, await place(t))
       const [second = '', first = ''] = await publish(store, 'orders', 2)
       const [other = ''] = await publish(store, 'invoices', 1)

@@ -24,7 +24,10 @@ function startWorker(
 
 const job = (id: string, parts: Partial<NewJob> = {}): NewJob => ({ id, lane: id, group: 'g', ...parts })
 
-/** A run function whose runs the test ends. `running` returns the ids of current runs, and `started` has all so far. */
+/**
+ * A run function whose runs the test ends. `running` returns the ids of current runs, and `started`
+ * has all so far.
+ */
 function heldRuns() {
   const held = new Map<string, PromiseWithResolvers<void>>()
   const started: string[] = []

@@ -70,7 +70,7 @@ describe('the public listener', () => {
       ['http://h/echo', 'Connection: close'],
     ]) {
       const bytes = `POST ${target} HTTP/1.1\r\nHost: h\r\n${upgrade}\r\nContent-Length: 2\r\n\r\nhi`
-      const { text, closed } = await sendRaw(url, bytes, 10_000, 10_000)
+      const { text, closed } = await sendRaw(url, bytes, { waitFor: 10_000, waitForMore: 10_000 })
       assert.match(text, /^HTTP\/1.1 200[\s\S]*hi$/)
       assert.ok(closed)
     }
@@ -81,7 +81,7 @@ describe('the public listener', () => {
     const silentClient = await connectRaw(url)
     const head = 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n'
     for (const bytes of [head, `${head}\r\nhe`]) {
-      const answer = await sendRaw(url, bytes, 10_000, 10_000)
+      const answer = await sendRaw(url, bytes, { waitFor: 10_000, waitForMore: 10_000 })
       assert.partialDeepStrictEqual(answer, { statuses: [408], closed: true })
     }
     await silentClient.ended

@@ -7,7 +7,8 @@ import { inTime } from '../fixtures/in-time.ts'
 describe('parseExact', () => {
   test('returns numbers beyond 2^53 as strings, and everything else as JSON.parse', () => {
     const cases: [json: string, value: unknown][] = [
-      // A TikTok video, a post on X, a snowflake of Discord, a Shopify order, a number of Twitter's documentation.
+      // A TikTok video, a post on X, a snowflake of Discord, a Shopify order, a number of Twitter's
+      // documentation.
       ['{"id":7615917337495251231}', { id: '7615917337495251231' }],
       [
         '{"id":1871609825485357264,"id_str":"1871609825485357264"}',
@@ -87,7 +88,10 @@ describe('parseExact', () => {
   })
 })
 
-/** Replaces numbers, and strings of long numbers, by the string that JavaScript gives for the number. */
+/**
+ * Replaces numbers, and strings of long numbers, by the string that JavaScript gives for the
+ * number.
+ */
 function asWritten(_name: string, value: unknown): unknown {
   const isLong = typeof value === 'string' && /^-?\d[\d.]{15}/.test(value)
   return typeof value === 'number' || isLong ? String(Number(value)) : value

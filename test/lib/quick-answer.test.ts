@@ -60,7 +60,7 @@ after(() => {
 
 /** Sends bytes, and returns the answer without its date. */
 async function answerTo(bytes: string): Promise<string> {
-  const { text } = await sendRaw(url, bytes, 5_000, 60)
+  const { text } = await sendRaw(url, bytes, { waitForMore: 60 })
   return text.replaceAll(/^Date: .*$/gm, 'Date: then')
 }
 
@@ -76,7 +76,8 @@ describe('quick answers', () => {
   }
 
   test('contain the current time', async () => {
-    const text = (await sendRaw(url, 'GET /quick?n=0 HTTP/1.1\r\nHost: h\r\n\r\n', 5_000, 60)).text
+    const request = 'GET /quick?n=0 HTTP/1.1\r\nHost: h\r\n\r\n'
+    const { text } = await sendRaw(url, request, { waitForMore: 60 })
     const [, date = ''] = /^Date: (.*)$/m.exec(text) ?? []
     assert.ok(Math.abs(Date.parse(date) - Date.now()) < 5_000, date)
   })

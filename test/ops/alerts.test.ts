@@ -49,7 +49,10 @@ function samplesOf(page: string): Samples {
 const GROWING = /^trivium_(\w+_(total|count|sum|bucket)|group_lag|dead_letters)\{/
 const AGE = /^trivium_oldest_\w+_seconds\{/
 
-/** An hour of a series for promtool, a value per minute: five minutes as before, and then the state, which lasts. */
+/**
+ * An hour of a series for promtool, a value per minute: five minutes as before, and then the state,
+ * which lasts.
+ */
 function hourOf(series: string, before: Samples, state: Samples): string {
   const [from, to] = [before.get(series), state.get(series) ?? Number.NaN]
   const step = GROWING.test(series) ? Math.max(0, to - (from ?? 0)) : AGE.test(series) && to > 0 ? 60 : 0
@@ -174,7 +177,10 @@ subscriptions:
       () => suite.daemon.end('SIGKILL'),
       async () => (await sampleOf('up{')) === 0,
     )
-    /** The daemon as healthy, in a cluster with a CronJob that was created and last worked so many hours ago. */
+    /**
+     * The daemon as healthy, in a cluster with a CronJob that was created and last worked so many
+     * hours ago.
+     */
     const inCluster = (created: number, worked?: number) => {
       const labels = '{namespace="default",cronjob="trivium-backup"}'
       const state = new Map(healthy).set(`kube_cronjob_created${labels}`, -created * 3600)

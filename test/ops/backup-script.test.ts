@@ -11,7 +11,9 @@ import { openSite } from '../fixtures/daemon.ts'
 const script = blocksOf('docs/backup.md').find(({ language }) => language === 'bash')?.code ?? ''
 const lines = script.match(/^#run\(\) .*$/gm) ?? []
 
-/** Programs of the reader's machine. Those that run a command in a container or unit run it here. */
+/**
+ * Programs of the reader's machine. Those that run a command in a container or unit run it here.
+ */
 function programs(trivium: string): Record<string, string> {
   const runs = `until [ "$1" = trivium ]; do shift; done\n[ "$2" = trivium ] && shift\nshift\nexec ${trivium} "$@"`
   return {

@@ -107,7 +107,8 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       assert.equal(bashProblem(args[0]), undefined)
       assert.equal(await commandProblem(args[0]), undefined)
     }
-    // A Deployment and a StatefulSet have pods with this label; the account need not know which of them there is.
+    // A Deployment and a StatefulSet have pods with this label; the account need not know which of
+    // them there is.
     const { labels } = objectsOf('kubernetes.yaml')[0].spec.template.metadata
     assert.match(spec.initContainers[0].args[0], new RegExp(`--selector=app=${labels.app} `))
     const allowed = named('Role').rules.flatMap(({ resources }: { resources: string[] }) => resources)

@@ -15,7 +15,10 @@ async function exampleWith(page: string, part: string): Promise<string> {
   return found
 }
 
-/** The commands that print the log of a service, with lines of systemd and Node between those of Trivium. */
+/**
+ * The commands that print the log of a service, with lines of systemd and Node between those of
+ * Trivium.
+ */
 const LOG = `
 log() {
   echo 'Started trivium.service - Trivium.'

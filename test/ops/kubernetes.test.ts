@@ -1,4 +1,5 @@
-// The Helm chart and the commands of the docs for Kubernetes, with the real helm and kubectl; a cluster is not needed.
+// The Helm chart and the commands of the docs for Kubernetes, with the real helm and kubectl; a
+// cluster is not needed.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -242,7 +243,9 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
   })
 })
 
-/** A program that asks the real one for help with the same words, which fails for unknown options. */
+/**
+ * A program that asks the real one for help with the same words, which fails for unknown options.
+ */
 function shim(name: string, path: string): string {
   return `#!/bin/bash
 words=()

@@ -1,4 +1,5 @@
-// Everything else runs on the pinned Node. This runs the daemon and tests of each layer on the oldest supported Node.
+// Everything else runs on the pinned Node. This runs the daemon and tests of each layer on the
+// oldest supported Node.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +12,10 @@ import { createSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Tests of each layer that use what differs between versions of Node: SQLite, threads, zlib, type stripping. */
+/**
+ * Tests of each layer that use what differs between versions of Node: SQLite, threads, zlib, type
+ * stripping.
+ */
 const FILES = [
   'test/contract/embedded-store.test.ts',
   'test/core/identity.test.ts',

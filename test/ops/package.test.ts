@@ -43,7 +43,9 @@ const lockSchema = z.object({
 /** Scripts that npm runs when the package is installed. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
 
-/** Limits of an installation without the optional parts. With them it is more than twice as large. */
+/**
+ * Limits of an installation without the optional parts. With them it is more than twice as large.
+ */
 const MAXIMUM = { packages: 260, megabytes: 110 }
 
 /** A routes.yaml that needs the part, and what in it needs it. */
@@ -58,7 +60,9 @@ const NEEDS: [part: Part, routes: string, neededBy: string][] = [
   ['queues', 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }', 'route jobs'],
 ]
 
-/** Share of indirect packages that may be newer than the tested ones, since they have new releases. */
+/**
+ * Share of indirect packages that may be newer than the tested ones, since they have new releases.
+ */
 const MAX_NEWER = 0.1
 
 describe('the package', { timeout: 600_000 }, () => {

@@ -159,7 +159,9 @@ function run(t: TestContext, binary: string, args: string[], env: NodeJS.Process
   t.after(() => child.kill())
 }
 
-/** Resolves with the body of an answer with status 200, 202 or 404; rejects with any other status. */
+/**
+ * Resolves with the body of an answer with status 200, 202 or 404; rejects with any other status.
+ */
 function send(options: RequestOptions, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = { host: '127.0.0.1', rejectUnauthorized: false, ...options }

@@ -11,7 +11,10 @@ import { startRuntime } from './support/runtime.ts'
 
 const WITH_FALLBACK = '{ id: "local:a", fallback: ["local:b"], retries: 1, timeout: 4s }'
 
-/** The skill `helper` on a server that gives `answers` for all models. `asked` returns the names of the models, in order. */
+/**
+ * The skill `helper` on a server that gives `answers` for all models. `asked` returns the names of
+ * the models, in order.
+ */
 async function start(t: TestContext, answers: ModelAnswer[], model: string | null = WITH_FALLBACK) {
   const server = await startOpenAiServer(answers)
   cleanup(t, () => server.close())

@@ -17,8 +17,8 @@ import { cleanup } from './support/cleanup.ts'
 const call = { signal: new AbortController().signal, repeatable: false }
 
 /**
- * A server over HTTP with a tool that waits for `release`. A call of `refused-N` is answered with the
- * status N. `answering` is called with each request before its answer.
+ * A server over HTTP with a tool that waits for `release`. A call of `refused-N` is answered with
+ * the status N. `answering` is called with each request before its answer.
  */
 async function serve(t: TestContext, answering: (body: Json | undefined) => Promise<void> | void = () => {}) {
   const started = Promise.withResolvers<void>()

@@ -347,7 +347,9 @@ describe('MCP tasks', () => {
   })
 })
 
-/** A client of the current library. Returns it with the questions to its user, who gives `answers`. */
+/**
+ * A client of the current library. Returns it with the questions to its user, who gives `answers`.
+ */
 async function connectCurrent(
   t: TestContext,
   url: URL,

@@ -24,7 +24,10 @@ const PDF = Buffer.concat([
   Buffer.from('\nendstream'),
 ])
 
-/** Streams that are small when compressed, but together 50 times larger than the limit of the reader. */
+/**
+ * Streams that are small when compressed, but together 50 times larger than the limit of the
+ * reader.
+ */
 const ZEROS = deflateSync(Buffer.alloc(4_000_000))
 const BOMB = Buffer.concat([
   PDF,
@@ -32,8 +35,8 @@ const BOMB = Buffer.concat([
 ])
 
 /**
- * A message with these files, each with its declared type. `ask` gives it to a model skill; `request` returns the messages that
- * the model got.
+ * A message with these files, each with its declared type. `ask` gives it to a model skill;
+ * `request` returns the messages that the model got.
  */
 async function messageWith(
   t: TestContext,

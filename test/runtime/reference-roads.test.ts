@@ -10,8 +10,8 @@ import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
-// The statements of the sections "Observing Gateway Messages" and "Callbacks and allowed-tools" in the specification
-// "Runtime Skills" (not in this repository).
+// The statements of the sections "Observing Gateway Messages" and "Callbacks and allowed-tools" in
+// the specification "Runtime Skills" (not in this repository).
 
 describe('observing gateway messages', () => {
   for (const transport of ['email', 'slack', 'websocket', 'webhook']) {

@@ -12,8 +12,8 @@ import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { SHIPPED_FOLDER, startRuntime } from './support/runtime.ts'
 
-// The statements of the section "Session" in the specification "Runtime Skills" (not in this repository), with its YAML.
-// `prompt.test.ts` tests its section "Comment Stripping".
+// The statements of the section "Session" in the specification "Runtime Skills" (not in this
+// repository), with its YAML. `prompt.test.ts` tests its section "Comment Stripping".
 
 const SHORTHAND = `
 # Shorthand — captures everything, in-memory storage
@@ -36,7 +36,10 @@ You are a helpful assistant.
 
 Answer based on the conversation above.
 `
-/** A markdown skill `helper` whose model answers `answer 1`, `answer 2`, … `prompts` returns its system prompts. */
+/**
+ * A markdown skill `helper` whose model answers `answer 1`, `answer 2`, … `prompts` returns its
+ * system prompts.
+ */
 async function startHelper(t: TestContext, metadata: string, body: string) {
   const answers = [1, 2, 3].map((n) => ({ text: `answer ${n}` }))
   const server = await startOpenAiServer(answers)

@@ -1,15 +1,19 @@
 /** One sample: numbers by their name. */
 export type Sample = Record<string, number>
 
-/** How far a number may rise after the warm-up: by a share of its value or by an amount, whichever is more. */
+/**
+ * How far a number may rise after the warm-up: by a share of its value or by an amount, whichever
+ * is more.
+ */
 export type Allowed = { share?: number; amount?: number }
 
 /** The values of one number early and late, its maximum, and whether it is flat. */
 export type Verdict = { name: string; early: number; late: number; most: number; isFlat: boolean }
 
 /**
- * Judges whether numbers that were sampled at even intervals stay flat. The first third is the warm-up. The median of the next
- * sixth is compared with that of the last sixth, so single peaks do not matter.
+ * Judges whether numbers that were sampled at even intervals stay flat. The first third is the
+ * warm-up. The median of the next sixth is compared with that of the last sixth, so single peaks do
+ * not matter.
  */
 export function judge(samples: readonly Sample[], allowed: Record<string, Allowed>): Verdict[] {
   const third = Math.floor(samples.length / 3)

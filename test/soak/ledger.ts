@@ -5,8 +5,8 @@ export type Ledger = ReturnType<typeof createLedger>
 export type Misses = { reader: string; lost: string[]; twice: string[] }
 
 /**
- * Compares acknowledged messages with those that each reader got: each at least once, and none again after its acknowledgement.
- * Unacknowledged messages may also arrive, but not twice.
+ * Compares acknowledged messages with those that each reader got: each at least once, and none
+ * again after its acknowledgement. Unacknowledged messages may also arrive, but not twice.
  */
 export function createLedger() {
   const promised = new Set<string>()

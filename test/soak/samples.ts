@@ -32,12 +32,20 @@ export function folderSample(folder: string): Sample {
   }
 }
 
-/** Seconds. Keys with a longer time to live are kept on purpose: records of replies and mails, rights to files. */
+/**
+ * Seconds. Keys with a longer time to live are kept on purpose: records of replies and mails,
+ * rights to files.
+ */
 const LONG_TTL = 12 * 3_600
-/** Keys that are kept for seven days: idempotency keys, results of jobs, and positions of empty topics. */
+/**
+ * Keys that are kept for seven days: idempotency keys, results of jobs, and positions of empty
+ * topics.
+ */
 const KEPT_FOR_DAYS = /seen:|:done:|:meta$/
 
-/** A Redis: memory in MB, and numbers of keys: `kept` for hours or days, and `keys` of other kinds. */
+/**
+ * A Redis: memory in MB, and numbers of keys: `kept` for hours or days, and `keys` of other kinds.
+ */
 export async function redisSample(url: string): Promise<{ sample: Sample; kinds: Record<string, number> }> {
   const client = new Redis(url)
   try {

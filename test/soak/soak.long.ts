@@ -15,15 +15,18 @@ import { folderSample, processSample, redisSample } from './samples.ts'
 import { answered, type Counts, READERS, runTraffic } from './traffic.ts'
 
 const MINUTE = 60_000
-/** Duration of each test: `SOAK_MINUTES=… npm run test:soak`. Retention removes messages older than a tenth of it. */
+/**
+ * Duration of each test: `SOAK_MINUTES=… npm run test:soak`. Retention removes messages older than
+ * a tenth of it.
+ */
 const minutes = Number(process.env.SOAK_MINUTES ?? 60)
 const SAMPLES = 60
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
 /**
- * How far each number may rise: by the share or by the amount, whichever is more. `stored` and `redis`
- * are in MB. Keys that are kept for days take a few hundred bytes per message, and BullMQ keeps some finished
- * jobs and 10,000 events of a queue.
+ * How far each number may rise: by the share or by the amount, whichever is more. `stored` and
+ * `redis` are in MB. Keys that are kept for days take a few hundred bytes per message, and BullMQ
+ * keeps some finished jobs and 10,000 events of a queue.
  */
 const ALLOWED = {
   rss: { share: 0.1 },

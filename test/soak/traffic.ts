@@ -11,7 +11,9 @@ import type { Ledger } from './ledger.ts'
 /** Number of events, by their name. */
 export type Counts = Record<string, number>
 
-/** Readers that must get every order. `skill`: the skill or the worker of the queue, by its route. */
+/**
+ * Readers that must get every order. `skill`: the skill or the worker of the queue, by its route.
+ */
 export const READERS = ['receive', 'group', 'push', 'skill']
 
 const TAKERS = 4
@@ -30,8 +32,8 @@ type Traffic = {
 }
 
 /**
- * Sends and reads on every road until the signal. Then it continues reading until each reader has every order, or for two
- * minutes, and resolves.
+ * Sends and reads on every road until the signal. Then it continues reading until each reader has
+ * every order, or for two minutes, and resolves.
  */
 export async function runTraffic({ daemon, world, signal, counts, ledger, answers }: Traffic): Promise<void> {
   const count = (what: string, by = 1) => {

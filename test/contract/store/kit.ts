@@ -18,9 +18,9 @@ export const WEEK = 7 * DAY
 /** The data of one case, initially empty. The test of each store provides it. */
 export type StoreFixture = {
   /**
-   * Opens a store over this data. After `close()` it is called again, to test what survives a restart.
-   * The store must use `now` (Unix ms) for everything that expires, and `toEvent` for the events of
-   * messages.
+   * Opens a store over this data. After `close()` it is called again, to test what survives a
+   * restart. The store must use `now` (Unix ms) for everything that expires, and `toEvent` for the
+   * events of messages.
    */
   open(options: StoreOptions): Promise<Store>
   /** Whether two open stores can share the data (two daemons on one Redis). */
@@ -138,8 +138,8 @@ export async function newest({ journal }: Store, limit: number, query: Omit<Mess
 }
 
 /**
- * All items of a read, page by page, while it says that there is more. `next` is called with the last
- * item so far; a consuming read ignores it.
+ * All items of a read, page by page, while it says that there is more. `next` is called with the
+ * last item so far; a consuming read ignores it.
  */
 export async function whileMore<Item>(
   next: (last: Item | undefined) => Promise<Page<Item>>,
@@ -153,7 +153,10 @@ export async function whileMore<Item>(
   }
 }
 
-/** As `whileMore`, for a read that continues after the last item: a page with `more` has at least one. */
+/**
+ * As `whileMore`, for a read that continues after the last item: a page with `more` has at least
+ * one.
+ */
 export function afterLast<Item>(next: (last: Item | undefined) => Promise<Page<Item>>): Promise<Item[]> {
   return whileMore<Item>(async (last) => {
     const page = await next(last)

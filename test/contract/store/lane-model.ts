@@ -18,8 +18,8 @@ const command = fc.record({
 })
 
 /**
- * A lane behaves like a list: only its first job can be claimed, when it is due and not claimed, and it
- * stays first until it is done or dead. Stale tokens change nothing.
+ * A lane behaves like a list: only its first job can be claimed, when it is due and not claimed,
+ * and it stays first until it is done or dead. Stale tokens change nothing.
  */
 export function laneModel(factory: StoreFactory): void {
   const name = 'any sequence of adds, claims and outcomes of three lanes agrees with a simple model'
@@ -73,7 +73,8 @@ export function laneModel(factory: StoreFactory): void {
               if (!claim) continue
               const queue = lanes.get(claim.lane) ?? []
               const head = queue[0]
-              // The contract leaves open whether an expired claim can be settled before another claim.
+              // The contract leaves open whether an expired claim can be settled before another
+              // claim.
               if (head?.token === claim.token && head.until <= now()) continue
               const isCurrent = head !== undefined && head.id === claim.id && head.token === claim.token
               const base = { id: claim.id, token: claim.token }

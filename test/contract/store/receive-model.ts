@@ -32,7 +32,10 @@ const command = fc.record({
   choice: fc.nat(20),
 })
 
-/** The receive road behaves like a list: a take returns the oldest ready message that matches its filter. */
+/**
+ * The receive road behaves like a list: a take returns the oldest ready message that matches its
+ * filter.
+ */
 export function receiveModel(factory: StoreFactory): void {
   const name = 'any sequence of messages, takes and leases on two gateways agrees with a simple model'
   if (factory.leavesOut(name)) return

@@ -41,8 +41,8 @@ const MAX_PER_TRIM = 5_000
 const TOPICS = ['t', MESSAGE_TOPIC]
 
 /**
- * Five events on each of `TOPICS`, which the group `g` reads from the start. Returns a function that
- * trims each topic to its newest `count` events.
+ * Five events on each of `TOPICS`, which the group `g` reads from the start. Returns a function
+ * that trims each topic to its newest `count` events.
  */
 async function givenEvents(store: Store): Promise<(count: number) => Promise<number>> {
   const names = ['a', 'b', 'c', 'd', 'e']

@@ -161,7 +161,8 @@ export function searchContract(factory: StoreFactory): void {
       ])
       await store.jobs.deadLetters.drop(idOf('dropped'))
       await store.journal.note(idOf('done'), notes('model'))
-      // Stores of earlier versions have this note. Without it, the dispatch cursor is ahead and there is no job.
+      // Stores of earlier versions have this note. Without it, the dispatch cursor is ahead and
+      // there is no job.
       await store.journal.note(idOf('unrouted'), notes('unrouted'))
       // The note that a message was routed again may follow its outcome.
       await store.journal.note(idOf('routed later'), notes('unrouted', 'done', 'routed again'))

@@ -10,7 +10,10 @@ import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
 import { createMemoryLog } from './log.ts'
 
-/** How a test opens stores of one kind. Two stores at the same place are two daemons on the same data. */
+/**
+ * How a test opens stores of one kind. Two stores at the same place are two daemons on the same
+ * data.
+ */
 export type StoreKind = {
   kind: string
   place(t: TestContext): Promise<string>

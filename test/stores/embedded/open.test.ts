@@ -167,7 +167,10 @@ describe('opening the embedded store', () => {
       }
       for (let part = 0; part < 10; part++) await add('stuck')
       await add()
-      /** How much several calls removed, and the processor time of the fastest one in ms; the first may take longer. */
+      /**
+       * How much several calls removed, and the processor time of the fastest one in ms; the first
+       * may take longer.
+       */
       const trim = async (maxCount: number, calls: number) => {
         let total = 0
         let fastest = Number.POSITIVE_INFINITY

@@ -10,7 +10,9 @@ import { noFlush, temporaryDir, withStore } from './kit.ts'
 
 const MARK = 'xyzzy-4711'
 
-/** Values of different sizes in an order that makes SQLite split pages, half of them with the mark. */
+/**
+ * Values of different sizes in an order that makes SQLite split pages, half of them with the mark.
+ */
 function values(): { key: string; text: string }[] {
   return Array.from({ length: 300 }, (_, n) => {
     const word = n % 2 === 0 ? MARK : 'harmless'

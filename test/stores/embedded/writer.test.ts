@@ -20,7 +20,9 @@ async function open(t: TestContext, flush = noFlush) {
     settled,
     insert: (name: string) => insert.run(name),
     names: () => rows.all().map(({ name }) => name),
-    /** Inserts a name, and records in `settled` that it resolved, or with which error it rejected. */
+    /**
+     * Inserts a name, and records in `settled` that it resolved, or with which error it rejected.
+     */
     add: (name: string, write = writer.write) =>
       write(() => insert.run(name)).then(
         () => settled.push(name),
@@ -55,7 +57,10 @@ describe('the flush of the log', () => {
     return { flush, flushes }
   }
 
-  /** Waits until the writes of this turn are committed, and promises that depend on them are settled. */
+  /**
+   * Waits until the writes of this turn are committed, and promises that depend on them are
+   * settled.
+   */
   async function turns(): Promise<void> {
     for (let count = 0; count < 3; count++) await turn()
   }

@@ -27,7 +27,8 @@ test('notices a failover of a Sentinel that was down for a long time when the st
   cleanup(t, sentinel.stop)
   const admin = new Redis(port, '127.0.0.1').on('error', () => {})
   cleanup(t, () => admin.disconnect())
-  // Until it knows the replica and a promotion begins. The client does not connect to a master, so the failover does not end.
+  // Until it knows the replica and a promotion begins. The client does not connect to a master, so
+  // the failover does not end.
   await until(async () => {
     await admin.call('SENTINEL', 'FAILOVER', 'main').catch(() => {})
     return failovers.isFailingOver()

@@ -12,7 +12,10 @@ import { assertOrder, openStore, redisOf } from './kit.ts'
 
 const NAMES = Array.from({ length: 60 }, (_, n) => `n${n}`)
 
-/** Accepts two messages per name, with and without a conversation, and with keys that start with `prefix`. */
+/**
+ * Accepts two messages per name, with and without a conversation, and with keys that start with
+ * `prefix`.
+ */
 async function acceptKeyed(store: Store, prefix = '') {
   const withConversation = NAMES.map((name) =>
     saying(`${prefix}${name}`, { key: `${prefix}${name}`, conversation: name }),

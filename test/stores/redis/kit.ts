@@ -12,7 +12,10 @@ export function openStore(url: string, rest: Partial<RedisStoreOptions> = {}) {
   return createRedisStore({ url, toEvent, log: silent, commandTimeout: 10_000, ...rest })
 }
 
-/** A Redis for one test. It is stopped after the test, and the stores and clients opened here are closed. */
+/**
+ * A Redis for one test. It is stopped after the test, and the stores and clients opened here are
+ * closed.
+ */
 export async function redisOf(t: TestContext, args: string[] = []) {
   const server = await startRedisServer({ args })
   cleanup(t, () => server.stop())

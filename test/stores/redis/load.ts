@@ -8,14 +8,14 @@ import { saying } from '../../contract/store/kit.ts'
 import { until } from '../../fixtures/until.ts'
 
 /**
- * Two stores acknowledge fewer messages than this until they learn of a fail-over. During the whole fail-over they would
- * acknowledge over a thousand.
+ * Two stores acknowledge fewer messages than this until they learn of a fail-over. During the whole
+ * fail-over they would acknowledge over a thousand.
  */
 export const MAX_LOST_IN_FAIL_OVER = 50
 
 /**
- * Accepts and takes messages on several stores while `change` runs, then takes the rest. Lost messages were acknowledged, but
- * are not in the journal or were never taken.
+ * Accepts and takes messages on several stores while `change` runs, then takes the rest. Lost
+ * messages were acknowledged, but are not in the journal or were never taken.
  */
 export async function underLoad(stores: readonly Store[], change: () => Promise<unknown>) {
   const run = randomUUID()

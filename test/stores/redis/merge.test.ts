@@ -49,7 +49,10 @@ function every(ms: number): number[] {
   return Array.from({ length: 1_000 }, (_, n) => 100 + n * ms)
 }
 
-/** Calls shards that contain the times of their events. Each hands out past ones, and takes `latency` ms. */
+/**
+ * Calls shards that contain the times of their events. Each hands out past ones, and takes
+ * `latency` ms.
+ */
 function ask(shards: number[][], advance: (by?: number) => number, latency: number) {
   return async (shard: number, until: number): Promise<Given<number[]>> => {
     advance(latency / 2)

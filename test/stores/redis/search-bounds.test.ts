@@ -48,7 +48,7 @@ test('a search with `until` reads nothing newer, and a histogram reads each entr
   }
   assert.equal(total, MESSAGES / 100)
   const ofHistogram = (await reads()) - beforeHistogram
-  // Twice the number of slices is allowed. In addition, each call reads the newest entry, and repeats
-  // the span at which the previous call stopped: up to 3 commands.
+  // Twice the number of slices is allowed. In addition, each call reads the newest entry, and
+  // repeats the span at which the previous call stopped: up to 3 commands.
   assert.ok(ofHistogram <= 2 * (MESSAGES / SLICE) + 3 * calls, `${ofHistogram} reads in ${calls} calls`)
 })

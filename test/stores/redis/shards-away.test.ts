@@ -12,7 +12,9 @@ const AWAY = 2
 const COUNT = 40
 const ERROR = { at: 1, code: 'skill_failed', message: 'no' }
 
-/** The jobs of a store with four shards, each a real store. `setAway` makes one of them unreachable. */
+/**
+ * The jobs of a store with four shards, each a real store. `setAway` makes one of them unreachable.
+ */
 async function openShards(t: TestContext) {
   let isAway = false
   const refuse = () =>

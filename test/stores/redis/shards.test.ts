@@ -385,7 +385,8 @@ describe('a store with several shards', { concurrency: 3 }, () => {
       items.map(({ id }) => id),
       ['a'],
     )
-    // Claims take turns at which shard they begin: this one at 1. After the failure of 2, it asks no other.
+    // Claims take turns at which shard they begin: this one at 1. After the failure of 2, it asks
+    // no other.
     assert.deepEqual(calledShards, [1, 2])
     assert.ok(nextDue > time, 'the next claim follows later')
   })

@@ -76,7 +76,8 @@ describe('a Redis of several servers', { concurrency: 3 }, () => {
 
 test('Redis refuses a call that its caller has given up, if a network repeats it', async (t) => {
   const { server, open, client } = await redisOf(t)
-  // Before the store is open: ioredis fails if it gets a command of others before it knows that it monitors.
+  // Before the store is open: ioredis fails if it gets a command of others before it knows that it
+  // monitors.
   const monitor = await client().monitor()
   t.after(() => monitor.disconnect())
   const store = await open({ commandTimeout: 300 })
@@ -97,7 +98,8 @@ test('Redis refuses a call that its caller has given up, if a network repeats it
   assert.ok(givenUp.every(({ status }) => status === 'rejected'))
   server.resume()
   for (const call of calls) await until(() => call().then(() => true), 'the answer')
-  // The last three scripts are the successful calls, and the three before them those that were given up.
+  // The last three scripts are the successful calls, and the three before them those that were
+  // given up.
   const copies = sent.filter(([name]) => name?.toLowerCase() === 'evalsha').slice(-6, -3)
   await store.journal.accept([saying('b')])
   await store.jobs.add('q', [{ id: 'b', lane: 'b', group: 'g' }])
