@@ -1,6 +1,7 @@
-// `npm run build`: compiles the sources to JavaScript in dist/ (or the folder in the first argument),
-// with the same layout, because Node does not strip types under node_modules. `npm pack` runs it first.
-// tsconfig.build.json lists what is published; a user's own skills in this clone are not.
+// `npm run build`: compiles the sources to JavaScript in dist/ (or the folder in the first
+// argument), with the same layout, because Node does not strip types under node_modules. `npm pack`
+// runs it first. tsconfig.build.json lists what is published; a user's own skills in this clone are
+// not.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -35,7 +36,10 @@ function copyAssets(): void {
   }
 }
 
-/** Writes the console as the files that browsers load. A clone bundles its console at the first request. */
+/**
+ * Writes the console as the files that browsers load. A clone bundles its console at the first
+ * request.
+ */
 async function writeConsole(): Promise<void> {
   const { page, files, packages } = await bundleConsole(join(process.cwd(), CONSOLE))
   mkdirSync(join(dist, CONSOLE), { recursive: true })

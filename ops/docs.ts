@@ -1,6 +1,7 @@
-// `npm run docs`: writes the generated pages and pictures of docs/ and builds the site into
-// docs/.vitepress/dist. `npm run docs -- --serve` serves the site and updates it while you edit; `--
-// --pages` only writes the pages.
+// npm run docs             writes the generated pages and pictures of docs/, and builds the site into
+//                          docs/.vitepress/dist
+// npm run docs -- --serve  serves the site, and updates it while you edit
+// npm run docs -- --pages  only writes the pages and pictures
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

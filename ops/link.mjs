@@ -1,5 +1,5 @@
-// Makes `npx trivium` work in a clone without downloading it from the registry: npm links the commands of
-// dependencies into node_modules/.bin, but not those of the package itself.
+// Makes `npx trivium` work in a clone without downloading it from the registry: npm links the
+// commands of dependencies into node_modules/.bin, but not those of the package itself.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

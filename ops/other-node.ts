@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 
 /**
- * The oldest Node that Trivium supports. The newest one is pinned in package.json and runs everything
- * else.
+ * The oldest Node that Trivium supports. The newest one is pinned in package.json and runs
+ * everything else.
  */
 const VERSION = '24.21.0'
 

@@ -1,6 +1,6 @@
 // Runs `npm start`, `npm test` and the other npm scripts. It is the first thing that runs in a new
-// clone, so it needs only Node 20 and no packages: it installs what is missing and starts the task with
-// the pinned Node.
+// clone, so it needs only Node 20 and no packages: it installs what is missing and starts the task
+// with the pinned Node.
 import { handOver } from '../bin/hand-over.js'
 import { root, setUp } from './set-up.mjs'
 

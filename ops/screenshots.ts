@@ -1,5 +1,5 @@
-// `npm run screenshots`: takes the pictures of the console for the documentation, with the data of the
-// demo.
+// `npm run screenshots`: takes the pictures of the console for the documentation, with the data of
+// the demo.
 import { mkdirSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { chromium } from 'playwright-core'

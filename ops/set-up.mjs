@@ -15,9 +15,9 @@ const pinnedNode = join(modules, 'node', 'bin', process.platform === 'win32' ? '
 const OLDEST_NODE = 24
 
 /**
- * Installs the packages of package-lock.json, the pinned Node and the `npx trivium` link if they are
- * missing, and returns the path of the Node to use. Takes milliseconds if nothing is missing. If something
- * cannot be installed, it prints what to do and exits with 1. Runs on Node 20.
+ * Installs the packages of package-lock.json, the pinned Node and the `npx trivium` link if they
+ * are missing, and returns the path of the Node to use. Takes milliseconds if nothing is missing.
+ * If something cannot be installed, it prints what to do and exits with 1. Runs on Node 20.
  *
  * @returns {Promise<string>}
  */
@@ -46,7 +46,9 @@ function stamp() {
   return [lock, process.platform, process.arch, mtimeMs, size].join('\n')
 }
 
-/** Whether node_modules has each package of the lock file, as after a developer's own `npm install`. */
+/**
+ * Whether node_modules has each package of the lock file, as after a developer's own `npm install`.
+ */
 function isInstalled() {
   if (!existsSync(installedFile)) return false
   const locked = JSON.parse(readFileSync(lockFile, 'utf8')).packages
@@ -57,8 +59,9 @@ function isInstalled() {
 }
 
 /**
- * Whether npm installs a package on this machine. It leaves out optional packages for other platforms.
- * Those for one C library do not count, because only npm knows which one this machine has.
+ * Whether npm installs a package on this machine. It leaves out optional packages for other
+ * platforms. Those for one C library do not count, because only npm knows which one this machine
+ * has.
  */
 function isNeeded({ optional, os, cpu, libc }) {
   if (!optional) return true
@@ -66,8 +69,9 @@ function isNeeded({ optional, os, cpu, libc }) {
 }
 
 /**
- * Runs `npm install`, not `npm ci`: it takes the same versions from the lock file, but adds only what is
- * missing, and it accepts a lock file from a registry that lacks packages for other platforms.
+ * Runs `npm install`, not `npm ci`: it takes the same versions from the lock file, but adds only
+ * what is missing, and it accepts a lock file from a registry that lacks packages for other
+ * platforms.
  */
 function install() {
   const start = Date.now()
@@ -92,8 +96,8 @@ function install() {
 }
 
 /**
- * The npm that started this process, or the one on the path. It is never run by a Node in node_modules,
- * which it may replace.
+ * The npm that started this process, or the one on the path. It is never run by a Node in
+ * node_modules, which it may replace.
  */
 function npm(args) {
   const { npm_execpath: npmFile, ...env } = process.env
@@ -114,7 +118,10 @@ function installFailure({ error, status, signal, stderr }) {
   return `npm install failed (exit code ${status}):\n${stderr.trim()}\n\n${advice}`
 }
 
-/** The pinned Node; without it (install scripts may be disabled) the running one, if it is new enough. */
+/**
+ * The pinned Node; without it (install scripts may be disabled) the running one, if it is new
+ * enough.
+ */
 function findNode() {
   if (existsSync(pinnedNode)) return pinnedNode
   if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath

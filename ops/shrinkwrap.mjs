@@ -1,6 +1,6 @@
-// Writes npm-shrinkwrap.json before `npm pack`, so that an installed Trivium uses exactly the tested
-// packages. It is package-lock.json without packages for development. With `remove`, deletes it after
-// packing, because npm would use it instead of the lock file.
+// Writes npm-shrinkwrap.json before `npm pack`, so that an installed Trivium uses exactly the
+// tested packages. It is package-lock.json without packages for development. With `remove`, deletes
+// it after packing, because npm would use it instead of the lock file.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../npm-shrinkwrap.json', import.meta.url)

@@ -25,7 +25,9 @@ export const steps: Step[] = [
   { name: 'knip', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ]
 
-/** Runs a step. Prints a line if it succeeds, and its output if it fails. Resolves with the failure. */
+/**
+ * Runs a step. Prints a line if it succeeds, and its output if it fails. Resolves with the failure.
+ */
 export async function runStep({ name, command, args }: Step): Promise<Failed[]> {
   const began = performance.now()
   const { status, output } = await run(`node_modules/.bin/${command}`, args)

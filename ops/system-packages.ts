@@ -29,8 +29,8 @@ const packages: SystemPackage[] = [
 
 /**
  * Cyrus and Exim run unpacked, from the folder of a test: Debian cannot install them next to its
- * Dovecot, or without writing to /etc. Exim's user exists only where Exim is installed; libnss-wrapper
- * provides one.
+ * Dovecot, or without writing to /etc. Exim's user exists only where Exim is installed;
+ * libnss-wrapper provides one.
  */
 const MAIL_SERVERS = ['cyrus-imapd', 'cyrus-common', 'exim4-daemon-light', 'libnss-wrapper']
 const cache = join(import.meta.dirname, '..', 'node_modules', '.cache')
@@ -54,13 +54,17 @@ export function promtool(): string {
 /** Caddy and nginx are only unpacked: Debian's packages would start both as services. */
 const proxies = join(cache, 'proxies')
 
-/** The path of a proxy whose example configuration a test runs; undefined if it is not available. */
+/**
+ * The path of a proxy whose example configuration a test runs; undefined if it is not available.
+ */
 export function proxyServer(name: 'caddy' | 'nginx'): string | undefined {
   if (hasExecutable(name)) return name
   return ['bin', 'sbin'].map((folder) => join(proxies, 'usr', folder, name)).find((file) => existsSync(file))
 }
 
-/** Mail replies with the expected text, from Discourse's library: in the source of a Debian package. */
+/**
+ * Mail replies with the expected text, from Discourse's library: in the source of a Debian package.
+ */
 const replies = join(cache, 'reply-fixtures')
 const REPLIES_PACKAGE = 'ruby-email-reply-trimmer'
 export const REPLIES_NEEDED = `needs the source of Debian's ${REPLIES_PACKAGE}: add deb-src to the sources of apt, update, and remove ${replies}`
@@ -80,9 +84,9 @@ export function mailServerPackages(): string[] {
 }
 
 /**
- * Installs missing packages if that needs no question (root on Debian or Ubuntu), without starting a
- * service. Otherwise it prints the exact command. Returns false only if redis-server is missing: no
- * test can run then.
+ * Installs missing packages if that needs no question (root on Debian or Ubuntu), without starting
+ * a service. Otherwise it prints the exact command. Returns false only if redis-server is missing:
+ * no test can run then.
  */
 export function ensureSystemPackages(): boolean {
   let missing = packages.filter((wanted) => !isPresent(wanted))
@@ -102,8 +106,8 @@ export function ensureSystemPackages(): boolean {
 }
 
 /**
- * Downloads 27 KB. If the archive has no sources, an empty folder remains, so that later runs do not ask
- * again.
+ * Downloads 27 KB. If the archive has no sources, an empty folder remains, so that later runs do
+ * not ask again.
  */
 function downloadReplies(): void {
   const folder = `${replies}-${process.pid}`
@@ -146,8 +150,8 @@ function unpackPromtool(folder: string): void {
 }
 
 /**
- * Downloads Debian packages into a folder without installing them. Needs no root if package lists exist.
- * `names` is called again after an update of the lists.
+ * Downloads Debian packages into a folder without installing them. Needs no root if package lists
+ * exist. `names` is called again after an update of the lists.
  */
 function download(target: string, names: () => string[], unpack = (_folder: string) => {}): void {
   console.error(`Setting up (once): downloading ${names().join(', ')} …`)
@@ -204,7 +208,8 @@ function install(names: string[]): void {
   console.error(`Setting up (once): installing ${names.join(', ')} …`)
   const allowServices = forbidServices()
   try {
-    // The lists may be missing (a fresh container) or older than the archive; one update fixes both.
+    // The lists may be missing (a fresh container) or older than the archive; one update fixes
+    // both.
     if (aptGet('install', ...names) === undefined) return
     aptGet('update')
     const failure = aptGet('install', ...names)
@@ -226,8 +231,8 @@ function aptGet(...args: string[]): string | undefined {
 }
 
 /**
- * Writes the file that keeps Debian from starting a service when it installs one. Returns a function that
- * removes it.
+ * Writes the file that keeps Debian from starting a service when it installs one. Returns a
+ * function that removes it.
  */
 function forbidServices(): () => void {
   const policy = '/usr/sbin/policy-rc.d'

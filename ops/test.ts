@@ -1,8 +1,14 @@
-// `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks;
-// `--name TEXT` selects tests by name, `--seed N` or `--seed random` runs other cases of the property
-// tests, `--report` lists the processor time of each file, `--jobs N` sets how many run at once. `npm
-// run check`: format, lint, types and house rules, without tests. `npm run test:chaos`: the long crash
-// tests. `npm run test:soak`: an hour with everything switched on.
+// npm test             everything
+// npm test -- PATH…    only these test files or folders, without the checks
+// npm run check        format, lint, types and house rules, without tests
+// npm run test:chaos   the long crash tests
+// npm run test:soak    an hour with everything switched on
+//
+// Options, after `--`:
+// --name TEXT              selects tests by name
+// --seed N, --seed random  other cases of the property tests
+// --report                 lists the processor time of each file
+// --jobs N                 how many files run at once
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -1,6 +1,6 @@
-// For an image with all parts: turns the optional peer dependencies into dependencies, in package.json
-// and package-lock.json of the working directory, so that `npm ci --omit=dev` installs them in the
-// versions of the lock file.
+// For an image with all parts: turns the optional peer dependencies into dependencies, in
+// package.json and package-lock.json of the working directory, so that `npm ci --omit=dev` installs
+// them in the versions of the lock file.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'))

@@ -1,4 +1,5 @@
-// `npm run bench`: measures Trivium and what it is compared with in the same run. See docs/performance.md.
+// `npm run bench`: measures Trivium and what it is compared with in the same run. See
+// docs/performance.md.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { createBench, type Line, type StoreName } from './lib/bench.ts'

@@ -40,7 +40,9 @@ function targetText(target: Line['target']): string {
   return 'least' in target ? `≥ ${target.least}` : `≤ ${target.most}`
 }
 
-/** A number with three significant digits, or with all digits before the point if these are more. */
+/**
+ * A number with three significant digits, or with all digits before the point if these are more.
+ */
 function short(value: number): string {
   if (!Number.isFinite(value)) return '–'
   if (Math.abs(value) >= 100) return value.toLocaleString('en', { maximumFractionDigits: 0 })

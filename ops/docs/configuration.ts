@@ -36,7 +36,10 @@ const SHARED: Record<string, string> = {
   verify:
     'How a webhook gateway, or an email gateway with `inbound: webhook`, checks deliveries. [Verify](../webhook.md#verify) explains the schemes.',
 }
-/** What keys of `verify` mean for some schemes, besides the description of the first scheme that has them. */
+/**
+ * What keys of `verify` mean for some schemes, besides the description of the first scheme that has
+ * them.
+ */
 const VERIFY_NOTES: Record<string, string> = {
   secret: ' For `public-key`, `discord` and `sendgrid`, the public key of the provider.',
 }

@@ -20,7 +20,7 @@ export function errorsPage(page: string): string {
   return sections.join('').replace(AREAS, areaTable(sections))
 }
 
-/** As `SECTION_START` matches it. */
+/** The generated start of the section of a code, which `SECTION_START` matches. */
 function startOf(name: string): string {
   const found = Object.entries(catalogue).find(([each]) => each === name)
   if (!found) throw new Error(`docs/errors.md has a section for ${name}, which is not in the catalogue`)

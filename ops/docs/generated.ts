@@ -12,8 +12,8 @@ import { pictures } from './pictures/pictures.ts'
 const root = join(import.meta.dirname, '..', '..')
 
 /**
- * The generated files of docs/, by path: the reference, the facts in errors.md, and the drawn pictures. Starts a daemon for its
- * descriptions.
+ * The generated files of docs/, by path: the reference, the facts in errors.md, and the drawn
+ * pictures. Starts a daemon for its descriptions.
  */
 export async function generatedPages(): Promise<Record<string, string>> {
   const { openapi, asyncapi } = await readDescriptions()

@@ -7,7 +7,10 @@ const INTRODUCTION = `Every call of the control API (\`http://127.0.0.1:8787\`).
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
-/** docs/reference/http.md: the calls of an OpenAPI description, with skills in a section of their own. */
+/**
+ * docs/reference/http.md: the calls of an OpenAPI description, with skills in a section of their
+ * own.
+ */
 export function httpPage(openapi: JsonObject): string {
   const calls = Object.entries(isJsonObject(openapi.paths) ? openapi.paths : {}).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {

@@ -4,7 +4,9 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
 }
 
-/** Text as inline code. Around backticks, it has one more than they. */
+/**
+ * Text as inline code. Its fence is longer by one than the longest run of backticks in the text.
+ */
 export function code(text: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length))
   if (longest === 0) return `\`${text}\``

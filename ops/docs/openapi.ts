@@ -7,8 +7,8 @@ import { type JsonObject, jsonObjectSchema } from '../../src/core/json.ts'
 const ROUTES = 'gateways:\n  chat: { transport: websocket, path: /ws }\nroutes: []\n'
 
 /**
- * The OpenAPI and AsyncAPI descriptions that a daemon with the built-in skills and a WebSocket gateway serves. Throws if it does not
- * answer.
+ * The OpenAPI and AsyncAPI descriptions that a daemon with the built-in skills and a WebSocket
+ * gateway serves. Throws if it does not answer.
  */
 export async function readDescriptions(): Promise<{ openapi: JsonObject; asyncapi: JsonObject }> {
   const cwd = await mkdtemp(join(tmpdir(), 'trivium-docs-'))

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../src/core/json.ts'
 
-/** Lists have this limit everywhere, so it is not worth a remark. */
+/** The limit of most lists, which is not mentioned. */
 const COMMON_LIST_LIMIT = 1000
 
-/** The range of a value in brackets: ` (1 to 256)`, ` (at least 16 characters)`. Empty without one. */
+/**
+ * The range of a value in brackets: ` (1 to 256)`, ` (at least 16 characters)`. Empty without one.
+ */
 export function rangeOf(schema: JsonObject): string {
   const range = numbersOf(schema) ?? lengthOf(schema) ?? itemsOf(schema)
   return range === undefined ? '' : ` (${range})`

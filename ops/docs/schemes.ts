@@ -1,9 +1,11 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../src/core/json.ts'
 
-/** A key of more schemes than this names none of them. */
-const MOST_NAMED = 6
+/** If more schemes than this have a key, they are not named. */
+const MAX_NAMED = 6
 
-/** The text `For a and b.` with the schemes of `verify` that have the key `path`; empty if many do. */
+/**
+ * The text `For a and b.` with the schemes of `verify` that have the key `path`; empty if many do.
+ */
 export function schemesWith(verify: JsonObject, path: string): string {
   const [key = ''] = path.split('.')
   const names = objectsIn(verify.oneOf)
@@ -11,7 +13,7 @@ export function schemesWith(verify: JsonObject, path: string): string {
     .filter((properties) => key !== 'scheme' && Object.hasOwn(properties, key))
     .flatMap(({ scheme }) => namesOf(objectOf(scheme)))
     .map((name) => `\`${name}\``)
-  if (names.length === 0 || names.length > MOST_NAMED) return ''
+  if (names.length === 0 || names.length > MAX_NAMED) return ''
   const last = names.at(-1)
   return names.length === 1 ? `For ${last}. ` : `For ${names.slice(0, -1).join(', ')} and ${last}. `
 }

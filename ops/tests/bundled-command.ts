@@ -3,7 +3,10 @@ import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { madeOnce, ROOT } from './made-once.ts'
 
-/** The module that looks for `public.js` beside itself: in the bundle. All others look for files beside their source. */
+/**
+ * The module that looks for a file of the bundle, `public.js`, beside itself. All others look for
+ * files beside their source.
+ */
 const IN_BUNDLE = 'src/runtime/load-code.ts'
 /** Defines `require`, which CommonJS packages use, and which a bundle of ES modules lacks. */
 const DEFINE_REQUIRE =
@@ -12,8 +15,9 @@ const DEFINE_REQUIRE =
 const UNCHANGED = ['transports/slack/bolt/thread/typescript.ts']
 
 /**
- * The command `trivium` in a few files, for daemons that tests start as processes. It does the same as the sources, and starts in half
- * the processor time, since it need not load a thousand modules one by one. It has the layout of the package.
+ * The command `trivium` in a few files, for daemons that tests start as processes. It does the same
+ * as the sources, and starts in half the processor time, since it need not load a thousand modules
+ * one by one. It has the layout of the package.
  */
 export async function bundledCommand(): Promise<string> {
   return join(await madeOnce('command', bundle), 'bin', 'trivium.js')
@@ -33,7 +37,7 @@ async function bundle(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    external: ownPackages(),
+    external: externalPackages(),
     banner: { js: DEFINE_REQUIRE },
     keepNames: true,
     logLevel: 'error',
@@ -54,10 +58,11 @@ async function bundle(folder: string): Promise<void> {
 }
 
 /**
- * Packages that are not bundled: those of parts, which may be missing; those that skills share with the daemon; and those that are
- * imported late, since a bundle loses the export names of CommonJS packages.
+ * Packages that are not bundled: those of parts, which may be missing; those that skills share with
+ * the daemon; and those that are imported late, since a bundle loses the export names of CommonJS
+ * packages.
  */
-function ownPackages(): string[] {
+function externalPackages(): string[] {
   const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const sources = globSync('{src,transports}/**/*.ts', { cwd: ROOT }).map((file) =>
     readFileSync(join(ROOT, file), 'utf8'),

@@ -9,8 +9,8 @@ let current: Current | undefined
 
 /**
  * Marks the start of the tests of a file. Resolves with the counts of the reporter once they have
- * ended. With `isAlone`, all tests of this process belong to that file: the result is sent as soon as
- * they end, because the process ends as well.
+ * ended. With `isAlone`, all tests of this process belong to that file: the result is sent as soon
+ * as they end, because the process ends as well.
  */
 export function begin(file: string, isAlone: boolean): Promise<Counts> {
   const { promise, resolve } = Promise.withResolvers<Counts>()

@@ -16,8 +16,8 @@ const ALL_CHARS = 12_000
 const MIN_CHARS = 300
 
 /**
- * Repeats all failures for readers who see only the end of a log. The last line has the names, after
- * `title`. Empty if nothing failed.
+ * Repeats all failures for readers who see only the end of a log. The last line has the names,
+ * after `title`. Empty if nothing failed.
  */
 export function repeatFailures(failed: Failed[], title = 'Failed'): string {
   if (failed.length === 0) return ''

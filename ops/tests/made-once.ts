@@ -26,17 +26,24 @@ const SOURCES = [
   'project/**/*',
   '{src,transports,skills}/**/*',
 ]
-/** How long (ms) a result stays after its last use, since a test run on other sources may still need it. */
+/**
+ * How long (ms) a result stays after its last use, since a test run on other sources may still need
+ * it.
+ */
 const RETENTION_MS = 60 * 60_000
 
 type Make = (folder: string) => Promise<void> | void
 
-/** The calls of this process, by name. Two locks on one file in a process would release each other (POSIX). */
+/**
+ * The calls of this process, by name. Two locks on one file in a process would release each other
+ * (POSIX).
+ */
 const pending = new Map<string, Promise<string>>()
 
 /**
- * A folder in node_modules/.cache that `make` fills once for each state of the sources. All processes that run tests share it.
- * `make` gets an empty folder, which is used only if it succeeds.
+ * A folder in node_modules/.cache that `make` fills once for each state of the sources. All
+ * processes that run tests share it. `make` gets an empty folder, which is used only if it
+ * succeeds.
  */
 export function madeOnce(name: string, make: Make): Promise<string> {
   const made = pending.get(name) ?? makeAlone(name, make)
@@ -73,7 +80,10 @@ function isReused(folder: string): boolean {
 
 let known: string | undefined
 
-/** Identifies the sources by times and sizes: reading them all would take as long as starting a daemon from them. */
+/**
+ * Identifies the sources by times and sizes: reading them all would take as long as starting a
+ * daemon from them.
+ */
 function fingerprint(): string {
   if (known !== undefined) return known
   const hash = createHash('sha256').update(process.version)

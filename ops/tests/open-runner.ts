@@ -19,8 +19,8 @@ const EXIT_TIMEOUT_MS = 10_000
 const OUTPUT_DELAY_MS = 50
 
 /**
- * Opens a runner: it runs one test file at a time. With `isAlone`, a file gets a process of its own.
- * The others share one, which is replaced after a failure.
+ * Opens a runner: it runs one test file at a time. With `isAlone`, a file gets a process of its
+ * own. The others share one, which is replaced after a failure.
  */
 export function openRunner(options: Options) {
   let shared: Runner | undefined
@@ -45,13 +45,14 @@ export function openRunner(options: Options) {
 /** Starts a process: for `onlyFile`, or for the files that are passed to `run`. */
 function openProcess({ namePatterns, timeout, signal, isVerbose }: Options, onlyFile?: string) {
   const flags = [
-    // Loading modules makes many short-lived strings: a large young generation saves a tenth of the time.
+    // Loading modules makes many short-lived strings: a large young generation saves a tenth of the
+    // time.
     ...['--max-semi-space-size=32', '--min-semi-space-size=16'],
     `--test-reporter=${REPORTER}`,
     '--test-reporter-destination=stderr',
     `--test-timeout=${timeout}`,
-    // Ends the process even if a library left a connection open. Other tests check that daemons end by
-    // themselves.
+    // Ends the process even if a library left a connection open. Other tests check that daemons end
+    // by themselves.
     ...(onlyFile ? ['--test-force-exit'] : []),
     ...namePatterns.map((pattern) => `--test-name-pattern=${pattern}`),
   ]

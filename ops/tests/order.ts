@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 
 /**
- * The slowest files, from `npm test -- --report`. They start first: at the end, one of them would run
- * alone for a while.
+ * The slowest files, from `npm test -- --report`. They start first: at the end, one of them would
+ * run alone for a while.
  */
 const LONGEST = [
   'test/attack/memory.test.ts',

@@ -10,13 +10,13 @@ import { secondTry } from './second-try.ts'
 type TestRun = {
   files: string[]
   namePatterns: string[]
-  /** Of each test, in ms. */
+  /** Time limit of each test (ms). */
   timeout: number
-  /** Of the run, in ms. */
+  /** Time limit of the run (ms). */
   deadline: number
   /**
-   * Each file has its own process and prints the output of its tests immediately, for long tests with
-   * progress and figures.
+   * Each file has its own process and prints the output of its tests immediately, for long tests
+   * with progress and figures.
    */
   isVerbose: boolean
   /** Prints the processor time of each file at the end. */
@@ -34,8 +34,8 @@ const SLOWEST = 8
 const ALONE = /^\/\/ Own process: /m
 
 /**
- * Runs test files in a few parallel processes, which run one file after another; files that ask for it
- * get their own process. Prints one line per file, the complete failures, and the slowest files.
+ * Runs test files in a few parallel processes, which run one file after another; files that ask for
+ * it get their own process. Prints one line per file, the complete failures, and the slowest files.
  * Resolves with the failures. `flaky` are first failures of files that passed when they ran again.
  */
 export async function runTests(options: TestRun): Promise<{ failed: Failed[]; flaky: Failed[] }> {
@@ -94,8 +94,8 @@ async function work({ queue, options, signal, pace, results, failed }: Work): Pr
     await pace.begin()
     const file = signal.aborted ? undefined : queue.shift()
     if (file === undefined) break
-    // A name pattern only applies to tests that are already defined, so each file must be loaded before the
-    // tests are selected.
+    // A name pattern only applies to tests that are already defined, so each file must be loaded
+    // before the tests are selected.
     const isAlone = isVerbose || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
     const { result, output } = await runner.run(file, isAlone)
     pace.end()

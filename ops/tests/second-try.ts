@@ -7,8 +7,8 @@ type Try = (file: string) => Promise<Failed | undefined>
 
 /**
  * Runs files that failed next to others once more, each alone, because a correct test can fail on a
- * slow machine. `run` resolves with the failure of a file, if any. Resolves with the files that failed
- * again, and with the first failure of those that passed (`flaky`).
+ * slow machine. `run` resolves with the failure of a file, if any. Resolves with the files that
+ * failed again, and with the first failure of those that passed (`flaky`).
  */
 export async function secondTry(failed: Failed[], run: Try): Promise<{ failed: Failed[]; flaky: Failed[] }> {
   if (failed.length > MAX_RETRIED) return { failed, flaky: [] }

@@ -28,7 +28,9 @@ export type Row = { name: string; title: string; run(bench: Bench): Promise<Line
 export type Bench = {
   stores: readonly StoreName[]
   quick: boolean
-  /** Another commit to compare with. Rows then measure only this commit, that one and a bare server. */
+  /**
+   * Another commit to compare with. Rows then measure only this commit, that one and a bare server.
+   */
   against?: OtherCommit | undefined
   /** Number of rounds that count, after one to warm up. */
   rounds: number
@@ -36,13 +38,13 @@ export type Bench = {
   seconds: number
   progress(text: string): void
   /**
-   * Registers a clean-up for the end of the row. Clean-ups run in reverse order, all of them even if
-   * some fail.
+   * Registers a clean-up for the end of the row. Clean-ups run in reverse order, all of them even
+   * if some fail.
    */
   defer(cleanUp: () => Promise<void> | void): void
   /**
-   * Starts a Redis for this row on the core of the load. Returns its URL; undefined for the embedded
-   * store. The same `purpose` gives the same Redis.
+   * Starts a Redis for this row on the core of the load. Returns its URL; undefined for the
+   * embedded store. The same `purpose` gives the same Redis.
    */
   redis(store: StoreName, purpose?: string): Promise<string | undefined>
 }
@@ -95,9 +97,9 @@ export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
 const WARM_UP_SECONDS = 2
 
 /**
- * Measures contenders in turns: one round to warm up, then the rounds that count, each in a different
- * order, so that a disturbance of the machine affects all of them. Returns a function that gives the
- * figures of a contender, one entry per round.
+ * Measures contenders in turns: one round to warm up, then the rounds that count, each in a
+ * different order, so that a disturbance of the machine affects all of them. Returns a function
+ * that gives the figures of a contender, one entry per round.
  */
 export async function interleave(
   bench: Pick<Bench, 'rounds' | 'seconds' | 'progress'>,

@@ -35,9 +35,9 @@ export function comparison(
 }
 
 /**
- * The verdict for the ratios of this commit's costs to those of the other commit. Single rounds of the
- * same commit differ by more than the limit, so the confidence interval of the median decides, not the
- * median alone.
+ * The verdict for the ratios of this commit's costs to those of the other commit. Single rounds of
+ * the same commit differ by more than the limit, so the confidence interval of the median decides,
+ * not the median alone.
  */
 function verdictOf(costs: readonly number[]): Verdict {
   const { median } = spreadOf(costs)

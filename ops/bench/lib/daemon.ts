@@ -30,8 +30,8 @@ daemon: { grace: 200ms }
 `
 
 /**
- * Makes the working folder of a daemon, with its configuration and skills. It is removed at the end of
- * the row.
+ * Makes the working folder of a daemon, with its configuration and skills. It is removed at the end
+ * of the row.
  */
 export function createProject(
   bench: Pick<Bench, 'defer'>,

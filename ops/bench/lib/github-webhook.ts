@@ -35,8 +35,8 @@ export function githubBody(): string {
 }
 
 /**
- * Makes signed requests that differ only in their delivery id, which GitHub's signature does not cover.
- * `worker`: the start of the ids. The returned bytes are valid until the next call.
+ * Makes signed requests that differ only in their delivery id, which GitHub's signature does not
+ * cover. `worker`: the start of the ids. The returned bytes are valid until the next call.
  */
 export function createDeliveries(path: string, worker: string): () => Buffer {
   const body = githubBody()

@@ -9,9 +9,9 @@ import { ROOT } from './root.ts'
 export type OtherCommit = { name: string; root: string }
 
 /**
- * Checks out a commit into a temporary git worktree. It uses the packages of this clone if both have
- * the same lock file; otherwise it gets its own. Throws if git knows no such commit. `remove` deletes
- * the worktree.
+ * Checks out a commit into a temporary git worktree. It uses the packages of this clone if both
+ * have the same lock file; otherwise it gets its own. Throws if git knows no such commit. `remove`
+ * deletes the worktree.
  */
 export function checkOut(commit: string): OtherCommit & { remove(): void } {
   const name = nameOf(commit)

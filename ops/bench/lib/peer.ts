@@ -44,7 +44,9 @@ export function pin(pid: number, core: number): void {
   if (hasTaskset) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
 }
 
-/** Starts `peers/<name>.ts` of the clone at `root` on a core. The process ends when this one does. */
+/**
+ * Starts `peers/<name>.ts` of the clone at `root` on a core. The process ends when this one does.
+ */
 export async function startPeer(
   name: string,
   core: number,
@@ -84,7 +86,9 @@ export async function startPeer(
 
 const KILL_AFTER_MS = 10_000
 
-/** Ends a child with SIGTERM, so that it can write its profile, and with SIGKILL after ten seconds. */
+/**
+ * Ends a child with SIGTERM, so that it can write its profile, and with SIGKILL after ten seconds.
+ */
 export async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
 
 /**
- * Reads `INFO` of a Redis (https://redis.io/docs/latest/commands/info/). Returns a function that reads
- * a number field, and throws if there is none of that name.
+ * Reads `INFO` of a Redis (https://redis.io/docs/latest/commands/info/). Returns a function that
+ * reads a number field, and throws if there is none of that name.
  */
 export async function redisInfo(url: string): Promise<(field: string) => number> {
   const client = new Redis(url)
@@ -15,7 +15,9 @@ export async function redisInfo(url: string): Promise<(field: string) => number>
   }
 }
 
-/** Processor time (µs) that a Redis has used so far, and the bytes that it has received and sent. */
+/**
+ * Processor time (µs) that a Redis has used so far, and the bytes that it has received and sent.
+ */
 export async function redisWork(url: string) {
   const figure = await redisInfo(url)
   return {

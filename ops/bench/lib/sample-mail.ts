@@ -1,8 +1,8 @@
 const LINES = 24
 
 /**
- * The `n`th mail of a backlog, about 3 KB long: for an even `n` plain text; for an odd one text and HTML,
- * as mail clients write it.
+ * The `n`th mail of a backlog, about 3 KB long: for an even `n` plain text; for an odd one text and
+ * HTML, as mail clients write it.
  */
 export function sampleMail(n: number): Buffer {
   const head = [

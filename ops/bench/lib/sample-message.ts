@@ -10,7 +10,9 @@ const headers = {
   'x-github-hook-id': '292430182',
 }
 
-/** The message that the webhook transport makes from the signed 1 KB webhook. `delivery`: its id. */
+/**
+ * The message that the webhook transport makes from the signed 1 KB webhook. `delivery`: its id.
+ */
 export function sampleMessage(delivery: string): NewMessage {
   return {
     gateway: 'github',

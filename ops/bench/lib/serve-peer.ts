@@ -7,7 +7,9 @@ const callSchema = z.object({ id: z.number(), name: z.string(), params: z.unknow
 
 type Handler = (params: unknown) => Promise<Figures> | Figures
 
-/** Answers the calls of the process that started this one. `close` runs before this process ends. */
+/**
+ * Answers the calls of the process that started this one. `close` runs before this process ends.
+ */
 export function servePeer(
   handlers: Record<string, Handler>,
   close: () => Promise<void> | void = () => {},

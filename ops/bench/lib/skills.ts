@@ -4,8 +4,8 @@ export function skillSource(run: string, before = '', name = 'bench'): string {
 }
 
 /**
- * A skill that never finishes, like one that waits for a model. It keeps all 64 runs of the route busy,
- * so that only accepting is measured.
+ * A skill that never finishes, like one that waits for a model. It keeps all 64 runs of the route
+ * busy, so that only accepting is measured.
  */
 export const BUSY_SKILL: string = skillSource(
   'run: ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve))',

@@ -41,15 +41,15 @@ export function ratios(rounds: readonly Figures[], others: readonly Figures[], n
 }
 
 /**
- * Where the true median lies with a confidence of 95 %, by the sign test, which assumes no distribution
- * (https://en.wikipedia.org/wiki/Sign_test). Fewer than six values are not enough for that; then the
- * interval spans all of them.
+ * Where the true median lies with a confidence of 95 %, by the sign test, which assumes no
+ * distribution (https://en.wikipedia.org/wiki/Sign_test). Fewer than six values are not enough for
+ * that; then the interval spans all of them.
  */
 export function medianInterval(values: readonly number[]): Interval {
   const sorted = [...values].sort((a, b) => a - b)
   const count = sorted.length
-  // Each value lies below the true median with a probability of 1/2. `probability` is that of at most
-  // `below` such values.
+  // Each value lies below the true median with a probability of 1/2. `probability` is that of at
+  // most `below` such values.
   let below = 0
   let combinations = 1
   let probability = 0.5 ** count

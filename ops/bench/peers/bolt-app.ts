@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { servePeer } from '../lib/serve-peer.ts'
 import { SLACK } from '../lib/slack-events.ts'
 
-// Plain Bolt with a listener that does nothing. Bolt acknowledges an event and forgets it, even if a
-// listener fails.
+// Plain Bolt with a listener that does nothing. Bolt acknowledges an event and forgets it, even if
+// a listener fails.
 const schema = z.object({ apiUrl: z.string(), mode: z.enum(['http', 'socket']) })
 
 servePeer({

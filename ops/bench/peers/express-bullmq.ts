@@ -5,7 +5,8 @@ import express from 'express'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// What one would write without Trivium: Express, a checked signature, and one BullMQ job per delivery id.
+// What one would write without Trivium: Express, a checked signature, and one BullMQ job per
+// delivery id.
 const queue = new Queue('hooks', { connection: redisOptions() })
 const app = express()
 app.disable('x-powered-by')

@@ -19,9 +19,9 @@ const CONNECTIONS = 64
 servePeer({ run })
 
 /**
- * Sends signed 1 KB webhooks over 64 connections, on each the next one as soon as the last is answered.
- * Uses raw sockets and prepared bytes, because it must cost far less than the server that it measures.
- * Latencies in ms.
+ * Sends signed 1 KB webhooks over 64 connections, on each the next one as soon as the last is
+ * answered. Uses raw sockets and prepared bytes, because it must cost far less than the server that
+ * it measures. Latencies in ms.
  */
 async function run(params: unknown): Promise<Figures> {
   const { port, path, seconds, count } = schema.parse(params)

@@ -7,8 +7,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, servePeer } from '../lib/serve-peer.ts'
 
-// The least that durable storage in a file needs: bare node:http, a checked signature, parsed JSON, one
-// row per message, and one flushed transaction per turn of the event loop; no deduplication, no roads.
+// The least that durable storage in a file needs: bare node:http, a checked signature, parsed JSON,
+// one row per message, and one flushed transaction per turn of the event loop; no deduplication, no
+// roads.
 const dir = mkdtempSync(join(tmpdir(), 'trivium-bench-'))
 const db = new DatabaseSync(join(dir, 'hooks.db'))
 db.exec(`PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// The least that durable storage on Redis needs: bare node:http, a checked signature and one XADD; no
-// deduplication, no roads.
+// The least that durable storage on Redis needs: bare node:http, a checked signature and one XADD;
+// no deduplication, no roads.
 const redis = new Redis(redisOptions())
 
 const server = createServer((request, response) => {

@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { servePeer } from '../lib/serve-peer.ts'
 
 servePeer({
-  /** The least that any client does: logs in, and fetches all mails with one command. The mails are discarded. */
+  /**
+   * The least that any client does: logs in, and fetches all mails with one command. The mails are
+   * discarded.
+   */
   async fetch(params) {
     const { port, count } = z.object({ port: z.number(), count: z.number() }).parse(params)
     const start = performance.now()

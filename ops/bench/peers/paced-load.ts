@@ -13,9 +13,9 @@ const FINAL_WAIT = 10_000
 
 servePeer({
   /**
-   * Sends webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each contains the time
-   * at which it was due, in nanoseconds of the clock that all processes share, so that a delay of this
-   * process counts as latency.
+   * Sends webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each contains the
+   * time at which it was due, in nanoseconds of the clock that all processes share, so that a delay
+   * of this process counts as latency.
    */
   async run(params) {
     const { port, rate, seconds } = schema.parse(params)

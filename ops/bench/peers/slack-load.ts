@@ -7,7 +7,8 @@ import { servePeer } from '../lib/serve-peer.ts'
 import { signedHeaders, slackEvent } from '../lib/slack-events.ts'
 import { percentile } from '../lib/statistics.ts'
 
-// A test Slack that sends events over the open socket, or by HTTP to a port. Each contender has its own.
+// A test Slack that sends events over the open socket, or by HTTP to a port. Each contender has its
+// own.
 const schema = z.object({ port: z.number(), seconds: z.number().default(0), rate: z.number().default(0) })
 const CONCURRENCY = 64
 const slack = await startSlackServer()
@@ -35,8 +36,8 @@ servePeer({
     return {}
   },
   /**
-   * Sends `rate` events a second; without a rate as many as are acknowledged, 64 at a time. Latencies in ms,
-   * counted from the time at which an event was due.
+   * Sends `rate` events a second; without a rate as many as are acknowledged, 64 at a time.
+   * Latencies in ms, counted from the time at which an event was due.
    */
   async run(params) {
     const { port, seconds, rate } = schema.parse(params)

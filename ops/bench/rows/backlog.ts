@@ -56,7 +56,8 @@ async function filled(bench: Bench, store: StoreName, size: number): Promise<Con
   const client = await startPeer('store-client', CORE.server)
   bench.defer(client.end)
   await client.call('open', { dir, redis })
-  // Before the measurement, all clients do the same work, so that V8 has optimised their code equally.
+  // Before the measurement, all clients do the same work, so that V8 has optimised their code
+  // equally.
   await client.call('fill', { count: WARM_UP })
   await client.call('takeAndAck', { count: WARM_UP })
   await client.call('fill', { count: size })

@@ -15,14 +15,14 @@ const BARE = 'bare BullMQ worker'
 const MESSAGES_PER_SECOND = 5_000
 const DISPATCH_TIMEOUT_MS = 120_000
 /**
- * Messages before those that count. Each round has a new daemon, whose code V8 has not optimised yet;
- * the BullMQ worker keeps its process.
+ * Messages before those that count. Each round has a new daemon, whose code V8 has not optimised
+ * yet; the BullMQ worker keeps its process.
  */
 const WARM_UP = 10_000
 
 /**
- * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation, history.
- * Compared with a BullMQ worker that processes as many jobs; both run 64 at a time.
+ * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation,
+ * history. Compared with a BullMQ worker that processes as many jobs; both run 64 at a time.
  */
 export const dispatch: Row = {
   name: 'dispatch',
@@ -100,7 +100,9 @@ async function trivium(
   }
 }
 
-/** A skill that writes the rate and processor time of the `count` runs after the warm-up to a file. */
+/**
+ * A skill that writes the rate and processor time of the `count` runs after the warm-up to a file.
+ */
 function countingSkill(count: number): string {
   return skillSource(
     `run() {

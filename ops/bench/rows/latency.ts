@@ -15,8 +15,8 @@ const GROUPS = [1, 50]
 const MIN_SECONDS = 1.5
 
 /**
- * The time from when a webhook is due until a caller of `event-wait` has its event: 1,000 messages a
- * second, each read by 1 or 50 consumer groups, and dispatched to a skill that does nothing.
+ * The time from when a webhook is due until a caller of `event-wait` has its event: 1,000 messages
+ * a second, each read by 1 or 50 consumer groups, and dispatched to a skill that does nothing.
  */
 export const latency: Row = {
   name: 'latency',

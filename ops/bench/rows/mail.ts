@@ -7,10 +7,10 @@ import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { percentile, ratio, spread, spreadOf } from '../lib/statistics.ts'
 
 /**
- * Three durations with a real Dovecot: reading a backlog, from the reload that adds the gateway until the
- * last mail is accepted, compared with a bare imapflow client that fetches the same mails with one command;
- * from the server's announcement in IDLE until a waiter has the event; and from the death of the reading
- * daemon until another one has accepted the next mail.
+ * Three durations with a real Dovecot: reading a backlog, from the reload that adds the gateway
+ * until the last mail is accepted, compared with a bare imapflow client that fetches the same mails
+ * with one command; from the server's announcement in IDLE until a waiter has the event; and from
+ * the death of the reading daemon until another one has accepted the next mail.
  */
 export const mail: Row = {
   name: 'mail',
@@ -104,8 +104,8 @@ function backlogReader(bench: Bench, store: StoreName, port: number, count: numb
 }
 
 /**
- * Latencies (ms) from the announcement of a mail until its event, sorted. One mail after the other, because
- * Dovecot announces new mails only every half second.
+ * Latencies (ms) from the announcement of a mail until its event, sorted. One mail after the other,
+ * because Dovecot announces new mails only every half second.
  */
 async function idleLatencies(bench: Bench, store: StoreName, server: Peer, port: number): Promise<number[]> {
   const mails = bench.quick ? 20 : 200

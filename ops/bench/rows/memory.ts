@@ -10,8 +10,8 @@ const PARTS = 10
 const PART_SECONDS = 600
 
 /**
- * Resident memory of the daemon while a million messages pass through it, each dispatched to a no-op
- * skill.
+ * Resident memory of the daemon while a million messages pass through it, each dispatched to a
+ * no-op skill.
  */
 export const memory: Row = {
   name: 'memory',
@@ -39,8 +39,8 @@ async function measure(bench: Bench, store: StoreName, total: number): Promise<n
   const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: NO_OP_SKILL } })
   const load = await startPeer('http-load', CORE.load)
   bench.defer(load.end)
-  // The first start with a skill strips its types, which takes 10 MB until the end of the process. As in
-  // the row `rest`, it does not count.
+  // The first start with a skill strips its types, which takes 10 MB until the end of the process.
+  // As in the row `rest`, it does not count.
   const first = await startDaemon(dir, redis)
   await first.stop()
   const daemon = await startDaemon(dir, redis)

@@ -38,8 +38,8 @@ const EMITTER = skillSource(`async run({ args, manager }) {
   }`)
 
 /**
- * How fast a backlog of events of 64 conversations is signed, pushed and durably recorded as delivered, 64
- * at once on both sides.
+ * How fast a backlog of events of 64 conversations is signed, pushed and durably recorded as
+ * delivered, 64 at once on both sides.
  */
 export const push: Row = {
   name: 'push',

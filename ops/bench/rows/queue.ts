@@ -9,8 +9,8 @@ const MESSAGES_PER_SECOND = 3_000
 const ROUTES = 'routes: [{ name: all, queue: bench, timeout: 20d, concurrency: 64 }]\n'
 
 /**
- * The rate at which a backlog passes through a BullMQ worker and back, compared with plain `add` of as
- * many jobs.
+ * The rate at which a backlog passes through a BullMQ worker and back, compared with plain `add` of
+ * as many jobs.
  */
 export const queue: Row = {
   name: 'queue',

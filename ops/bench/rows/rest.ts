@@ -4,10 +4,15 @@ import { createProject, startDaemon } from '../lib/daemon.ts'
 import { residentMegabytes } from '../lib/peer.ts'
 import { spread } from '../lib/statistics.ts'
 
-/** Time (ms) after the start until the memory is measured: the start's garbage is collected then. */
+/**
+ * Time (ms) after the start until the memory is measured: the start's garbage is collected then.
+ */
 const SETTLED_AFTER = 8_000
 
-/** Resident memory of a daemon that has started and does nothing. The first start of a version compiles its code, and does not count. */
+/**
+ * Resident memory of a daemon that has started and does nothing. The first start of a version
+ * compiles its code, and does not count.
+ */
 export const rest: Row = {
   name: 'rest',
   title: 'resident memory of a daemon at rest',

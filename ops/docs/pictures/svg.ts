@@ -8,8 +8,8 @@ type Point = readonly [x: number, y: number]
 type Size = readonly [width: number, height: number]
 
 /**
- * The colours, for a light and a dark page. The picture has its own background, because a site may have another theme than the
- * browser, which decides here.
+ * The colours, for a light and a dark page. The picture has its own background, because a site may
+ * have another theme than the browser, which decides here.
  */
 const STYLE = `
     svg { --paper: #fbfbfd; --edge: #d9dbe3; --ink: #20222b; --soft: #5c6070; --line: #7a7f90;
