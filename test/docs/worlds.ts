@@ -356,6 +356,14 @@ trivium message support "an order" --wait 0
     servers: () => model('What is the order number of your parcel?'),
     routes: MODEL,
   },
+  'docs/operating.md': {
+    prepare: 'sudo() { if [ "$1" = tee ]; then cat > /dev/null; fi; }\nsudoedit() { :; }\npm2() { :; }\n',
+    placeholders: {
+      '~/my-bot/node_modules/trivium/ops': `${root}/ops`,
+      'cd ~/my-bot': 'cd .',
+      'https://hooks.$DOMAIN/hooks/github': 'http://$TRIVIUM_LISTEN/hooks/demo',
+    },
+  },
   'docs/queues.md': {
     servers: redisWithWorker,
     routes: `queues: { redis: "redis://127.0.0.1:1" }
