@@ -197,7 +197,7 @@ signature=$(printf %s '{}' | openssl dgst -sha256 -hmac ${quote(TYPED)} | sed 's
 curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -H 'x-github-event: push' && exit 1
 `,
     },
-    prepare: DEAD,
+    prepare: `journalctl() { :; }; docker() { :; }; kubectl() { :; }\n${DEAD}`,
     placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n', '/var/lib/trivium': '.trivium' },
   },
   'docs/routes.md': {
