@@ -138,6 +138,34 @@ sudo() {
 }
 `
 
+/** The reader upgrades an installation of each kind. */
+const UPGRADES: World = {
+  prepare: `${BACKUPS}${MANIFESTS}
+npm() { :; }
+mv() { :; }
+journalctl() { :; }
+mkdir -p srv/my-bot trivium/ops
+touch trivium/ops/.env package-lock.json values.yaml trivium-0.2.0.tgz
+`,
+  before: { 'mkdir -m 0700': 'rm -rf ~/before-*\n' },
+  placeholders: {
+    'node ~/trivium/bin/trivium.js': 'trivium',
+    'node bin/trivium.js': 'trivium',
+    'trivium restore': 'trivium --data-dir restored restore',
+    'unit restore': 'unit --data-dir restored restore',
+    '/etc/trivium/skills': '"$OLDPWD/skills"',
+    '/etc/trivium/routes-0.2.yaml': 'routes.yaml',
+    '/etc/trivium/routes.yaml': 'routes.yaml',
+    '/var/lib/trivium': '.trivium',
+    '/var/backups/trivium/': './',
+    '/srv/my-bot': 'srv/my-bot',
+    '| sudo tee': '| tee',
+    'cd ~/trivium': 'cd .',
+    'cd ~/my-bot': 'cd .',
+    '~/my-bot/': './',
+  },
+}
+
 /** A log among the lines of systemd. */
 const LOG = `Started trivium.service
 ${blocksOf('docs/monitoring.md').find(({ language }) => language === 'json')?.code ?? ''}
@@ -213,31 +241,8 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
       "jsonpath='{.data.TRIVIUM_TOKEN}' | base64 -d": "jsonpath='{.data.TRIVIUM_TOKEN}'",
     },
   },
-  'docs/new-versions.md': {
-    prepare: `${BACKUPS}${MANIFESTS}
-npm() { :; }
-journalctl() { :; }
-mkdir -p srv/my-bot trivium/ops
-touch trivium/ops/.env package-lock.json values.yaml trivium-0.2.0.tgz
-`,
-    // A new version of this reader is already there.
-    before: { 'mkdir -m 0700': 'rm -rf ~/before-*\n' },
-    placeholders: {
-      'node ~/trivium/bin/trivium.js': 'trivium',
-      'node bin/trivium.js': 'trivium',
-      'trivium restore': 'trivium --data-dir restored restore',
-      'unit restore': 'unit --data-dir restored restore',
-      '/etc/trivium/skills': '"$OLDPWD/skills"',
-      '/etc/trivium/routes.yaml': 'routes.yaml',
-      '/var/lib/trivium': '.trivium',
-      '/var/backups/trivium/': './',
-      '/srv/my-bot': 'srv/my-bot',
-      '| sudo tee': '| tee',
-      'cd ~/trivium': 'cd .',
-      'cd ~/my-bot': 'cd .',
-      '~/my-bot/': './',
-    },
-  },
+  'docs/new-versions.md': UPGRADES,
+  'docs/upgrading.md': UPGRADES,
   'docs/notifications.md': {
     ...FAILING,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
@@ -313,6 +318,7 @@ ${['support', 'shop']
   .join('')}trivium message shop '{"customer":"alice@example.com"}' --from provider\n`,
     // `trivium` stays the command of these tests.
     placeholders: {
+      ' && cd ~/alice': '',
       'trivium() {': 'short() {',
       'kubectl exec "$pod" -- cat "/home/node/data/$1"': 'cat ".trivium/$1"',
       'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN',
@@ -361,7 +367,7 @@ trivium message support "an order" --wait 0
     placeholders: {
       '~/my-bot/node_modules/trivium/ops': `${root}/ops`,
       'cd ~/my-bot': 'cd .',
-      'https://hooks.$DOMAIN/hooks/github': 'http://$TRIVIUM_LISTEN/hooks/demo',
+      'https://hooks.acme.com/hooks/github': 'http://$TRIVIUM_LISTEN/hooks/demo',
     },
   },
   'docs/queues.md': {

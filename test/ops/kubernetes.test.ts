@@ -193,7 +193,7 @@ describe('the docs', { skip, timeout: 300_000 }, () => {
     for (const [name, path] of Object.entries(tools ?? {}))
       writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
     // The files of the reader.
-    const folders = ['.', 'my-bot', 'before-0.3.0']
+    const folders = ['.', 'my-bot', 'before-0.2.0', 'before-0.3.0']
     for (const folder of folders) {
       mkdirSync(join(dir, folder), { recursive: true })
       for (const name of ['trivium.tgz', 'routes.yaml']) writeFileSync(join(dir, folder, name), '')
