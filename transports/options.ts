@@ -10,7 +10,7 @@ export const publicPath = z
   .string()
   .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
 
-/** Also GitHub's limit. */
+/** The largest value of an option for the size of a body. GitHub has the same limit. */
 const MAX_BODY_BYTES = 25 * MIB
 /** Maximum characters of an origin in an error. */
 const MAX_ORIGIN = 200

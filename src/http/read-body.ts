@@ -3,18 +3,18 @@ import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
 /** Maximum total bytes of unfinished bodies. A quarter is reserved for small bodies. */
-const TOTAL = 64 * 1024 * 1024
+const MAX_TOTAL = 64 * 1024 * 1024
 /** Maximum bytes of a small body. Most bodies are small. */
-const SMALL = 16 * 1024
+const MAX_SMALL = 16 * 1024
 /** Initial buffer, in bytes, for a body that arrives in several pieces. */
-const LEAST = 1024
-const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
+const INITIAL_BYTES = 1024
+const OVERLOADED = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
 /**
  * Makes the body readers for all gateways. A single body may reach its own limit, regardless of
  * `total`.
  */
-export function createBodyReader(total = TOTAL): Pick<PublicHttp, 'readBody' | 'takeBody'> {
+export function createBodyReader(total = MAX_TOTAL): Pick<PublicHttp, 'readBody' | 'takeBody'> {
   const memory: Memory = { held: 0, total }
 
   const takeBody: PublicHttp['takeBody'] = (request, { limit, gateway }, take, failed) => {
@@ -39,7 +39,7 @@ export function createBodyReader(total = TOTAL): Pick<PublicHttp, 'readBody' | '
       if (refusal === undefined) return
       request.takeBody(undefined)
       pieces.end()
-      refuse(new TriviumError(refusal, refusal === 'overloaded' ? FULL : { limit, gateway }))
+      refuse(new TriviumError(refusal, refusal === 'overloaded' ? OVERLOADED : { limit, gateway }))
     })
   }
 
@@ -62,23 +62,24 @@ type Pieces = ReturnType<typeof gatherPieces>
  * alive.
  */
 function gatherPieces(request: WholeRequest, memory: Memory, limit: number) {
-  let room: Buffer = EMPTY
+  let buffer: Buffer = EMPTY
   let size = 0
   const release = () => {
     request.takeBody(undefined)
-    memory.held -= room.length
-    room = EMPTY
+    memory.held -= buffer.length
+    buffer = EMPTY
   }
   request.once('close', release)
 
-  const grow = (least: number) => {
-    const wanted = Math.min(Math.max(least * 2, LEAST), Math.max(limit, LEAST))
-    const most = wanted > SMALL ? memory.total * 0.75 : memory.total
-    if (memory.held > room.length && memory.held - room.length + wanted > most) return false
+  const grow = (needed: number) => {
+    const wanted = Math.min(Math.max(needed * 2, INITIAL_BYTES), Math.max(limit, INITIAL_BYTES))
+    const available = wanted > MAX_SMALL ? memory.total * 0.75 : memory.total
+    const heldByOthers = memory.held - buffer.length
+    if (heldByOthers > 0 && heldByOthers + wanted > available) return false
     const larger = Buffer.allocUnsafeSlow(wanted)
-    room.copy(larger, 0, 0, size)
-    memory.held += wanted - room.length
-    room = larger
+    buffer.copy(larger, 0, 0, size)
+    memory.held += wanted - buffer.length
+    buffer = larger
     return true
   }
 
@@ -87,14 +88,14 @@ function gatherPieces(request: WholeRequest, memory: Memory, limit: number) {
     add(piece: Buffer): 'body_too_large' | 'overloaded' | undefined {
       const needed = size + piece.length
       if (needed > limit) return 'body_too_large'
-      if (needed > room.length && !grow(needed)) return 'overloaded'
-      piece.copy(room, size)
+      if (needed > buffer.length && !grow(needed)) return 'overloaded'
+      piece.copy(buffer, size)
       size = needed
       return undefined
     },
     /** The whole body. Its memory no longer counts. */
     end(): Buffer {
-      const whole = room.subarray(0, size)
+      const whole = buffer.subarray(0, size)
       release()
       return whole
     },

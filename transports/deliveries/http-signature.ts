@@ -105,6 +105,7 @@ export function createHttpSignatureVerifier(options: HttpSignatureOptions, deps:
 function faultOfTime({ created, expires }: MessageSignature, tolerance: number, now: number) {
   if (created === undefined) return 'its signature has no time (created)'
   const age = Math.round((now - created * 1000) / 1000)
+  // Negated, so that a time that is not a number is refused too.
   if (!(Math.abs(age * 1000) <= tolerance)) return `its signature is ${age} s old: compare the clocks`
   if (expires !== undefined && !(now <= expires * 1000 + tolerance)) return 'its signature has expired'
   return undefined

@@ -53,7 +53,7 @@ export const jwt = z
     const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
     const { secret, jwks, audience, claims, detached } = options
     const keySources = [secret, jwks, options['public-key']].filter((source) => source !== undefined)
-    if (keySources.length !== 1) report('expected one of secret, public-key and jwks: what proves the tokens')
+    if (keySources.length !== 1) report('expected one of secret, public-key and jwks, to verify the tokens')
     const restrictions = [audience, claims, options['body-hash']]
     const isUnrestricted = restrictions.every((option) => option === undefined)
     if (detached && (!isUnrestricted || options.issuer !== undefined))

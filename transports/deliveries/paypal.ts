@@ -67,7 +67,7 @@ export function createPaypalVerifier(options: z.output<typeof paypal>, deps: Ver
   }
 }
 
-/** Without the prefix `paypal-`. */
+/** The names of required headers, without the prefix `paypal-`. */
 const REQUIRED_HEADERS = ['transmission-id', 'transmission-time', 'transmission-sig', 'cert-url', 'auth-algo']
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string {

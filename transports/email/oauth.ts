@@ -77,7 +77,7 @@ export function createTokenSource(
     const deadline = performance.now() + MAX_WAIT_MS
     while (!(await leases.acquire(name, owner, LEASE_MS))) {
       if (performance.now() > deadline)
-        throw new Error('another daemon renews the OAuth2 token; it is tried again')
+        throw new Error('another daemon renews the OAuth2 token; trying again')
       await pause(POLL_MS)
     }
     try {
@@ -120,7 +120,7 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
   if (status < 500 && status !== 429)
     throw providerError(options, `refused to renew the OAuth2 token (${status}); authorize again`)
   // A problem of the provider, not of the login.
-  throw providerError(options, `could not renew the OAuth2 token (${status}); it is tried again`)
+  throw providerError(options, `could not renew the OAuth2 token (${status}); trying again`)
 }
 
 function providerError(options: OAuth2Options, what: string): Error {

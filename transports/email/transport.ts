@@ -60,8 +60,8 @@ export function createEmailTransport(
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const findConversation = createConversations(deps.kv, deps.gateway, sent, options['thread-window'])
   const ingest = createIngest({ options, deps, sent, own, findConversation, resolver, decisionTimeout })
-  const replies = sentFolderReading(options, { own, deps, sent, findConversation })
-  const inbound = createInbound({ options, deps, connect, ingest, replies, decisionTimeout, timing })
+  const sentFolders = sentFolderReading(options, { own, deps, sent, findConversation })
+  const inbound = createInbound({ options, deps, connect, ingest, sentFolders, decisionTimeout, timing })
   const login = createLoginCheck({ verify: submission.verify, log: deps.log, now: deps.now })
   const sender = createSender({ options, deps, connect, submission, sent, onSent: login.recordSuccess })
 
@@ -146,18 +146,18 @@ type InboundParts = Omit<EndpointParts, 'webhook'> & {
   /** How long (ms) a mail may stay undecided. */
   decisionTimeout: number
   connect: ConnectImap | undefined
-  replies: FolderReading[]
+  sentFolders: FolderReading[]
   timing: ReaderTiming | undefined
 }
 
-/** The receiving part, which also reads the answers of people. */
-function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: InboundParts) {
+/** The receiving part. It also reads the answers of people in `sentFolders`. */
+function createInbound({ connect, sentFolders, timing = READER_TIMING, ...parts }: InboundParts) {
   const { options, deps, ingest, decisionTimeout } = parts
   const { inbound, webhook } = options
   const maxSilence = maxSilenceOf(options)
   const endpoint = inbound === 'webhook' && webhook && createMailEndpoint({ ...parts, webhook })
   const mailbox = endpoint ? [] : foldersOf(options).map((folder) => ({ folder, options, ingest }))
-  const folders = [...mailbox, ...replies]
+  const folders = [...mailbox, ...sentFolders]
   if (!connect && !endpoint) throw missing(deps.gateway, 'imap')
   const reader =
     connect &&

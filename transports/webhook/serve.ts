@@ -40,14 +40,14 @@ export function createServe(
   const { requireProof, isAnsweredByHead, isAnsweredByBody } = createHeadCheck(options, deps, parts)
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
-  const about = { limit: options['max-body'], gateway }
+  const bodyLimit = { limit: options['max-body'], gateway }
   const { run, proceed, fail } = createSteps(deps, accepting)
 
   function begin(visit: Visit) {
     const { request, response } = visit
     if (isAnsweredByHead(request, response)) return
     const take = (raw: Buffer) => run(visit, withBody, raw)
-    http.takeBody(request, about, take, (error) => fail(visit, error))
+    http.takeBody(request, bodyLimit, take, (error) => fail(visit, error))
   }
 
   function withBody(visit: Visit, raw: Buffer) {

@@ -44,11 +44,11 @@ export const jwtOptions = z
     const lengthOf = (text: string) =>
       attempt(() => keyOfSecret(text, options['secret-encoding']))?.length ?? 0
     if ([secret, jwks, key].filter((option) => option !== undefined).length !== 1)
-      report('expected one of jwks, secret and public-key: what proves the tokens')
+      report('expected one of jwks, secret and public-key, to verify the tokens')
     if (jwks !== undefined && audience === undefined)
       report('jwks needs audience: an issuer signs tokens for others too')
     if (secret?.some((text) => lengthOf(text) < MIN_SECRET_BYTES))
-      report('expected a secret of at least 16 bytes: shorter ones can be found by trying')
+      report('expected a secret of at least 16 bytes: shorter ones can be guessed')
     if (key !== undefined && attempt(() => publicKey(key)) === undefined)
       report('expected a public key in PEM or base64')
   })
@@ -92,7 +92,7 @@ export function createJwtCheck(
           typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
         const { payload } = await verified
         const subject = payload[options['name-claim']]
-        if (typeof subject !== 'string' || !NAME.test(subject)) return 'its token names nobody'
+        if (typeof subject !== 'string' || !NAME.test(subject)) return 'its token has no valid name'
         if (payload.exp === undefined) return 'its token has no end (exp)'
         return { subject, expiresAt: payload.exp * 1000 + tolerance }
       } catch (error) {

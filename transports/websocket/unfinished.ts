@@ -9,7 +9,7 @@ const CHUNK_OVERHEAD = 512
 const FRAGMENT_OVERHEAD = 128
 /** Maximum number of fragments of a message. */
 const MAX_FRAGMENTS = 1_024
-/** Maximum number of buffered chunks, for small values of `max-frame`. */
+/** Lowest limit of buffered chunks, for small values of `max-frame`. */
 const MIN_BUFFERED_CHUNKS = 4_096
 /** A frame of `max-frame` bytes may come in chunks of this size (bytes). */
 const SMALL_CHUNK = 256

@@ -5,12 +5,13 @@ import type { Mail } from './parse.ts'
 
 /** A received mail. */
 export type Incoming = {
-  /** With `uid`, its place in the mailbox. */
+  /** The folder, for a mail of a mailbox. */
   folder?: string
+  /** The UID of the mail in the folder. */
   uid?: number
-  /** The provider that posted it. */
+  /** The provider, for a mail that was posted. */
   source?: string
-  /** Its id at the provider. */
+  /** The id of the mail at the provider. */
   id?: string
   /** The verdict on the author, if `raw` is not enough to verify them. */
   verdict?: Verdict

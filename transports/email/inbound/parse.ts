@@ -18,7 +18,7 @@ export { type Part, startAsText } from './parts.ts'
 export type Mail = {
   /** In document order, names in lower case, values unfolded. */
   headers: Header[]
-  /** With angle brackets. */
+  /** With angle brackets, like the ids in `inReplyTo` and `references`. */
   messageId?: string
   inReplyTo?: string
   references: string[]

@@ -202,7 +202,7 @@ function withoutRules(lines: readonly string[]): readonly string[] {
 
 /** Maximum characters of a line that introduces an original or forwarded mail. */
 const MAX_MARK = 80
-/** The same for a line of a help desk: "Reply above this line". */
+/** Maximum characters of a line of a help desk: "Reply above this line". */
 const MAX_REPLY_ABOVE = 160
 
 /**

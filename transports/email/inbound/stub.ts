@@ -2,7 +2,7 @@ import { decodeHTML } from 'entities/decode'
 
 /** Maximum characters of a stub without its links. */
 const MAX_STUB = 1_000
-/** Maximum characters of a stub that has the same words as the HTML. */
+/** Maximum characters of a stub most of whose words are in the HTML. */
 const MAX_COPY = 300
 /** Maximum characters of a stub with its links. */
 const MAX_WITH_LINKS = 20 * MAX_STUB

@@ -41,11 +41,11 @@ type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | u
  */
 export async function* fetchAll(uids: readonly number[], parts: FetchParts): AsyncGenerator<Fetched[]> {
   const { folder, failures, maxSize, readAhead } = parts
-  // Mails that failed before, and mails over the limit (headers only), are fetched one at a time.
-  const groups = runsOf(
-    uids,
-    (run, uid) => run.length < LIST_SIZE && ![uid, ...run.slice(0, 1)].some((each) => failures.has(each)),
-  )
+  // A mail that failed before gets a group of its own.
+  const groups = runsOf(uids, (run, uid) => {
+    const isAnyFailed = failures.has(uid) || failures.has(run[0] ?? uid)
+    return run.length < LIST_SIZE && !isAnyFailed
+  })
   let nextList: Promise<Listed[]> | undefined
   for (const [at, group] of groups.entries()) {
     try {

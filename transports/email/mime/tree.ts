@@ -61,7 +61,7 @@ function read(
   depth: number,
   used: { parts: number; head: number },
 ): Entity {
-  if (depth > MAX_DEPTH) throw new Error(`Its parts are nested over ${MAX_DEPTH} deep (nesting)`)
+  if (depth > MAX_DEPTH) throw new Error(`Its parts are nested more than ${MAX_DEPTH} deep`)
   if (++used.parts > MAX_PARTS) throw new Error(`It has over ${MAX_PARTS} parts`)
   const { headers, body: start, size } = readHead(raw)
   used.head += size

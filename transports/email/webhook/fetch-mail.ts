@@ -20,7 +20,7 @@ export function createFetchMail(gateway: string, limit: number, signal: AbortSig
       let size = 0
       for await (const chunk of response.body ?? []) {
         size += chunk.length
-        if (size > limit) throw new Error(`${host} has more than ${limit} bytes for it`)
+        if (size > limit) throw new Error(`the mail at ${host} has more than ${limit} bytes`)
         chunks.push(chunk)
       }
       return Buffer.concat(chunks)

@@ -83,7 +83,10 @@ export function createGaps(
      */
     async open(channel: Channel, since: number, wait = 0): Promise<void> {
       const pending = waiting.get(channel)
-      if (pending) return void Object.assign(pending, { since: Math.min(since, pending.since) })
+      if (pending) {
+        pending.since = Math.min(since, pending.since)
+        return
+      }
       const gap: Gap = { channel, since, openedAt: now(), failures: 0 }
       gaps.add(gap)
       let delay: number | undefined = wait

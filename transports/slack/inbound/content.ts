@@ -29,12 +29,12 @@ export function contentOf(message: JsonObject, bot = ''): Content {
   const attachments = objectsAt(message, 'attachments')
   // `@bot: do this` becomes `do this`; the mention is in `data.mention`. A colon may begin an
   // emoji.
-  const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>(?:[\\s,]|:(?![^\\s:]+:))*`)
-  const text = (textAt(message, 'text') ?? '').replace(address, '')
+  const leadingMention = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>(?:[\\s,]|:(?![^\\s:]+:))*`)
+  const text = (textAt(message, 'text') ?? '').replace(leadingMention, '')
   const hasText = text.trim() !== '' && !PLACEHOLDERS.has(text.trim())
   const paragraphs = hasText
     ? [text, ...attachments.filter(isForwarded).map((each) => quoted(each, attachmentText(each)))]
-    : [lines(textsIn(blocks)).replace(address, ''), ...attachments.map(attachmentText)]
+    : [lines(textsIn(blocks)).replace(leadingMention, ''), ...attachments.map(attachmentText)]
   // A single rich text block only repeats the text.
   const isTyped = blocks.every(({ type }) => type === 'rich_text')
   return {
@@ -57,7 +57,7 @@ function textsIn(value: Json | undefined): string[] {
     case 'table':
     case 'data_table': {
       const lines = Array.isArray(rows) ? rows.map((row) => textsIn(row).join(' | ')) : []
-      return [...saidIn(value.caption), ...lines]
+      return [...textsOfPart(value.caption), ...lines]
     }
     case 'raw_number':
       return [typeof text === 'string' ? text : String(value.value ?? '')]
@@ -66,7 +66,7 @@ function textsIn(value: Json | undefined): string[] {
     case 'rich_text_quote':
       return [objectsAt(value, 'elements').map(inlineText).join('')]
     default:
-      return typeof text === 'string' ? [text] : PARTS.flatMap((name) => saidIn(value[name]))
+      return typeof text === 'string' ? [text] : PARTS.flatMap((name) => textsOfPart(value[name]))
   }
 }
 
@@ -80,7 +80,7 @@ const PARTS =
   )
 
 /** The texts of a part, which may be a plain string. */
-function saidIn(part: Json | undefined): string[] {
+function textsOfPart(part: Json | undefined): string[] {
   return typeof part === 'string' ? [part] : textsIn(part)
 }
 

@@ -29,7 +29,9 @@ export function filesIn(message: JsonObject): JsonObject[] {
     .flatMap((source) => objectsAt(source, 'files'))
     .filter((file) => {
       const id = file.id ?? file
-      return !seen.has(id) && seen.add(id)
+      const isNew = !seen.has(id)
+      seen.add(id)
+      return isNew
     })
 }
 

@@ -156,9 +156,9 @@ function draftOf(event: JsonObject, message: JsonObject, context: Context): Draf
 
 function whyUnwanted(message: JsonObject, context: Context): string | undefined {
   if (isOwn(message, context)) return 'it is our own message'
-  if (message.user === 'USLACKBOT') return 'it is of Slackbot'
+  if (message.user === 'USLACKBOT') return 'Slackbot wrote it'
   const isBot = message.bot_id !== undefined || message.subtype === 'bot_message'
-  return isBot && !context.options['allow-bots'] ? 'it is of another bot' : undefined
+  return isBot && !context.options['allow-bots'] ? 'another bot wrote it' : undefined
 }
 
 /**

@@ -14,7 +14,7 @@ import { postedAt, storableAnswer } from './stored-answer.ts'
 
 /** A run of repeatable work. */
 type Run = {
-  /** The same in every run. */
+  /** The key of the work, the same in every run. */
   key: string
   /** The workspace in which to look for its posts. */
   workspace: Workspace | undefined

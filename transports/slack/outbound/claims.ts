@@ -35,19 +35,19 @@ export function createClaims(key: string, { read }: CallRecords, log: Log) {
   }
 
   /** The call of an earlier run, or a failed one of this run, that a call repeats. */
-  const earlier = (method: string, { said, place }: Fingerprint): Call | undefined => {
+  const findRepeated = (method: string, { said, place }: Fingerprint): Call | undefined => {
     const same = [...failed, ...unclaimed].find((call) => call.method === method && call.said === said)
     if (same) return forget(same)
-    const others = [...unclaimed].filter(
+    const toSamePlace = [...unclaimed].filter(
       (call) => call.method === method && call.place === place && call.wasMade,
     )
-    const [next] = others
+    const [next] = toSamePlace
     if (!next || kindOf(method) === 'switch') return undefined
     const outcome = kindOf(method) === 'make' ? 'gets the answer of the call it replaces' : 'is made'
     log.warn({ key, method, outcome }, 'a repeated run calls Slack with other arguments than the run before')
     if (kindOf(method) === 'make') return forget(next)
     // From here on, the `set` calls of this run must be made.
-    for (const call of others) unclaimed.delete(call)
+    for (const call of toSamePlace) unclaimed.delete(call)
     return undefined
   }
 
@@ -59,7 +59,7 @@ export function createClaims(key: string, { read }: CallRecords, log: Log) {
     async claim(method: string, hashes: Fingerprint): Promise<Call | undefined> {
       reading ??= readOnce()
       await reading
-      const repeated = earlier(method, hashes)
+      const repeated = findRepeated(method, hashes)
       if (repeated?.wasMade) return repeated
       const next = nextParts.get(method) ?? 0
       if (!repeated && ++recordedCount > MAX_CALLS) return undefined

@@ -49,7 +49,7 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
 
   const fetch: Fetch = async (input, init) => {
     const run = runs.getStore()
-    if (run?.state === 'aborted') throw new Error('its listener has run for too long, or is run elsewhere')
+    if (run?.state === 'aborted') throw new Error('its listener ran for too long, or runs elsewhere now')
     const url = input instanceof Request ? input.url : String(input)
     const isRecorded = run?.state === 'running' && (url.startsWith(apiUrl) || run.urls.includes(url))
     if (!run || !isRecorded) return fetchDirectly(input, init)

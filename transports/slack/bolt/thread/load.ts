@@ -43,7 +43,8 @@ export async function loadApps(data: ThreadData, link: Link, fetch: typeof globa
   const register = registerIn(module)
   if (created.length === 0 && register) {
     const ours = new App()
-    const [initialCount = 0] = created.splice(0).map((each) => each.initialCount)
+    // `onCreated` has recorded our App too. From here on, `created` has only Apps of the file.
+    const initialCount = created.pop()?.initialCount ?? 0
     firstCreated = Promise.withResolvers()
     const failure = await failureOf(register, ours)
     if (created.length === 0 && !failure && countOf(ours) > initialCount) return [ours]
