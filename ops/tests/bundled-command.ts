@@ -11,6 +11,11 @@ const IN_BUNDLE = 'src/runtime/load-code.ts'
 /** Defines `require`, which CommonJS packages use, and which a bundle of ES modules lacks. */
 const DEFINE_REQUIRE =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);"
+/** What saves memory of daemons that run for weeks, and takes a sixth of the processor time of a start. */
+const MEMORY_SAVING = {
+  file: 'src/cli/start.ts',
+  calls: ['collectGarbage()', "setFlagsFromString('--heap-growing-percent=50')"],
+}
 /** Modules that write `import.meta` into other programs, where it must stay. */
 const UNCHANGED = ['transports/slack/bolt/thread/typescript.ts']
 
@@ -47,7 +52,7 @@ async function bundle(folder: string): Promise<void> {
         setup({ onLoad }) {
           // The filter cannot exclude node_modules: regular expressions of Go have no look-ahead.
           onLoad({ filter: /\.ts$/ }, ({ path }) =>
-            path.includes('/node_modules/') ? undefined : { contents: withPath(path, dist), loader: 'ts' },
+            path.includes('/node_modules/') ? undefined : { contents: sourceOf(path, dist), loader: 'ts' },
           )
         },
       },
@@ -70,6 +75,17 @@ function externalPackages(): string[] {
   const late = [...sources.join('\n').matchAll(/\bimport\('([^.'][^']*)'\)/g)].map(([, name = '']) => name)
   const names = new Set([...Object.keys(peerDependencies), ...late, 'esbuild', 'zod'])
   return [...names].flatMap((name) => [name, `${name}/*`])
+}
+
+/** The source as it is bundled. */
+function sourceOf(path: string, dist: string): string {
+  const text = withPath(path, dist)
+  if (relative(ROOT, path) !== MEMORY_SAVING.file) return text
+  return MEMORY_SAVING.calls.reduce((rest, call) => {
+    const line = `\n    ${call}\n`
+    if (!rest.includes(line)) throw new Error(`${MEMORY_SAVING.file} has no line ${call}`)
+    return rest.replace(line, '\n')
+  }, text)
 }
 
 /** The source with its own path instead of `import.meta`, since the bundle is in another folder. */
