@@ -11,6 +11,8 @@ gateways:
 `
 const TEXTS = Array.from({ length: 24 }, (_, n) => (n % 3 === 0 ? `poison ${n}` : `healthy ${n}`))
 const WORKERS = 4
+/** An extended lease (ms). It delays the end of the test if the daemon is killed before the acknowledgement. */
+const EXTENDED = 2_000
 /** The number of deliveries in each round before the daemon is killed. */
 const KILLS = [5, 11, 3, 17]
 
@@ -45,11 +47,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       deliveries.set(text, count)
       if (text.startsWith('poison')) {
         // In turn: returned after an extension, left until its lease ends, returned at once.
-        if (count % 3 === 1) await call('gateway-extend', { receipt, lease: 20_000 })
+        if (count % 3 === 1) await call('gateway-extend', { receipt, lease: EXTENDED })
         if (count % 3 !== 2) await call('gateway-nack', { receipt })
         return
       }
-      await call('gateway-extend', { receipt, lease: 10_000 })
+      await call('gateway-extend', { receipt, lease: EXTENDED })
       if ((await call('gateway-ack', { receipt })).ok === true) done.add(text)
     }
     /** Receives messages until `isStopped` returns true or the daemon has ended. */
@@ -88,9 +90,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       new Map(await Promise.all(TEXTS.map(async (text) => [text, await stateOf(text)] as const)))
     // The answer to an acknowledgement may be lost with the daemon, so the stored state counts.
     // A message over the bound is first acknowledged, and then dead.
-    const isAtEnd = ([text, state]: [string, string]) =>
-      state === 'dead' || (state === 'acknowledged' && !text.startsWith('poison'))
-    await until(async () => [...(await states())].every(isAtEnd), 'the end of all messages')
+    const isAtEnd = async (text: string) => {
+      const state = await stateOf(text)
+      return state === 'dead' || (state === 'acknowledged' && !text.startsWith('poison'))
+    }
+    for (const text of TEXTS) await until(() => isAtEnd(text), `the end of ${text}`)
     isSettled = true
     await rest
     const last = await states()
