@@ -16,7 +16,12 @@ describe('a program that receives with a match', { timeout: 300_000 }, () => {
   const receive = async (args: object) => {
     const response = await fetch(`${suite.daemon.control}/v1/skills/gateway-receive`, {
       method: 'POST',
-      headers: { authorization: 'Bearer a-worker-of-one-gateway', 'content-type': 'application/json' },
+      headers: {
+        authorization: 'Bearer a-worker-of-one-gateway',
+        'content-type': 'application/json',
+        // A reused connection may be one that the daemon, in this process, is just closing as idle.
+        connection: 'close',
+      },
       body: JSON.stringify({ timeout: 0, ...args }),
     })
     return Object(await response.json())

@@ -23,7 +23,8 @@ routes:
 model: { name: 'local:test', base-url: '${model}', api-key: test-key-123456 }
 mcp:
   files: { ${node(FILES_SERVER, dir)} }
-  hand: { ${node(HAND_SERVER, join(dir, 'tools.json'))}, env: { HAND_TOKEN: ${SECRET} }, timeout: 3s, max-result: 20kb }
+  hand: { ${node(HAND_SERVER, join(dir, 'tools.json'))}, env: { HAND_TOKEN: ${SECRET} }, max-result: 20kb }
+  mute: { ${node(HAND_SERVER, join(dir, 'mute.json'))}, timeout: 3s }
   gone: { command: no-such-program }
 ${more}`
 
@@ -39,7 +40,7 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 const WORDS = { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] }
 const TOOLS = [
   tool('say', { inputSchema: WORDS }),
-  ...['huge', 'large', 'cyrillic', 'silent', 'junk', 'image', 'die', 'mutter'].map((name) => tool(name)),
+  ...['huge', 'large', 'cyrillic', 'junk', 'image', 'die', 'mutter'].map((name) => tool(name)),
   tool('die-again', { annotations: { readOnlyHint: true } }),
   tool('say it/now'),
   tool('say it now'),
@@ -56,6 +57,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
   site.write('skills/reader/SKILL.md', SKILL)
   site.write('a.txt', 'hello')
   site.write('tools.json', JSON.stringify(TOOLS))
+  site.write('mute.json', JSON.stringify([tool('silent')]))
   const daemon = await site.start()
   const fails = (name: string, args: object, expected: RegExp) =>
     assert.rejects(daemon.invoke(name, args), expected)
@@ -103,7 +105,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     assert.equal(await daemon.invoke('hand.junk'), 'after the junk')
     for (const name of ['hand.large', 'hand.cyrillic'])
       await fails(name, {}, /mcp_failed.*over the limit of 20480 bytes/)
-    await fails('hand.silent', {}, /skill_timeout.*3s/)
+    await fails('mute.silent', {}, /skill_timeout.*3s/)
     await fails('hand.huge', {}, /mcp_unknown.*max-result/)
     assert.equal(await daemon.invoke('hand.say', { words: 'I am back' }), 'I am back')
     await fails('hand.die', {}, /mcp_unknown.*the disk is full \[secret\]/)
@@ -116,7 +118,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
 
   test('are in the output of status and doctor', async () => {
     const { out } = await site.run(['status'])
-    assert.match(out, /MCP servers {2}3; gone .*no command no-such-program/)
+    assert.match(out, /MCP servers {2}4; gone .*no command no-such-program/)
     const doctor = await site.run(['doctor'])
     assert.match(doctor.out, /✓ +mcp files +\S+, .*; 14 tools/)
     assert.match(doctor.out, /✗ +mcp gone/)
@@ -151,7 +153,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     site.write(
       'routes.yaml',
       routesWith(site.dir, model.url)
-        .replace(/ {2}(gone|files|hand): .*/g, '')
+        .replace(/ {2}(gone|files|hand|mute): .*/g, '')
         .replace(/.*later.*/, ''),
     )
     const isGone = () =>

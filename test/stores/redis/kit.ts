@@ -34,13 +34,16 @@ export async function redisOf(t: TestContext, args: string[] = []) {
   }
 }
 
+/** Ms until a store on a cluster gives up a master that hangs. With less, masters of a busy machine seem to hang too. */
+export const COMMAND_TIMEOUT = 1_500
+
 /** A store on a Redis Cluster for one test. `master` holds some of its shards. */
-export async function clusterOf(t: TestContext, rest: Partial<RedisStoreOptions> = {}) {
+export async function clusterOf(t: TestContext) {
   const cluster = await startRedisCluster()
   cleanup(t, () => cluster.stop())
   const [, master] = cluster.nodes
   assert.ok(master)
-  const store = await openStore(cluster.url, { commandTimeout: 500, ...rest })
+  const store = await openStore(cluster.url, { commandTimeout: COMMAND_TIMEOUT })
   cleanup(t, () => store.close())
   return { store, master }
 }

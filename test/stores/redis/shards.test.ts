@@ -16,7 +16,7 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
 import { moveSlot } from '../../fixtures/redis-topology.ts'
-import { assertOrder, clusterOf, openStore, redisOf } from './kit.ts'
+import { assertOrder, COMMAND_TIMEOUT, clusterOf, openStore, redisOf } from './kit.ts'
 import { underLoad } from './load.ts'
 
 /** Enough conversations for each shard to have some. */
@@ -230,8 +230,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
   })
 
   test('takes, reads and counts messages of the other shards while a master hangs, and waits for it only once', async (t) => {
-    const commandTimeout = 1_000
-    const { store, master } = await clusterOf(t, { commandTimeout })
+    const { store, master } = await clusterOf(t)
     for (const group of ['consumed', 'peeked']) await store.topics.subscribe(MESSAGE_TOPIC, group, 'now')
     await store.journal.accept(CONVERSATIONS.map((conversation) => saying('x', { conversation })))
     master.freeze()
@@ -249,7 +248,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     assert.equal((await read('consumed', 'consume')).length, journal.messages)
     assert.equal(new Set(taken).size, journal.messages)
     assert.equal((await store.topics.groups(MESSAGE_TOPIC)).length, 2)
-    await assertPrompt('all calls', performance.now() - began, 5 * commandTimeout)
+    await assertPrompt('all calls', performance.now() - began, 5 * COMMAND_TIMEOUT)
 
     master.resume()
     await until(async () => (await store.stats()).away === undefined, 'the shards of the master')
