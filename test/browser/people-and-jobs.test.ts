@@ -13,6 +13,7 @@ gateways:
 routes:
   - { name: all, skill: echo, reply: none }
 `
+const { PLACES } = await import(new URL('../../src/console/lib/erased-places.js', import.meta.url).href)
 const ADA = 'ada@example.com'
 const jobList = z.array(z.object({ state: z.string() }))
 
@@ -131,6 +132,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await eraseWith('dan@example.com')
     const erasure = page.getByRole('region', { name: 'Erasure' })
     await erasure.getByText('running', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Erase …' }).count(), 0)
     await erasure.getByText(/\d+ records were erased/).waitFor()
     await erasure.getByText(/by control token/).waitFor()
     await erasure
@@ -148,6 +150,31 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
       .getByText(/erased/i)
       .first()
       .waitFor()
+  })
+
+  test('one message is erased on its page, after what goes and what stays', async () => {
+    const { body } = await post('kim@example.com', 'forget this one')
+    const { id } = Object(body)
+    await post('kim@example.com', 'keep this one')
+    await show(`messages/${id}`)
+    await press('Erase …')
+    const goes = dialog.getByRole('table', { name: 'What is erased' })
+    await goes.getByRole('row').filter({ hasText: 'messages with their history' }).waitFor()
+    await dialog.getByText(/These stay: the other messages of its sender/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('erase-message')
+    await answer('Erase')
+    await page.getByRole('heading', { name: /^Erase 1 message done$/ }).waitFor()
+    const { messages } = Object(await daemon.invoke('message-search', { sender: 'kim@example.com' }))
+    assert.deepEqual(
+      messages.map(({ text }: { text: string }) => /keep this one/.test(text)),
+      [true],
+    )
+    const { counts } = Object(await daemon.invoke('message-erase', { id }))
+    assert.deepEqual(
+      Object.keys(counts).filter((place) => !(place in PLACES)),
+      [],
+    )
   })
 
   test('a job is cancelled in the list of jobs, which is filtered by the address', async () => {

@@ -3,7 +3,7 @@ import { RunsWhen } from '../lib/approval.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, Empty, took, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, Moment, took, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -31,8 +31,8 @@ function endOf({ decidedAt, expiresAt }) {
 
 function DecidedRow({ of: each }) {
   const { id, title, by, skill, status, decidedBy, reason } = each
-  return html`<li><${Age} at=${endOf(each)} /> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}
-    <a data-row href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${authorOf(by)}${decidedBy && `, by ${authorOf(decidedBy)}`}${reason && `: ${reason}`}</span><${RanShort} of=${each} /></li>`
+  return html`<li><${Moment} at=${endOf(each)} /> <span class="dim"><${Age} at=${endOf(each)} /> ago</span> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}
+    <a data-row href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${authorOf(by)}${decidedBy && `, by ${authorOf(decidedBy)}`}${reason && `: ${reason}`}</span><${RanShort} of=${each} />${decidedBy && html` <a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit entry</a>`}</li>`
 }
 
 /** How the run of an approved call ended, or what it waits for, in a few words. */

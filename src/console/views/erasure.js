@@ -16,14 +16,14 @@ const POLL_INTERVAL = 1_000
  */
 export function Erasure({ id, places, ended }) {
   const loaded = useLoaded((signal) => invoke('job-show', { id }, signal), [id])
-  const { value: job, reload } = loaded
+  const { value: job, error, reload } = loaded
   const state = job?.state
   useEffect(() => {
-    if (state === undefined) return undefined
+    if (state === undefined) return error && ended()
     if (state !== 'running') return ended()
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
-  }, [state])
+  }, [state, error !== undefined])
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
     ${job && html`<${ErasureState} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
+import { eraseMessage } from '../lib/erase-message.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
@@ -50,6 +51,7 @@ export function Actions({ shown, reload }) {
     <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
     ${!isViewer.value && html`<a class="button" href=${link('compose', { gateway, like: id })}>Send as a test …</a>`}
     <${Copy} label="Copy as curl" text=${asCurl(message)} />
+    <button changes type="button" class="danger" onClick=${() => eraseMessage(id)}>Erase …</button>
     ${
       form &&
       html`<${Form} kind=${form} message=${message} done=${(next) => {

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
+import { PLACES } from '../lib/erased-places.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
@@ -29,15 +30,6 @@ import { Erasure } from './erasure.js'
 const SEPARATOR = '\n'
 /** All gateways. */
 const ANY = '*'
-
-const PLACES = {
-  messages: 'what they sent',
-  jobs: 'unfinished work, and results of finished work: dispatch, replies, pushes',
-  'dead letters': 'dead letters from them or to them',
-  histories: 'lines in histories of other messages',
-  events: 'events: replies to them, logs, notifications',
-  records: 'approvals, planned messages, runs of models, digests',
-}
 
 /** One person: their stored data by place, with export and erasure. */
 export function PeoplePage({ query }) {
@@ -111,20 +103,32 @@ function useCount(who) {
     ask().catch((error) => end.signal.aborted || setHeld({ error }))
     return () => end.abort()
   }, [who.join(SEPARATOR), turn])
-  return { ...held, turn, reload: () => setTurn((last) => last + 1) }
+  const reload = () => {
+    setHeld({})
+    setTurn((last) => last + 1)
+  }
+  return { ...held, turn, reload }
 }
 
 function Person({ who, erasure, showErasure }) {
   const loaded = useCount(who)
   const { value, error, turn, reload } = loaded
+  const [ended, setEnded] = useState()
+  // Until an erasure has ended, the count is the one before it.
+  const isOutdated = erasure !== undefined && erasure !== ended
+  const end = () => {
+    setEnded(erasure)
+    reload()
+  }
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   const isKept = value && value.total > 0
-  return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${reload} />`}
+  return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
     <${LastMessages} who=${who} turn=${turn} />
     <h2>What is kept</h2>
-    ${!value?.done && html`<${Progress} of=${value} />`}
-    ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
+    ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
+    ${!isOutdated && !value?.done && html`<${Progress} of=${value} />`}
+    ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
+    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${isErasing} ended=${reload} />`
@@ -177,14 +181,15 @@ function Senders({ show, typed }) {
     [sender],
   )
   const all = peopleIn(loaded.value?.messages ?? [])
+  const isCut = loaded.value?.next !== undefined
   return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
     ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'None wrote lately.' : 'Nobody has written yet.'}</p>`}
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${MAX_SEARCHED} messages`}>messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
+      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number">messages${isCut && html` <span class="dim">of the newest ${MAX_SEARCHED}</span>`}</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
       <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
-      <p class="dim">Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
+      <p class="dim">${isCut && `Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. `}Type a part of a name to find others.</p>`
     }`
 }
 
