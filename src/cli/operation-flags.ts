@@ -102,14 +102,20 @@ export function addFlags(command: Command, flags: readonly Flag[], schema: Argum
 /** The arguments that the options of a command line give. */
 export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObject {
   const args: JsonObject = {}
-  for (const { option, places, none, isUnless } of flags) {
-    const given = isUnless ? options[option.attributeName()] === undefined : options[option.attributeName()]
-    if (given === undefined || (isUnless && !given)) continue
-    const value = none !== undefined && given === none ? null : given
+  for (const flag of flags) {
+    const { option, places } = flag
+    const value = argumentOf(flag, options[option.attributeName()])
+    if (value === undefined) continue
     for (const [property = '', field] of places)
       args[property] = field === undefined ? value : { ...Object(args[property]), [field]: value }
   }
   return withBothEnds(args, flags)
+}
+
+/** The value of the arguments of a flag; undefined if they are not set. */
+function argumentOf({ none, isUnless }: Flag, given: Json | undefined): Json | undefined {
+  if (isUnless) return given === undefined ? true : undefined
+  return none !== undefined && given === none ? null : given
 }
 
 /**

@@ -131,7 +131,10 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       const addCommand = await load()
       addCommand(program, context)
     }
-    if (isAlone(program, rest)) rest.push((await import('./grammar.ts')).listOf(rest[0] ?? '') ?? '--help')
+    if (isGroupAlone(program, rest)) {
+      const { listOf } = await import('./grammar.ts')
+      rest.push(listOf(rest[0] ?? '') ?? '--help')
+    }
     // A verb that a command group lacks may be a skill: `skill pause NAME`, `state get KEY`.
     if (only && isUnknownVerb(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
       const { invokeSpoken } = await import('./skill-command.ts')
@@ -143,9 +146,11 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
-    const better = isUnknownVerb(program, rest) ? await mistyped(program, rest, error, context) : undefined
-    if (!better) held.release()
-    return report(better ?? error, terminal)
+    const betterError = isUnknownVerb(program, rest)
+      ? await mistyped(program, rest, error, context)
+      : undefined
+    if (!betterError) held.release()
+    return report(betterError ?? error, terminal)
   }
 }
 
@@ -166,7 +171,7 @@ async function mistyped(program: Command, rest: readonly string[], error: unknow
 }
 
 /** Whether the only word is a command group that needs arguments. */
-function isAlone(program: Command, rest: readonly string[]): boolean {
+function isGroupAlone(program: Command, rest: readonly string[]): boolean {
   const [noun] = rest
   return rest.length === 1 && program.commands.some((group) => group.name() === noun && showsHelpAlone(group))
 }

@@ -36,6 +36,7 @@ export async function fullId(
 ): Promise<string> {
   const [, part] = ID_PART.exec(given) ?? []
   const text = (part ?? given).toLowerCase()
+  // Only conversations have ids of any form.
   if (part === undefined && (kind !== 'conversation' || text.length < MIN_PART)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
   const found = new Map<string, string>()

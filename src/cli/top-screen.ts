@@ -41,7 +41,7 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
   const sections = [
     `${paint('bold', 'Trivium')} ${now.daemon} · ${now.store} store · ${new Date(Number(now.at)).toTimeString().slice(0, 8)}`,
     ...(outage ? [paint('red', outage), ''] : []),
-    ...faultLines(faults(now), width, Math.floor(rows / 2)),
+    ...problemLines(problemsIn(now), width, Math.floor(rows / 2)),
     ...['accepted', 'done', 'failed', 'sent', 'refused'].map(rateLine),
     '',
     table(['road', 'messages', 'waiting', 'running', 'dead', 'oldest'], roadRows, width),
@@ -53,19 +53,19 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
 }
 
 /** The troubles, each with its title and details. */
-function faults(now: JsonObject): string[] {
+function problemsIn(now: JsonObject): string[] {
   return objectsIn(now.troubles).map(({ title, text }) => `${title}: ${String(text).split('\n')[0]}`)
 }
 
 /** Shows at least the first line of as many problems as fit; a last line counts the others. */
-function faultLines(all: readonly string[], width: number, rows: number): string[] {
+function problemLines(all: readonly string[], width: number, rows: number): string[] {
   if (all.length === 0) return []
   const allFit = all.length <= rows
   const shown = allFit ? all : all.slice(0, Math.max(1, rows - 1))
   /** Rows that are left for second and further lines of problems. */
   let spareRows = rows - shown.length - (allFit ? 0 : 1)
-  const lines = shown.flatMap((fault) => {
-    const wrapped = wrap(fault.replaceAll(/\s+/g, ' '), width - 2)
+  const lines = shown.flatMap((problem) => {
+    const wrapped = wrap(problem.replaceAll(/\s+/g, ' '), width - 2)
     const visible = wrapped.slice(0, 1 + Math.max(0, spareRows))
     spareRows -= visible.length - 1
     const isCut = visible.length < wrapped.length

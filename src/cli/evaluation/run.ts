@@ -63,10 +63,11 @@ export async function evaluate(
   const dataDir = done.adopt(mkdtempSync(join(tmpdir(), 'trivium-evaluation-')), (dir) =>
     rmSync(dir, { recursive: true, force: true }),
   )
-  let record: Recorded | undefined
+  let recording: Recorded | undefined
   const change = ({ daemon: settings, model, ...config }: Config) => {
     const { redisUrl: _, ...daemon } = { ...settings, dataDir }
-    const usedModel = record && mode === 'recorded' ? { name: record.model, baseUrl: UNUSED_ADDRESS } : model
+    const usedModel =
+      recording && mode === 'recorded' ? { name: recording.model, baseUrl: UNUSED_ADDRESS } : model
     return {
       ...config,
       daemon,
@@ -86,21 +87,21 @@ export async function evaluate(
   const isSelected = only === undefined ? () => true : compilePattern(only).test
   const cases = all.filter((one) => isSelected(one.name))
   if (cases.length === 0) throw usage(`There is no case ${only}. Cases: ${names.join(', ')}.`)
-  record = readRecord(path)
-  if (mode === 'recorded' && record) await daemon.reread()
+  recording = readRecord(path)
+  if (mode === 'recorded' && recording) await daemon.reread()
   const results: CaseResult[] = []
-  // Earlier recordings stay, except those of cases that no longer exist.
-  const recordings = new Map(Object.entries(record?.cases ?? {}).filter(([name]) => names.includes(name)))
+  // Keeps earlier recordings of cases that still exist.
+  const newCases = new Map(Object.entries(recording?.cases ?? {}).filter(([name]) => names.includes(name)))
   for (const [index, one] of cases.entries()) {
     onCase(index, cases.length, one.name)
-    const recorded = mode === 'recorded' ? record?.cases[one.name] : {}
-    if (!recorded) {
+    const recordedCase = mode === 'recorded' ? recording?.cases[one.name] : {}
+    if (!recordedCase) {
       results.push(notRecorded(one))
       continue
     }
-    const { result, entries } = await runCase(daemon, name, one, recorded)
+    const { result, entries } = await runCase(daemon, name, one, recordedCase)
     results.push(result)
-    if (result.ok) recordings.set(one.name, entries)
+    if (result.ok) newCases.set(one.name, entries)
   }
   const ok = results.every((result) => result.ok)
   const evaluation = { skill: name, mode, ok, cases: results }
@@ -108,7 +109,7 @@ export async function evaluate(
   const config = daemon.config()
   const model = modelOf(daemon, name, config.model?.name)
   const secrets = [...config.secrets, ...Object.entries(env).flatMap(secretOf)]
-  const newRecord = { version: 1 as const, model, cases: Object.fromEntries(recordings) }
+  const newRecord = { version: 1 as const, model, cases: Object.fromEntries(newCases) }
   return { ...evaluation, file: await writeRecord(path, newRecord, secrets) }
 }
 

@@ -57,7 +57,7 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse,
   if (chosenAt >= 0 && (chosenAt < from || chosenAt >= to)) shown.push(chosenAt)
 
   useMoves({ box, items, keyOf, height, chosen: chosenAt < 0 ? undefined : chosen, setChosen })
-  const giveUp = () => {
+  const stopRestoring = () => {
     wanted.current = undefined
   }
   return html`<div class="list" ref=${box} tabindex="-1" onScroll=${measure}
@@ -65,7 +65,9 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse,
       const key = event.target.closest('[data-key]')?.dataset.key
       setChosen(key)
       memory.chosen = key
-    }} onWheel=${giveUp} onPointerDown=${giveUp} onKeyDown=${giveUp} onFocusOut=${(event) => {
+    }} onWheel=${stopRestoring} onPointerDown=${stopRestoring} onKeyDown=${stopRestoring} onFocusOut=${(
+      event,
+    ) => {
       if (!box.current?.contains(event.relatedTarget)) setChosen(undefined)
     }}>
     <div role="list" aria-label=${label} style=${{ height: `${items.length * height}px`, position: 'relative' }}>

@@ -13,7 +13,7 @@ import { whenInWords } from './schedule-words.js'
 const to = (path, query) => () => go(path, query)
 
 /** What can be done anywhere. */
-export function actions() {
+export function generalActions() {
   const reload = async () => {
     const body = 'A valid configuration takes effect immediately. An invalid one changes nothing.'
     if (!(await ask({ title: 'Reload the configuration and the skills?', body, action: 'Reload' }))) return
@@ -46,7 +46,7 @@ export function actions() {
 }
 
 /** Actions that pause the gateways, routes and own skills that are not paused. */
-export function pauses(skills, routes, paused) {
+export function pauseActions(skills, routes, paused) {
   if (isViewer.value) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
   // Shipped skills have many routes, such as `search@email`.
@@ -67,7 +67,7 @@ export function pauses(skills, routes, paused) {
 }
 
 /** Actions that resume. Conversations are handed back in their own view. */
-export function resumes(paused) {
+export function resumeActions(paused) {
   if (isViewer.value) return []
   return paused
     .filter(({ kind }) => ['store', 'gateway', 'route', 'skill'].includes(kind))
@@ -84,7 +84,7 @@ export function resumes(paused) {
 }
 
 /** What can be done with the message of the page that is open. `shown`: its id and outcome. */
-export function ofMessage(shown) {
+export function messageActions(shown) {
   if (!shown || isViewer.value) return []
   const { id, outcome } = shown
   const about = 'the open message'

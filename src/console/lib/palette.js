@@ -4,7 +4,14 @@ import { html } from './html.js'
 import { now } from './live.js'
 import { Marked, wantedIn } from './marked.js'
 import { Modal } from './modal.js'
-import { actions, groupEntries, ofMessage, pauses, resumes, scheduleEntries } from './palette-actions.js'
+import {
+  generalActions,
+  groupEntries,
+  messageActions,
+  pauseActions,
+  resumeActions,
+  scheduleEntries,
+} from './palette-actions.js'
 import { useFound } from './palette-found.js'
 import { preview, useLoaded } from './parts.js'
 import { go, route, titles } from './router.js'
@@ -77,7 +84,7 @@ function useEntries(text) {
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const { value: shown } = useLoaded(openMessage, [])
   const searched = useFound(wordsIn(text), ID.test(text))
-  const begun = useBegunIds(text)
+  const idMatches = useIdMatches(text)
   const fixed = useMemo(
     () => [
       ...[...titles].map(([path, title]) => ({
@@ -92,9 +99,9 @@ function useEntries(text) {
         about: transport,
         run: to(['gateways', name]),
       })),
-      ...ofMessage(shown),
-      ...resumes(paused),
-      ...actions(),
+      ...messageActions(shown),
+      ...resumeActions(paused),
+      ...generalActions(),
       ...groupEntries(),
       ...scheduleEntries(schedules),
       ...routes.map(({ name, skill }) => ({
@@ -123,19 +130,23 @@ function useEntries(text) {
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // There are many pauses, so they are offered only if the text begins with `pa`.
-  const all = PAUSES.test(text) ? [...pauses(skills, routes, paused), ...fixed] : fixed
+  const all = PAUSES.test(text) ? [...pauseActions(skills, routes, paused), ...fixed] : fixed
   const found = all
     .map((entry) => ({ entry, rank: rankOf(entry, words) }))
     .filter(({ rank }) => rank !== undefined)
     .toSorted((a, b) => a.rank - b.rank)
     .map(({ entry }) => entry)
-  const few = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
+  const limited = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
     found.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  return [...message(text), ...begun, ...person(text), ...few, ...searched, ...search(text)].slice(
-    0,
-    LIMITS.all,
-  )
+  return [
+    ...messageEntries(text),
+    ...idMatches,
+    ...personEntries(text),
+    ...limited,
+    ...searched,
+    ...searchEntries(text),
+  ].slice(0, LIMITS.all)
 }
 
 /** The message of the open page: its id and outcome. */
@@ -169,12 +180,12 @@ function rankOf({ name, about = '' }, words) {
   return rank
 }
 
-function message(text) {
+function messageEntries(text) {
   return ID.test(text) ? [{ kind: 'message', name: text, run: to(['messages', text.toLowerCase()]) }] : []
 }
 
 /** The page of a person, by an address or an identity such as `slack:U024BE7LH`. */
-function person(text) {
+function personEntries(text) {
   const gateways = ['*', ...(now.value?.gateways ?? []).map(({ name }) => name)]
   const isIdentity = gateways.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1)
   if (isViewer.value || !(isIdentity || /^[^\s@:]+@[^\s@:]+$/.test(text))) return []
@@ -182,7 +193,7 @@ function person(text) {
   return [{ kind: 'person', name: text, about: 'what is kept', run: to('people', { who }) }]
 }
 
-function search(text) {
+function searchEntries(text) {
   if (text === '' || ID.test(text)) return []
   return [
     { kind: 'search', name: `Search messages for “${text}”`, run: to('messages', { search: wordsIn(text) }) },
@@ -201,7 +212,7 @@ const TIME_DIGITS = 12
 const MAX_SEARCHED = 200
 
 /** Messages whose ids begin with the text. */
-function useBegunIds(text) {
+function useIdMatches(text) {
   const [, first, second = ''] = ID.test(text) ? [] : (ID_START.exec(text) ?? [])
   const { value } = useLoaded(
     async (signal) => {

@@ -39,7 +39,7 @@ export async function retryLetters(letters, done) {
     changes.dead.value++
     if (failed.length === many) throw failed[0].reason
     const ids = new Set(letters.map(({ id }) => id))
-    void sayEnd({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), letters, done })
+    void reportRetry({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), letters, done })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
 }
@@ -76,7 +76,7 @@ function tally(outcomes) {
  * Shows the outcomes of retried letters once all have ended, or after a while. `names`: their queue
  * and group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
  */
-export async function sayEnd({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
+export async function reportRetry({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MAX_LETTERS }
   const ids = letters.flatMap(({ id, queue }) => (queue === 'dispatch' ? [id] : []))
   const canRead = ids.length === many && many <= MAX_OUTCOMES_READ

@@ -69,10 +69,10 @@ function createTail(filter) {
   const { updateSoon, stop } = createThrottle(() => update())
   const update = () => {
     if (end.signal.aborted || !view) return
-    if (rows.fresh() > 0 && !view.isInUse()) showFresh()
+    if (rows.freshCount() > 0 && !view.isInUse()) showFresh()
     // A copy, because rows of the same array are not rendered again, and their outcomes change.
-    view.update({ ...paging.state(), rows: [...rows.all()], fresh: rows.fresh(), missed })
-    if (rows.fresh() > 0) updateSoon()
+    view.update({ ...paging.state(), rows: [...rows.all()], fresh: rows.freshCount(), missed })
+    if (rows.freshCount() > 0) updateSoon()
   }
   const paging = createPaging({ filter, rows, search, update, signal: end.signal })
   const showFresh = () => {
@@ -183,7 +183,7 @@ function createRows() {
   }
   return {
     all: () => rows,
-    fresh: () => fresh.length,
+    freshCount: () => fresh.length,
     has: (id) => known.has(id),
     newest: () => fresh.at(-1)?.id ?? rows[0]?.id ?? '',
     /** Appends older messages. Returns how many were new. */

@@ -21,7 +21,7 @@ import {
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { Retries } from '../lib/retries.js'
-import { LastRetry, retryLetters, sayEnd } from '../lib/retry.js'
+import { LastRetry, reportRetry, retryLetters } from '../lib/retry.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
@@ -202,7 +202,7 @@ function Decide({ filter, many, of, common, done }) {
       }
       if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
       const names = { queue: filter.queue, group: filter.group }
-      void sayEnd({ names, began, many: sum, letters: listed, done })
+      void reportRetry({ names, began, many: sum, letters: listed, done })
       return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
