@@ -76,7 +76,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.match(await run('pause list'), /rest .*it is resumed .*busy/)
     assert.match(
       await run('route show rest'),
-      /^name: rest\n[\s\S]*to: echo\n[\s\S]*paused:[\s\S]*reason: busy$/m,
+      /^rest {2}route to the skill echo\n\nPaused by .* until it is resumed: busy\. [\s\S]*route resume rest` ends the pause/,
     )
     assert.match((await site.run(['route', 'show', 'rets'])).err, /no route rets|rets.*Did you mean rest/)
     assert.equal(await run('route resume rest'), 'The route rest is no longer paused.\n')

@@ -6,10 +6,10 @@ import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
-import { fields } from '../../core/readable.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
 import { messages } from '../../engine/operations/messages.ts'
 import { humanReplay } from '../../engine/print/messages.ts'
+import { humanRoute } from '../../engine/print/route.ts'
 import { createRouter } from '../../engine/router.ts'
 import { pauses } from '../../features/pauses/operations.ts'
 import { counted } from '../../lib/counted.ts'
@@ -25,6 +25,7 @@ import { ask, connectOrOpen } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
 import { runsOperation } from '../operation-command.ts'
+import { withFacts, withStates } from '../route-facts.ts'
 import { fullId } from '../short-ids.ts'
 import { humanResult } from '../skill-output.ts'
 import { show } from '../terminal.ts'
@@ -42,17 +43,24 @@ export const addRoute: AddCommand = (program, context) => {
     operation: 'route-list',
     args: pauses['route-list'],
     human: (routes, args) => humanResult('route-list', routes, args, true),
+    async run(daemon, args) {
+      const routes = await daemon.invoke('route-list', args)
+      return context.terminal().json ? routes : withStates(daemon, objectsIn(routes))
+    },
   })
 
   command
     .command('show')
-    .description('one route: what it matches and runs, and its pause')
+    .description('one route: what it matches and runs, its pauses, messages and dead letters')
     .argument('<route>', 'the name of the route')
     .action((name: string) =>
       ask(
         context,
-        async (daemon) => routeNamed(name, objectsIn(await daemon.invoke('route-list', {}))),
-        (route) => fields(Object(route)),
+        async (daemon) => {
+          const routes = objectsIn(await daemon.invoke('route-list', {}))
+          return withFacts(daemon, routeNamed(name, routes), routes, context.environs())
+        },
+        humanRoute,
       ),
     )
 

@@ -29,6 +29,8 @@ const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
   { title: 'answers' },
   { title: 'match', least: 16, leftOut: 1 },
+  { title: 'waiting', leftOut: 0 },
+  { title: 'dead', leftOut: 0 },
   { title: 'state', least: 16 },
 ]
 
@@ -40,10 +42,16 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
     route.name,
     `${route.target} ${route.to}`,
     route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
+    numberIfAny(route.waiting),
+    numberIfAny(route.dead),
     route.paused === undefined ? '' : pausedText(Object(route.paused)),
   ])
   const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
   return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+}
+
+function numberIfAny(count: Json | undefined): string {
+  return Number(count ?? 0) > 0 ? Number(count).toLocaleString('en') : ''
 }
 
 const PAUSE_COLUMNS: readonly Column[] = [

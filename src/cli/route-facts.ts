@@ -1,0 +1,134 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
+import { type Environs, loadFor } from './command.ts'
+import type { Connection } from './connection.ts'
+
+type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
+
+/**
+ * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
+ * (`waiting`), and the number of its dead letters (`dead`).
+ */
+export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
+  if (!daemon.running) return [...routes]
+  const [pauses, letters] = await Promise.all([
+    ask(daemon, 'pause-list', {}),
+    ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
+  ])
+  return routes.map((route) => {
+    const own = objectsIn(pauses).filter((pause) => holds(pause, route))
+    const dead = objectsIn(letters).filter(({ group }) => group === route.name)
+    return {
+      ...route,
+      ...(own.length > 0 && { pauses: own, waiting: sumOf(own.map((pause) => waitingOf(pause, routes))) }),
+      dead: sumOf(dead.map(({ count }) => Number(count))),
+    }
+  })
+}
+
+/**
+ * The route with its state, the routes that are tried `before` it, its last message (`lastAt`) and
+ * its messages of the last day, and why it can match nothing (`never`).
+ */
+export async function withFacts(
+  daemon: Daemon,
+  route: JsonObject,
+  routes: readonly JsonObject[],
+  environs: Environs,
+): Promise<JsonObject> {
+  if (!daemon.running) return route
+  const day = { route: route.name, since: '1d', buckets: 1 }
+  const [states, newest, waiting, all, failed, never] = await Promise.all([
+    withStates(daemon, routes),
+    ask(daemon, 'message-search', { route: route.name, limit: 1 }),
+    // A pause of a skill or a gateway may hold messages of several routes.
+    ask(daemon, 'message-histogram', { route: route.name, outcome: 'waiting', since: '30d', buckets: 1 }),
+    ask(daemon, 'message-histogram', day),
+    ask(daemon, 'message-histogram', { ...day, outcome: 'dead,retrying' }),
+    neverOf(daemon, route, environs),
+  ])
+  const state = states.find(({ name }) => name === route.name)
+  const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
+  const [waitingCount, messages, failedCount] = [waiting, all, failed].map(totalOf)
+  return {
+    ...state,
+    ...route,
+    before: rivalsBefore(route, routes),
+    ...(typeof lastAt === 'number' && { lastAt }),
+    ...defined({ waiting: waitingCount }),
+    ...(messages !== undefined &&
+      failedCount !== undefined && { lastDay: { messages, failed: failedCount } }),
+    ...(never.length > 0 && { never }),
+  }
+}
+
+/** The sum of `message-histogram`; undefined if not everything was counted in time. */
+function totalOf(counted: Json): number | undefined {
+  const total = pathGet(counted, 'total')
+  return typeof total === 'number' && pathGet(counted, 'countedTo') === undefined ? total : undefined
+}
+
+/** A route without a part of its state is more useful than an error. */
+function ask(daemon: Daemon, operation: string, args: object): Promise<Json> {
+  return daemon.invoke(operation, args).catch(() => null)
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0)
+}
+
+function holds({ kind, name }: JsonObject, route: JsonObject): boolean {
+  if (kind === 'store') return true
+  if (kind === 'gateway') return gatewaysOf(route).includes(String(name))
+  return (kind === 'route' && name === route.name) || (kind === 'skill' && isOfSkill(route, name))
+}
+
+function isOfSkill({ target, to }: JsonObject, skill: Json | undefined): boolean {
+  return target === 'skill' && to === skill
+}
+
+/** The number of messages that a pause holds; 0 if some may be of another route. */
+function waitingOf({ kind, name, waiting = 0 }: JsonObject, routes: readonly JsonObject[]): number {
+  const affected = routes.filter((each) =>
+    kind === 'skill' ? isOfSkill(each, name) : gatewaysOf(each).includes(String(name)),
+  )
+  return kind === 'route' || affected.length === 1 ? Number(waiting) : 0
+}
+
+/** The literal names of the gateways that a route matches. */
+function gatewaysOf({ match }: JsonObject): string[] {
+  const names = [pathGet(match, 'gateway') ?? []].flat()
+  return names.flatMap((name) => (typeof name === 'string' && !/[*?]/.test(name) ? [name] : []))
+}
+
+/** The routes of the file that are tried before a route for messages of its gateways. */
+function rivalsBefore(route: JsonObject, routes: readonly JsonObject[]): string[] {
+  const own = gatewaysOf(route)
+  const at = routes.findIndex(({ name }) => name === route.name)
+  const isRival = (other: JsonObject) => {
+    const others = gatewaysOf(other)
+    return others.length === 0 || own.length === 0 || others.some((each) => own.includes(each))
+  }
+  const before = routes.slice(0, at).filter((other) => !String(other.name).includes('@') && isRival(other))
+  return before.map(({ name }) => String(name))
+}
+
+/** Why a route can match nothing: all its gateways are off, or another route takes everything before it. */
+async function neverOf(daemon: Daemon, route: JsonObject, environs: Environs): Promise<string[]> {
+  const [status, warnings] = await Promise.all([
+    daemon.status().catch(() => null),
+    loadFor(environs, { withoutVariables: 'except-store' })
+      .then(({ warnings }) => warnings)
+      .catch(() => []),
+  ])
+  const own = gatewaysOf(route)
+  const off = objectsIn(pathGet(status, 'disabled')).filter(({ name }) => own.includes(String(name)))
+  const isOff = own.length > 0 && off.length === own.length
+  const covered = `unreachable route ${JSON.stringify(route.name)}: `
+  return [
+    ...(isOff ? off.map(({ name, why }) => `the gateway ${name} is off (${why})`) : []),
+    ...warnings.flatMap(({ message }) =>
+      message.startsWith(covered) ? [message.slice(covered.length)] : [],
+    ),
+  ]
+}

@@ -1,0 +1,100 @@
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { secondOf } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { matchInWords } from '../../lib/match-words.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+import { pauseNote } from './pause-note.ts'
+
+/** `route show`: the target of a route, its pauses, its messages, then what it matches. */
+export function humanRoute(found: Json): string {
+  const route: JsonObject = Object(found)
+  const { name, target, to, never, pauses } = route
+  const reasons = Array.isArray(never) ? never : []
+  return [
+    `${paint('bold', String(name))}  route to the ${TARGETS[String(target)] ?? target} ${to}`,
+    ...reasons.map((reason) => paragraph('', `${paint('red', 'It matches nothing')}: ${reason}.`)),
+    ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
+    '',
+    ...factLines(factsOf(route)),
+    '',
+    matchTable(route),
+    ...nextSteps(route),
+  ].join('\n')
+}
+
+const TARGETS: Readonly<Record<string, string>> = { bolt: 'Bolt app' }
+
+/** What is paused, if it is not the route itself. */
+function heldBy({ kind, name }: JsonObject): string[] {
+  if (kind === 'route') return []
+  return [kind === 'store' ? 'Everything is paused.' : `The ${kind} ${name} is paused:`]
+}
+
+function factsOf(route: JsonObject): [title: string, text: string][] {
+  const { lastAt, lastDay, waiting, dead, retry, approval, before } = route
+  const { messages, failed } = Object(lastDay)
+  const rivals = Array.isArray(before) ? before : []
+  const failures = Number(failed) > 0 ? `, ${paint('red', `${number(failed)} failed`)}` : ', 0 failed'
+  return [
+    ['last message', lastAt === undefined ? 'none is retained' : `${secondOf(lastAt)} (${age(lastAt)} ago)`],
+    ['last day', lastDay === undefined ? '' : `${counted(Number(messages), 'message')}${failures}`],
+    ['waiting', waiting === undefined ? '' : counted(Number(waiting), 'message')],
+    ['dead letters', dead === undefined ? '' : number(dead)],
+    ['attempts', attemptsOf(Object(retry))],
+    ['approval', approval === true ? 'each message needs one' : ''],
+    ['tried before it', rivals.length === 0 ? 'no route of its gateways' : rivals.join(', ')],
+  ]
+}
+
+function number(value: unknown): string {
+  return Number(value).toLocaleString('en')
+}
+
+/** `up to 3, 10 min apart`, `up to 5, from 1 s to 60 s apart`. */
+function attemptsOf({ attempts, backoff, delay, maxDelay }: JsonObject): string {
+  if (attempts === undefined) return ''
+  if (attempts === 1) return 'one'
+  const first = ageText(Number(delay))
+  const last = ageText(Number(maxDelay))
+  const pauses = backoff === 'fixed' || first === last ? `${first} apart` : `from ${first} to ${last} apart`
+  return `up to ${attempts}, ${pauses}`
+}
+
+/** The conditions of a route, all of which a message has to meet. */
+function matchTable({ match, fallback }: JsonObject): string {
+  const rows = Object.entries(Object(match)).flatMap(([key, wanted]) =>
+    key === 'not'
+      ? [wanted].flat().map((each) => ['not', matchInWords(Object(each))])
+      : [[key, [wanted].flat().map(valueText).join(' or ')]],
+  )
+  const rest =
+    fallback === true ? 'It takes the messages that no other route takes.' : 'It matches every message.'
+  return rows.length === 0 ? rest : table(['matches if', 'is'], rows)
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function nextSteps({ name, dead, lastAt }: JsonObject): string[] {
+  const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
+  return [
+    ...(Number(dead) > 0
+      ? [
+          step(
+            commandText('dead-letter list', '--queue', 'dispatch', '--route', name),
+            'lists its dead letters.',
+          ),
+        ]
+      : []),
+    ...(lastAt === undefined
+      ? []
+      : [step(commandText('message list', '--route', name), 'lists its messages.')]),
+  ]
+}

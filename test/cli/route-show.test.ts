@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { humanRoute } from '../../src/engine/print/route.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: refunds, match: { gateway: shop, data.body.kind: [refund, return] }, skill: echo }
+  - { name: labels, match: { gateway: shop, not: { data.body.kind: spam } }, skill: label, retry: { attempts: 1 } }
+`
+const LABEL = `export default { description: 'Prints a label.', run() { throw new Error('no paper') } }`
+
+describe('route show', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { label: LABEL } })
+  const daemon = await site.start()
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(args)
+    assert.equal(code, 0, err)
+    return out
+  }
+
+  test('has the pause with its end, the waiting messages, the dead letters and the match as a table', async () => {
+    await daemon.post('/shop', '{"kind":"order"}')
+    const letters = async () => Object(await daemon.invoke('dead-letter-groups', { queue: 'dispatch' }))
+    await until(async () => (await letters()).length === 1, 'the dead letter')
+    await run('route', 'pause', 'labels', '--for', '2h', '--reason', 'no paper')
+    await daemon.post('/shop', '{"kind":"order"}')
+    await until(
+      async () => /^waiting +1 message$/m.test(await run('route', 'show', 'labels')),
+      'the message to wait',
+    )
+    const shown = await run('route', 'show', 'labels')
+    assert.match(shown, /^labels {2}route to the skill label\n/)
+    assert.match(shown, /^Paused by \S+ since .*, until 20.* UTC: no paper\. 1 message waits\.$/m)
+    assert.match(shown, /^last message +20\S+ \d\d:\d\d:\d\d UTC \(\d+ s ago\)$/m)
+    assert.match(shown, /^last day +2 messages, 1 failed$/m)
+    assert.match(shown, /^dead letters +1$/m)
+    assert.match(shown, /^attempts +one$/m)
+    assert.match(shown, /^tried before it +refunds$/m)
+    assert.match(shown, /^gateway +shop\nnot +data\.body\.kind: spam$/m)
+    assert.match(await run('route', 'show', 'refunds'), /^data\.body\.kind +refund or return$/m)
+    assert.match(await run('route', 'list'), /^labels +skill label +\S.* 1 +1 +paused until .*: no paper$/m)
+    const { pauses, dead, lastDay } = JSON.parse(await run('route', 'show', 'labels', '--json'))
+    assert.deepEqual([pauses[0].reason, dead, lastDay], ['no paper', 1, { messages: 2, failed: 1 }])
+  })
+})
+
+test('route show says why a route can match nothing', () => {
+  const never = ['"rest" (routes.yaml:4:11) already takes everything it matches']
+  const text = humanRoute({ name: 'late', target: 'skill', to: 'echo', match: {}, never })
+  assert.match(
+    text,
+    /^late {2}route to the skill echo\nIt matches nothing: "rest" .* already takes everything it matches\.\n/,
+  )
+})
