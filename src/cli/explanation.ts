@@ -25,7 +25,7 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
 }
 
 /** The differences that keep a route from being shown. */
-const WHY_HIDDEN = 'more than one key, another place or another first word'
+const WHY_HIDDEN = 'several keys differ, or the gateway or the first word does'
 
 /**
  * A hint about --event, if routes of the gateway want an event and the message has none: often a

@@ -25,7 +25,7 @@ export function checkSkills(
   const unresolved = prefixSkillsIn(manager)
     .filter(({ ref }) => !manager.get(ref) && mcpServerOf(ref) === undefined)
     .map(({ name, path = '', ref }): Check => {
-      const detail = `${path}: there is no skill ${ref}, to which its ref points; the help answers instead`
+      const detail = `${path}: its \`ref\` names the skill ${ref}, which does not exist; the help answers instead`
       return { name: `word ${name}`, ok: true, warning: true, detail }
     })
   const names = manager.list().map(({ name }) => name)

@@ -83,7 +83,9 @@ function taskOf(title: string, args: JsonObject) {
   const kind = args.target === undefined ? 'build' : 'review'
   const task = tasks.add.parse({ ...args, kind, title })
   if (kind === 'build' && task.acceptance.length === 0)
-    throw usage('Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).')
+    throw usage(
+      'Give --acceptance "…" (how to see that the task is done), or --review <target> (what to look at).',
+    )
   return task
 }
 

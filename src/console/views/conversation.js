@@ -60,7 +60,7 @@ export function Conversation({ gateway, conversation }) {
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
-    ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show what was before</button></p>`}
+    ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show earlier messages</button></p>`}
     ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} />`}
     ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`

@@ -185,7 +185,7 @@ export function Chat({ entries, here, errorShownFor }) {
       .filter(({ role, state }) => role === 'reply' && state === 'sent')
       .map(({ inReplyTo }) => inReplyTo),
   )
-  if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
+  if (entries.length === 0) return html`<${Empty} title="None of its messages is stored any more." />`
   return html`<ol class="chat">${entries.map(
     (
       entry,

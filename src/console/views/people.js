@@ -183,7 +183,7 @@ function Senders({ show, typed }) {
   const all = peopleIn(loaded.value?.messages ?? [])
   const isCut = loaded.value?.next !== undefined
   return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
-    ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'None wrote lately.' : 'Nobody has written yet.'}</p>`}
+    ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'No recent message is from such a sender.' : 'Nobody has written yet.'}</p>`}
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">

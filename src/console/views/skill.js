@@ -130,7 +130,7 @@ function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, lim
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`
-  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'None is kept one by one.' : `None of the kept runs is ${outcome}.`}</p>`}
+  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'No single run is kept.' : `None of the kept runs is ${outcome}.`}</p>`}
     ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
     <${Runs} of=${recent} more=${rest}>${pick}<//>`

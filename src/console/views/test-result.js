@@ -43,13 +43,13 @@ export function TestResult({ test, again }) {
   const replies = repliesOf(shown)
   const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
   return html`<h2>Result</h2>
-    <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See its story</a></p>
+    <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See the message</a></p>
     <${MessageState} shown=${shown} />
     <${Roads} of=${shown} route=${ran?.route ?? test.route} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
     <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
-    <details onToggle=${(event) => setOpen(event.target.open)}><summary>Its way</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
+    <details onToggle=${(event) => setOpen(event.target.open)}><summary>Timeline</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
 }
 
 /** The state of the message on each road. */
