@@ -47,7 +47,7 @@ export const BUDGETS_ARE_SET =
   'Budgets are set in `model.budget` of routes.yaml; `trivium reload` applies a change.'
 
 function minute(time: unknown): string {
-  return `${new Date(Number(time)).toISOString().slice(0, 16)}Z`
+  return `${new Date(Number(time)).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function amount(value: unknown): string {

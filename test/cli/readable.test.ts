@@ -63,11 +63,16 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id +age +title +status +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: `trivium approval decide/,
+      /^id +age +title +status +by +skill[\s\S]*text: refund 5.*\nDecide: `trivium approval decide/,
     )
     const [{ id }] = await json('approval list')
     const shown = await run(`approval show ${id.slice(0, 6)}`)
-    assert.match(shown, new RegExp(`^id: ${id}\n[\\s\\S]*text: refund 5[\\s\\S]*decide ${id} --approve`))
+    assert.match(
+      shown,
+      new RegExp(
+        `^.* pending\n[\\s\\S]*request +${id}\n[\\s\\S]*text +refund 5[\\s\\S]*decide ${id} --approve`,
+      ),
+    )
     assert.match(await run('approval show nothing'), /There is no approval nothing/)
     assert.match(
       await run('route pause rest --reason busy'),

@@ -1,6 +1,10 @@
 import { shownAuthor } from '../../core/author.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { fields, type Printers } from '../../core/readable.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, secondOf } from '../../core/readable.ts'
+import { formatDuration } from '../../core/units.ts'
+import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -42,15 +46,93 @@ function humanApprovals(result: Json, { id }: JsonObject): string {
     shorten(String(reason ?? ''), 60),
     shownAuthor(by),
     skill,
-    shorten(JSON.stringify(args ?? {}), 60),
+    shorten(argumentsText(args), 60),
   ])
   const list = lineTable(COLUMNS, rows)
   return open ? `${list}\n${decideHint(open)}` : list
 }
 
-/** One request with all its arguments. */
+/** One request: what it asks for, its decision, and all arguments. */
 function humanApproval(approval: JsonObject): string {
-  return approval.status === 'pending' ? `${fields(approval)}\n\n${decideHint(approval)}` : fields(approval)
+  const { id, title, args, status, message } = approval
+  const messageId = pathGet(message, 'id')
+  const entries = argumentsIn(args)
+  return [
+    paragraph('', `${paint('bold', String(title))}  ${coloured(String(status))}`),
+    '',
+    ...factLines([['request', String(id)], ...factsOf(approval)]),
+    '',
+    ...(entries.length === 0 ? ['It has no arguments.'] : entries.flatMap(argumentLines)),
+    '',
+    ...(messageId === undefined
+      ? []
+      : [paragraph('  → ', `${commandText('message show', messageId)} shows the message that led to it.`)]),
+    ...(status === 'pending' ? [decideHint(approval)] : []),
+  ]
+    .join('\n')
+    .trimEnd()
+}
+
+function factsOf(approval: JsonObject): [title: string, text: string][] {
+  const { skill, route, by, requestedAt, message, approvers, decidedBy, decidedVia, decidedAt, reason } =
+    approval
+  const { gateway, conversation } = Object(message)
+  const via = decidedVia === undefined ? '' : ` (${decidedVia})`
+  const who = Array.isArray(approvers) ? approvers.join(', ') : ''
+  return [
+    ['calls', `the skill ${skill}${route === undefined ? '' : `, by the route ${route}`}`],
+    ['asked by', `${shownAuthor(by)}, ${whenText(requestedAt)}`],
+    ['conversation', conversation === undefined ? '' : `${conversation} in ${gateway}`],
+    ['who decides', who === '' ? 'everybody who may decide approvals' : who],
+    ['expires', endText(approval)],
+    ['decided', decidedAt === undefined ? '' : `by ${shownAuthor(decidedBy)}${via}, ${whenText(decidedAt)}`],
+    ['reason', String(reason ?? '')],
+    ['run', runText(approval)],
+  ]
+}
+
+/** `2026-11-29 14:35:14 UTC (5 min ago)`. */
+function whenText(at: Json | undefined): string {
+  return `${secondOf(at)} (${age(at)} ago)`
+}
+
+/** When a pending request ends, and how. */
+function endText({ status, expiresAt, onTimeout }: JsonObject): string {
+  if (status !== 'pending' || typeof expiresAt !== 'number') return ''
+  const left = ageText(Math.max(0, expiresAt - Date.now()))
+  return `${secondOf(expiresAt)} (in ${left}), then it is ${onTimeout === 'approve' ? 'approved' : 'denied'}`
+}
+
+/** What became of an approved call. */
+function runText({ status, run, pausedBy }: JsonObject): string {
+  const waits = whenResumed(pausedBy)
+  if (waits !== undefined) return waits
+  if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
+  const { at, ms, code, error, result } = Object(run)
+  const took = typeof ms === 'number' ? `, took ${formatDuration(ms)}` : ''
+  const end = code === undefined ? paint('green', 'ran') : paint('red', `failed with ${code}`)
+  const said = error ?? (typeof result === 'string' ? result : undefined)
+  return `${end} ${whenText(at)}${took}${said === undefined ? '' : `: ${shorten(String(said), 200)}`}`
+}
+
+/** The arguments by name; those of a caller that gave no object are one. */
+function argumentsIn(args: Json | undefined): [string, unknown][] {
+  if (args === undefined || args === null) return []
+  return isJsonObject(args) ? Object.entries(args) : [['arguments', args]]
+}
+
+/** An argument; a text of several lines is below its name. */
+function argumentLines([name, value]: [string, unknown]): string[] {
+  const text = typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
+  if (!text.includes('\n')) return [paragraph(`${name}  `, text)]
+  return [name, ...text.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('  ', line)))]
+}
+
+/** `text: refund 5, subject: order 4711`. */
+function argumentsText(args: Json | undefined): string {
+  return argumentsIn(args)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
 }
 
 function decideHint({ id }: JsonObject): string {
