@@ -2,10 +2,11 @@ import type { KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 
 /**
- * Accepted algorithms, by kind of key, because a public key must never be used as an HMAC secret.
- * `none` is not accepted.
+ * The accepted algorithms for tokens that are signed with a secret. Separate from those for public
+ * keys, because a public key must never be used as an HMAC secret. `none` is not accepted.
  */
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
+/** The accepted algorithms for tokens that are verified with a public key. */
 export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 /** Timeout of the request for an issuer's keys. */

@@ -44,7 +44,9 @@ export type Preset = {
   inBody?: string
   /** The delivery id, which retries repeat. Signed ids come first. */
   key?: Pointers
+  /** The name of the event. */
   event?: Pointers
+  /** The id of the sender. */
   from?: Pointers
   /** The conversation, within which messages are handled in order. */
   conversation?: Pointers

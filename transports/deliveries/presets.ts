@@ -245,8 +245,9 @@ function standardWebhooks(family: string): Scheme {
   }
 }
 
-/** Types of Discord's interactions, and of the responses to them. */
+/** Types of Discord's interactions. */
 const INTERACTION = { click: 3, autocomplete: 4 }
+/** Types of the responses to interactions. */
 const RESPONSE = { message: 4, pendingMessage: 5, pendingUpdate: 6, choices: 8 }
 const MAX_DISCORD_TEXT = 2_000
 

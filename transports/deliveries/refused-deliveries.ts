@@ -6,9 +6,10 @@ import { createVerifier } from './verifier.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
-/** Limits of the refused deliveries of a gateway: their number, age, and total size. */
+/** Maximum number of kept deliveries of a gateway. */
 const MAX_DELIVERIES = 20
 const MAX_AGE_MS = HOUR
+/** Maximum size of all kept deliveries of a gateway. */
 const MAX_BYTES = MIB
 
 type Kept = Delivery & { id: string; at: number }

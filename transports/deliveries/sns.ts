@@ -23,10 +23,11 @@ function withJson(delivery: ReadableDelivery): ReadableDelivery {
 }
 
 /**
- * https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html: the signed
- * fields, in this order.
+ * The signed fields of a notification, in this order:
+ * https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html
  */
 const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
+/** The signed fields of other messages, in this order. */
 const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
 /** The fields that are signed in both kinds. */
 export const SNS_SIGNED = NOTIFICATION.filter((name) => CONFIRMATION.includes(name))

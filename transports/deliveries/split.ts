@@ -20,8 +20,8 @@ export function partsAt(body: Json | undefined, path: string): Part[] | undefine
 }
 
 /**
- * Adds the elements at a path below `value` to `parts`. `wrap` puts an envelope into the fields of
- * the objects around `value`. Returns false if the path leads to no list.
+ * Adds the elements at a path below `value` to `parts`. `wrap` adds the fields of the objects
+ * around `value` to an envelope. Returns false if the path leads to no list.
  */
 function collect(
   value: Json,

@@ -27,6 +27,7 @@ const TIMEOUT_MS = 15_000
 const LEASE_MS = 25_000
 /** How long to wait for another daemon's renewal; limited, so that a mailbox can be stopped. */
 const MAX_WAIT_MS = 10_000
+/** Interval of the tries to get the lease in that time. */
 const POLL_MS = 100
 /** How long a refresh token is kept after the last renewal. */
 const TOKEN_TTL_MS = 400 * DAY

@@ -3,9 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts
 import type { Account, ExampleMessage } from '../../src/core/transport.ts'
 import { isDirect } from './inbound/read-event.ts'
 
-/** Ids for a gateway that is not connected, and for a message without a channel. */
+/** The account of a gateway that is not connected. */
 const EXAMPLE: Account = { team: 'T0EXAMPLE', teamName: 'example', user: 'U0EXAMPLE' }
+/** The channel of a post that names none. */
 const CHANNEL = 'C0EXAMPLE'
+/** The channel of a direct message that names none. */
 const DIRECT = 'D0EXAMPLE'
 
 /** Events of posts; other events have fields of their own. */

@@ -13,7 +13,7 @@ import { acceptedAnswer } from './http-answer.ts'
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
-/** As a key: the hash of the body, or with `split` of the element. */
+/** A key that is the hash of the body; with `split`, the hash of the element. */
 const BODY_HASH = '#'
 const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
 const formField = z.templateLiteral(

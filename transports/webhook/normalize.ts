@@ -88,6 +88,7 @@ function createDeliveryReader(
     verify.scheme === 'http-signature'
       ? verify.signs.map((name) => name.toLowerCase())
       : signedHeaders(('template' in verify && verify.template) || '')
+  // Signed headers first: others can be added to a captured delivery.
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)
     .join(' ')
@@ -111,7 +112,7 @@ function createDeliveryReader(
     const delivery = { headers, body, text: decoded.text }
     const views = {
       delivery,
-      // The paths of options begin in `data`, so here it takes the place of the body.
+      // The paths of options begin in `data`, so `data` takes the place of the body here.
       inData: { headers, body: data, text: decoded.text },
       // The paths of options are then also looked up in the body, as in the elements of a list.
       isElement: role === 'element',

@@ -7,12 +7,13 @@ import type { Verify } from '../deliveries/verify.ts'
 
 /** What a signature proves. */
 export type Proof = {
-  /** Whether it proves the whole body. */
+  /** Whether the whole body is proven. */
   body: boolean
   /** Proven paths in the body, if the whole body is not proven. */
   fields: readonly string[]
   /** Names of proven headers, in lower case. */
   headers: readonly string[] | 'all'
+  /** Whether the query is proven. */
   query: boolean
   /** Whether the peer counts as a verified sender if the delivery names no sender. */
   sender: boolean

@@ -7,11 +7,9 @@ const ENCRYPTED = 'encrypted'
 /** Microsoft Purview: the mail only says that there is a protected message. */
 const RPMSG = 'application/x-microsoft-rpmsg-message'
 const SMIME = /^application\/(?:x-)?pkcs7-mime$/
-/**
- * Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652,
- * RFC 5083).
- */
+/** The object identifiers of CMS enveloped-data (RFC 5652) and authEnveloped-data (RFC 5083). */
 const ENVELOPED = ['2a864886f70d010703', '2a864886f70d0109100117']
+/** The object identifier of signed-data. */
 const SIGNED = '2a864886f70d010702'
 /** At the start of a line: in a quote, there is a mark before it. */
 const INLINE_PGP = /^-----BEGIN PGP MESSAGE-----[ \t]*$/m

@@ -4,11 +4,9 @@ import { hash } from 'node:crypto'
 const MAX_WORDS = 1_500
 /** A word belongs to a text if it appears there in the same run of this many words. */
 const RUN = 3
-/**
- * Parameters of the filter, per run: with 12 bits and four probes, the false-positive rate is 1 in
- * 200.
- */
+/** Bits of the filter per run. */
 const BITS = 12
+/** Bits that a run sets. With these parameters, the false-positive rate is 1 in 200. */
 const PROBES = 4
 
 /**

@@ -14,8 +14,9 @@ const VOID = words('area base br col embed hr img input link meta param source t
 const CELLS = words('table tbody thead tfoot tr td th col colgroup')
 /** End tags do not affect elements outside these (HTML, section 13.2.4.2). */
 const SCOPES = words('table td th caption template object marquee')
-/** Attributes that matter for the text, up to `MAX_VALUE` characters. */
+/** Attributes that matter for the text. */
 const TEXT_ATTRIBUTES = words('href start type class id cite')
+/** Longer values of these attributes are left out. */
 const MAX_VALUE = 10_000
 /** Maximum characters of one piece of an attribute value that are read. */
 const MAX_PIECE = 20_000

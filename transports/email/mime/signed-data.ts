@@ -1,8 +1,10 @@
-/** Object identifiers: signed-data and data (RFC 5652, sections 5.1 and 4). */
+/** The object identifier of signed-data (RFC 5652, section 5.1). */
 const SIGNED_DATA = '2a864886f70d010702'
+/** The object identifier of data (RFC 5652, section 4). */
 const DATA = '2a864886f70d010701'
 /** ASN.1 tags. `content` is the field [0] EXPLICIT of ContentInfo and EncapsulatedContentInfo. */
 const TAG = { octets: 0x04, oid: 0x06, set: 0x31, content: 0xa0 }
+/** The bit of a tag that says that the element consists of elements. */
 const CONSTRUCTED = 0x20
 const MAX_DEPTH = 16
 /** Enough for 100 MB: programs write the content in pieces of 1,000 bytes or more. */

@@ -59,8 +59,9 @@ const STYLES: Record<string, string> = {
 /** The tags with a style. In sanitised HTML, each `<` starts a tag. */
 const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
 
-/** Maximum characters, because the lexer can take minutes on longer texts and runs of spaces. */
+/** Maximum characters of a text: the lexer can take minutes for a longer one. */
 const MAX_MARKDOWN = 50_000
+/** Maximum length of a run of spaces, for the same reason. */
 const MAX_SPACES = 100
 const TOO_MANY_SPACES = new RegExp(` {${MAX_SPACES + 1},}`, 'g')
 /** Maximum depth of elements: each level of quotes and lists indents all its lines again. */

@@ -1,7 +1,8 @@
 import { withoutSecrets } from '../../../src/lib/secrets.ts'
 
-/** Tokens of all kinds (https://docs.slack.dev/authentication/tokens), and webhook URLs. */
+/** Tokens of all kinds (https://docs.slack.dev/authentication/tokens). */
 const TOKEN = /\b(xox[abcdeprs](?:\.xox[bp])?|xapp|xwfp)-[\w-]{4,}/gi
+/** The URL of a webhook, which anyone may post to. */
 const HOOK = /(https:\/\/hooks\.slack(?:-gov)?\.com\/)[\w/-]+/gi
 /** Headers with credentials. */
 const BEARER = /\b(bearer )[\w.~+/-]{8,}=*/gi

@@ -13,8 +13,9 @@ import type { SlackInbound } from './inbound.ts'
  * Slack waits 3 s for a response (https://docs.slack.dev/interactivity/handling-user-interaction).
  */
 const TIMEOUT_MS = 2_500
-/** https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
+/** Maximum number of options, and of groups of options. */
 const MAX_OPTIONS = 100
+/** See https://docs.slack.dev/reference/block-kit/composition-objects/option-object. */
 const MAX_TEXT = 75
 const NO_OPTIONS = { options: [] }
 

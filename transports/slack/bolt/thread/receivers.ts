@@ -7,6 +7,7 @@ const PLACEHOLDER = 'held-by-the-gateway'
 const DEFAULT_PORT = 3000
 /** How long to wait for the port of a replaced app: longer than its last runs may take. */
 const PORT_TIMEOUT_MS = 75_000
+/** Interval of the tries to get the port in that time. */
 const RETRY_MS = 500
 
 type Options<R extends abstract new (...args: never[]) => unknown> = NonNullable<ConstructorParameters<R>[0]>
