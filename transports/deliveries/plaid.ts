@@ -105,7 +105,7 @@ function createKeys(options: z.output<typeof plaid>, { gateway, now }: VerifierD
     const cached = keys.get(id) ?? unknown.get(id)
     if (cached && now() - cached.at < DAY) return cached.key
     if (takeToken() > 0)
-      throw new TriviumError('keys_unavailable', { gateway, reason: 'too many keys were asked for' })
+      throw new TriviumError('keys_unavailable', { gateway, reason: 'too many keys were requested' })
     let failure: unknown
     for (const secret of options.secret) {
       try {

@@ -37,8 +37,8 @@ export function createAssistant(
 
   return {
     /**
-     * Records a stop, or greets, after a message was accepted. `isListened`: a Bolt app gets it,
-     * which greets itself. Never rejects.
+     * Records a stop, or greets, after a message was accepted. `isListened`: a Bolt app gets it
+     * and does the greeting. Never rejects.
      */
     onAccepted: (draft: Draft, { isListened }: { isListened: boolean }) =>
       attempt(async () => {
@@ -58,8 +58,8 @@ export function createAssistant(
       let last: Promise<unknown> = Promise.resolve()
 
       /**
-       * Makes a call after the previous ones. Does nothing outside threads, which have no status,
-       * and for ephemeral messages.
+       * Makes a call after the previous ones. Does nothing for ephemeral messages, and outside
+       * threads, because only threads have a status.
        */
       const show = (call: (workspace: Workspace) => unknown) => {
         const { team, thread, responseUrl } = target ?? {}

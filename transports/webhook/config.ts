@@ -15,7 +15,7 @@ const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
 /** A key that is the hash of the body; with `split`, the hash of the element. */
 const BODY_HASH = '#'
-const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
+const POINTER_OPTIONS = ['key', 'event', 'from', 'text', 'conversation'] as const
 const formField = z.templateLiteral(
   ['form.', z.string().regex(/^[^\s.]{1,100}$/)],
   'expected auto, json, form, multipart, text, binary, or form.NAME',
@@ -107,9 +107,9 @@ export const webhookOptions = options.superRefine((values, context) => {
   }
   if (challenge && isSigned(challenge) && !('secret' in verify && verify.secret))
     report('challenge', '{hmac-hex} and {hmac-base64} need a `secret` in `verify`')
-  for (const key of POINTERS) {
-    // With `split`, other paths lead into an element.
-    if (isSplit) continue
+  // With `split`, a pointer may also be a path in an element, which can have any form.
+  if (isSplit) return
+  for (const key of POINTER_OPTIONS) {
     for (const text of [values[key] ?? []].flat()) {
       if (POINTER.test(text) || (key === 'conversation' && COOKIE.test(text))) continue
       if (key === 'key' && text === BODY_HASH) continue

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 
-const ALLOWED = ['HEAD', 'OPTIONS']
+/** The methods with which providers check an address. */
+const PROBES = ['HEAD', 'OPTIONS']
 
-/** True for the methods with which providers check an address. */
 export function isProbe(method: string): boolean {
-  return method === 'HEAD' || method === 'OPTIONS'
+  return PROBES.includes(method)
 }
 
 /**
- * Answers HEAD and OPTIONS, with which providers check the address (Trello) or validate it:
- * CloudEvents expects its origin back
+ * Answers HEAD and OPTIONS. Trello checks the address with HEAD. CloudEvents validates it with
+ * OPTIONS and expects its origin back
  * (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each delivery is
  * still verified.
  */
@@ -19,7 +19,7 @@ export function answerProbe(
   response: ServerResponse,
   methods: readonly string[],
 ): void {
-  response.setHeader('Allow', [...methods, ...ALLOWED].join(', '))
+  response.setHeader('Allow', [...methods, ...PROBES].join(', '))
   const origin = headers['webhook-request-origin']
   if (method === 'OPTIONS' && typeof origin === 'string') {
     response.setHeader('WebHook-Allowed-Origin', origin)
@@ -36,7 +36,7 @@ export function requireMethod(
   response: ServerResponse,
 ): void {
   if (methods.includes(method)) return
-  response.setHeader('Allow', [...methods, ...ALLOWED].join(', '))
+  response.setHeader('Allow', [...methods, ...PROBES].join(', '))
   const example = methods.includes('POST') ? `, for example: curl -d 'hello' http://HOST${path}` : ''
   const allowed = methods.join(', ') + example
   throw new TriviumError('method_not_allowed', { method, path, allowed })

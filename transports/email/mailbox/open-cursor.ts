@@ -10,7 +10,7 @@ import type { OpenFolder } from './reading.ts'
  */
 const OVERLAP_MS = 2 * DAY
 
-/** The cursor at which reading continues, and at which it starts in a new or renumbered folder. */
+/** The cursor at which reading continues, or starts if the folder is new or was renumbered. */
 export async function openCursor(opened: OpenFolder, stored: Cursor | undefined): Promise<Cursor> {
   const { folder, uidValidity, uidNext, options, startedAt, deps, save } = opened
   if (stored?.uidValidity === uidValidity) return withUnfetchable(stored, opened)

@@ -14,10 +14,11 @@ import type { FolderReading, ReadingParts } from './reading.ts'
  */
 export const READER_TIMING = { lease: 4000, retry: 1000, maxRetry: 60_000 }
 
-/** Why the reading of a mailbox ends. `TAKEN` proves that there is another daemon. */
+/** Why reading ends if another daemon holds the lease. */
 const TAKEN = 'another daemon reads the mailbox now'
+/** Why reading ends if the lease could not be renewed, for example because the store was slow. */
 const NOT_RENEWED =
-  'the lease of the mailbox could not be renewed in time; reading goes on after the next one, here or on another daemon'
+  'the lease of the mailbox could not be renewed in time; reading continues once this or another daemon gets it'
 
 /** How long a stop waits for the server's response; the next reader repeats the request. */
 const CLOSE_DELAY_MS = 2_000

@@ -32,8 +32,8 @@ const MAX_CHANCE_LETTERS = 3
 
 /**
  * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8
- * is recognised under any label that would make it unreadable. `fallback` is used for 8-bit bytes
- * without a usable label that are not UTF-8.
+ * is recognised under any label that would make it unreadable. If there is no usable label, 8-bit
+ * bytes that are not UTF-8 are decoded as `fallback`.
  */
 export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): string {
   const mark = markOf(bytes)
@@ -55,7 +55,7 @@ export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): 
   if (text === undefined) return utf8(bytes)
   if (!text.includes('\ufffd')) return text
   if (isUnicode) return utf8(bytes)
-  // Labelled as UTF-8, but without a single valid UTF-8 letter.
+  // The label says UTF-8, but none of the letters is valid UTF-8.
   const isNotUtf8 = charset === 'utf-8' && !/[^\0-\x7f\ufffd]/.test(text)
   return isNotUtf8 ? (decodeAs(fallback === 'utf-8' ? FALLBACK : fallback, bytes) ?? text) : text
 }

@@ -4,8 +4,9 @@ import { withoutSecrets } from '../../../src/lib/secrets.ts'
 const TOKEN = /\b(xox[abcdeprs](?:\.xox[bp])?|xapp|xwfp)-[\w-]{4,}/gi
 /** The URL of a webhook, which anyone may post to. */
 const HOOK = /(https:\/\/hooks\.slack(?:-gov)?\.com\/)[\w/-]+/gi
-/** Headers with credentials. */
+/** A bearer token, as in the header `Authorization`. */
 const BEARER = /\b(bearer )[\w.~+/-]{8,}=*/gi
+/** The header of basic authentication. */
 const BASIC = /\b(authorization\W{1,6}basic )[\w+/-]{4,}=*/gi
 /** Names of variables with secret values. */
 const SECRET_NAME = /(TOKEN|SECRET|PASSWORD|PASS|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$/i
