@@ -39,7 +39,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     return JSON.parse(out)
   }
 
-  const inBusy = async () => objectsIn(await daemon.invoke('message-list', { conversation: 'busy' }))
+  const messagesOfBusy = async () => objectsIn(await daemon.invoke('message-list', { conversation: 'busy' }))
 
   test('writes daemon.json, and the schema of routes.yaml for editors', async () => {
     const schema = join(site.dir, '.trivium', 'routes.schema.json')
@@ -165,7 +165,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
 
   test('message reports its own attempts, although its conversation has a newer message', async () => {
     const slow = site.run(['message', 'cli', 'slow', 'too', '--conversation', 'busy'])
-    await until(async () => (await inBusy()).length === 1, 'the first message')
+    await until(async () => (await messagesOfBusy()).length === 1, 'the first message')
     await json('message', 'cli', 'hello', '--conversation', 'busy', '--wait', '0')
     const { code, err } = await slow
     assert.equal(code, 1)
@@ -358,7 +358,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['strat'], /no command and no skill strat.*Did you mean start/],
       [['event-wiat'], /Did you mean event-wait/],
       [['event-wait'], /topic/],
-      [['event-wait', 'x', '--timeout', 'soon'], /--timeout is a integer|--timeout/],
+      [['event-wait', 'x', '--timeout', 'soon'], /--timeout/],
       [
         ['event-wait', 'x', '--frob'],
         /^trivium: unknown option '--frob'\n`trivium event wait --help` lists/m,

@@ -19,7 +19,7 @@ import { main } from '../../src/cli/program.ts'
 import { table } from '../../src/lib/text-table.ts'
 import { until } from '../fixtures/until.ts'
 
-const ALL = { recursive: true }
+const RECURSIVE = { recursive: true }
 
 /**
  * The built package in an empty folder, as npm installs it. The packages that it needs are links
@@ -55,11 +55,11 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     return { code, out, err }
   }
   before(async () => {
-    cpSync(await builtPackage(), installed, ALL)
+    cpSync(await builtPackage(), installed, RECURSIVE)
     for (const name of globSync('node_modules/[!.]*')) symlinkSync(resolve(name), join(dir, name))
     program = await import(join(installed, 'dist', 'src', 'cli', 'program.js'))
   })
-  after(() => rm(dir, { ...ALL, maxRetries: 5 }))
+  after(() => rm(dir, { ...RECURSIVE, maxRetries: 5 }))
 
   test('init makes a project that compiles, is valid and starts; it overwrites nothing', async (t) => {
     writeFileSync(join(dir, '.gitignore'), 'mine\n')
@@ -113,7 +113,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
   test('init in an existing project prints how to add Trivium, and does not change package.json', async (t) => {
     const app = join(dir, 'their-app')
     mkdirSync(app)
-    t.after(() => rm(app, ALL))
+    t.after(() => rm(app, RECURSIVE))
     const manifest = JSON.stringify({
       name: 'their-app',
       main: 'app.js',
@@ -155,7 +155,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
 
   test('init of a clone adds the clone as a folder', async (t) => {
     const project = mkdtempSync(join(tmpdir(), 'trivium-of-clone-'))
-    t.after(() => rm(project, ALL))
+    t.after(() => rm(project, RECURSIVE))
     const ignore = () => {}
     assert.equal(await main(['init', project], { cwd: dir, env, out: ignore, err: ignore }), 0)
     const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))

@@ -127,9 +127,9 @@ export async function serveCommands(options: {
   const server = createServer(async (request, response) => {
     const form = new URLSearchParams(await text(request))
     const { code, out, err } = await run(form.getAll('word'), form.get('cwd') ?? '')
-    // It exits with 1 if there are troubles, which a page about them expects.
-    const isListed = code === 1 && form.get('word') === 'trouble'
-    response.end(`printf %s ${quote(out)}; printf %s ${quote(err)} >&2; (exit ${isListed ? 0 : code})\n`)
+    // `trouble list` exits with 1 if it lists an error, which a page about it expects.
+    const listsTroubles = code === 1 && form.get('word') === 'trouble'
+    response.end(`printf %s ${quote(out)}; printf %s ${quote(err)} >&2; (exit ${listsTroubles ? 0 : code})\n`)
   })
   await new Promise<void>((resolve) => server.listen(socket, resolve))
   return {
@@ -161,7 +161,7 @@ function merge(text: string, cwd: string): Said {
 async function talk(url: string): Promise<Said> {
   const socket = new WebSocket(url)
   const lines: string[] = []
-  const answered = () => lines.some((line) => line.includes('"inReplyTo"'))
+  const isAnswered = () => lines.some((line) => line.includes('"inReplyTo"'))
   socket.on('message', (data) => {
     if (lines.length === 0) {
       const hello = '{"type":"message","id":"1","text":"hello"}'
@@ -170,7 +170,7 @@ async function talk(url: string): Promise<Said> {
     } else lines.push(`< ${data}`)
   })
   await once(socket, 'open')
-  await until(answered, 'a reply over the WebSocket')
+  await until(isAnswered, 'a reply over the WebSocket')
   socket.terminate()
   return { code: 0, out: `${lines.join('\n')}\n`, err: '' }
 }

@@ -316,7 +316,7 @@ ${DEAD}`,
 ${['support', 'shop']
   .map((gateway) => `trivium message ${gateway} "Where is my order?" --from alice@example.com\n`)
   .join('')}trivium message shop '{"customer":"alice@example.com"}' --from provider\n`,
-    // `trivium` stays the command of these tests.
+    // The page defines a function `trivium`, which would replace the command of these tests.
     placeholders: {
       ' && cd ~/alice': '',
       'trivium() {': 'short() {',
@@ -351,7 +351,7 @@ push 1; push 2
 curl "http://$TRIVIUM_LISTEN/lab" -d hello
 trivium message support "an order" --wait 0
 `,
-    // They end when the events are delivered, and not at Ctrl-C.
+    // These commands end when the events are delivered, and not at Ctrl-C.
     placeholders: {
       '/hook\n': '/hook --replay --max 2 --gateway hub\n',
       '$TOKEN"\n': '$TOKEN" --replay --max 1\n',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import type { Approval } from '../../src/core/approval.ts'
 import { objectsIn, pathGet } from '../../src/core/json.ts'
 import { HOUR } from '../../src/core/units.ts'
@@ -75,7 +75,7 @@ describe('a dispatched skill that needs an approval', () => {
       rootId: 'root-1',
     })
   const start = async (
-    t: Parameters<typeof startRuntime>[0],
+    t: TestContext,
     approval: true | object = true,
     options: Partial<Parameters<typeof startRuntime>[1]> = {},
   ) => {

@@ -71,7 +71,7 @@ describe('the Helm chart', { skip, timeout: 300_000 }, () => {
     assert.deepEqual(Object(ingress?.metadata).annotations, file?.toJS().metadata.annotations)
   })
 
-  test('renders right Kubernetes objects with each of its values', (t) => {
+  test('renders valid Kubernetes objects with each of its values', (t) => {
     const rendered = VARIANTS.map(({ name, values, adds }) => {
       const objects = render(...values)
       const kinds = objects.map(({ kind }) => kind).sort()

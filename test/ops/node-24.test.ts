@@ -35,7 +35,7 @@ describe('on Node 24', { timeout: 600_000 }, () => {
       const redis = store === 'redis' ? await startRedisServer() : undefined
       const site = createSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
       t.after(async () => {
-        site.remove()
+        await site.remove()
         await redis?.stop()
       })
       const env = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { type Runtime, startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
@@ -11,7 +11,7 @@ const nextCall = async ({ manager }: Runtime, ref: string): Promise<{ id: string
 
 for (const kind of storeKinds()) {
   describe(`callbacks on the ${kind.kind} store`, () => {
-    const start = async (t: Parameters<typeof startRuntime>[0]) =>
+    const start = async (t: TestContext) =>
       startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
 
     test('100 concurrent invocations get their own results, in any order', async (t) => {

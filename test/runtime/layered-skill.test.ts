@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { defineMiddleware } from '../../src/core/skill.ts'
 import { createApprovalMiddleware } from '../../src/features/approvals/middleware.ts'
 import { createLayeredSkill } from '../../src/runtime/layered-skill.ts'
@@ -74,7 +74,7 @@ test('a timeout in the metadata ends the skill after that time', async (t) => {
 })
 
 describe('allowed-tools', () => {
-  const start = (t: Parameters<typeof startRuntime>[0], allowed: string | string[] | undefined) => {
+  const start = (t: TestContext, allowed: string | string[] | undefined) => {
     const skill = skillOf((ctx) => ctx.manager.invoke(String(Object(ctx.args).invoke)), {
       ...(allowed === undefined ? {} : { metadata: { 'allowed-tools': allowed } }),
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import type { Skill, SkillContext } from '../../src/core/skill.ts'
@@ -25,7 +25,7 @@ const remembered = (ctx: SkillContext) => {
 for (const kind of storeKinds()) {
   for (const store of ['memory', 'file', 'shared']) {
     describe(`a session in ${store} with the ${kind.kind} store`, () => {
-      const start = async (t: Parameters<typeof startRuntime>[0], settings: object = {}) => {
+      const start = async (t: TestContext, settings: object = {}) => {
         const skill = recall({ key: 'args.id', store, ...settings })
         return startRuntime(t, { skills: [skill], store: await kind.open(t, await kind.place(t)) })
       }
@@ -156,7 +156,7 @@ describe('session settings', () => {
 })
 
 describe('capture', () => {
-  const captured = async (t: Parameters<typeof startRuntime>[0], setting: string) => {
+  const captured = async (t: TestContext, setting: string) => {
     const skill = recall(
       { key: 'args.id', ...(setting && { capture: [setting] }) },
       {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createFileBackend, fileNameOf } from '../../src/runtime/state/backends.ts'
 import fc from '../fixtures/fast-check.ts'
@@ -18,7 +18,7 @@ for (const kind of storeKinds()) {
   describe(`state on the ${kind.kind} store`, () => {
     for (const store of STORES) {
       describe(`in ${store}`, () => {
-        const start = async (t: Parameters<typeof startRuntime>[0]) => {
+        const start = async (t: TestContext) => {
           const { manager } = await startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
           return (name: string, args: object) => manager.invoke(`state-${name}`, { ...args, store })
         }

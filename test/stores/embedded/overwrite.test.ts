@@ -48,7 +48,7 @@ test('a large database is not rewritten, and says so', async (t) => {
   await writer.close()
 })
 
-test('a database for which there is no space for a copy stays as it is, and says so', async (t) => {
+test('a database that cannot be copied, as without space, stays as it is, and says so', async (t) => {
   const dir = temporaryDir(t)
   using db = openDatabase(dir)
   const writer = createWriter(db, dir, noFlush)
