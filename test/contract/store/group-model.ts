@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Arbitrary } from 'fast-check'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { positionOf } from '../../../src/core/message-id.ts'
 import type { Topics } from '../../../src/core/store.ts'
 import fc from '../../fixtures/fast-check.ts'
-import { acceptAll, MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
+import { acceptAll, type Bench, MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
 
 /** One command, with all parameters that any command needs. */
 const command = fc.record({
@@ -19,6 +20,8 @@ const command = fc.record({
   isOld: fc.boolean(),
 })
 
+type Command = typeof command extends Arbitrary<infer Value> ? Value : never
+
 /**
  * A group behaves like a list of events, some of which are consumed, and some hidden until a time.
  * Reads return the first visible ones, in order.
@@ -32,108 +35,141 @@ export function groupModel(factory: StoreFactory): void {
     await fc.assert(
       fc.asyncProperty(cases, async ([topic, commands]) => {
         await withStore(factory, async (bench) => {
-          const { now, advance } = bench
           await bench.store.topics.subscribe(topic, 'g', 'start')
-          const ids: string[] = []
-          const hidden = new Map<string, number>()
-          const consumed = new Set<string>()
-          /** Rounds of restored events that are not consumed. */
-          const restored = new Map<string, number>()
-          /** Rounds of all other events, from their first read. */
-          const firstRounds = new Map<string, number>()
-          let round = 0
-          const visible = () => ids.filter((id) => !consumed.has(id) && (hidden.get(id) ?? 0) <= now())
+          const { run, checkUnread } = createModel(bench, topic)
           for (const each of commands) {
-            if (each.do === 'publish') {
-              // Events of the same second may be out of order between partitions.
-              advance(1_100)
-              const texts = Array.from({ length: each.count }, () => 'x')
-              const publish =
-                topic === 't' ? publishAll(bench.store, 't', texts) : acceptAll(bench.store, texts)
-              ids.push(...(await publish))
-            } else if (each.do === 'wait') {
-              advance(MINUTE)
-            } else if (each.do === 'restart') {
-              await bench.reopen()
-            } else if (each.do === 'read') {
-              const { max, mode } = each
-              const isPartitioned = bench.store.topics.partitions(topic) > 1
-              // Only peeks of a topic with one partition use `after`.
-              const after = mode === 'peek' && !isPartitioned ? each.after : 0
-              const expected = visible().filter((id) => Number(positionOf(id)) > after)
-              const request = { group: 'g', max, mode, lease: MINUTE, after: each.after, withRounds: true }
-              const [batch] = await bench.store.topics.read(topic, [request])
-              const received = batch?.items.map((event) => event.id) ?? []
-              // With several partitions, a read with `more` may have skipped some of them.
-              const isPart = isPartitioned && batch?.more === true
-              if (isPart) assert.ok(received.length <= max && received.every((id) => expected.includes(id)))
-              else assert.deepEqual(received, expected.slice(0, max))
-              const rounds = batch?.rounds ?? []
-              for (const [index, id] of received.entries())
-                if (!restored.has(id) && !firstRounds.has(id)) firstRounds.set(id, rounds[index] ?? -1)
-              assert.deepEqual(
-                rounds,
-                received.map((id) => restored.get(id) ?? firstRounds.get(id)),
-              )
-              if (each.mode === 'consume')
-                for (const id of received) {
-                  consumed.add(id)
-                  restored.delete(id)
-                }
-              if (each.mode === 'lease') for (const id of received) hidden.set(id, now() + MINUTE)
-              const future = [...hidden].flatMap(([id, until]) =>
-                !consumed.has(id) && until > now() ? [until] : [],
-              )
-              const nextVisible = future.length > 0 ? Math.min(...future) : undefined
-              if (!isPart) assert.deepEqual(batch?.nextVisible, nextVisible)
-              assert.equal(batch?.missed, 0)
-            } else if (each.do === 'restore') {
-              const id = ids[each.choices[0] ?? 0]
-              if (id === undefined) continue
-              round++
-              assert.equal(await bench.store.topics.restore(topic, 'g', id, round), true)
-              restored.set(id, round)
-              consumed.delete(id)
-              hidden.delete(id)
-            } else if (each.do === 'ack' && restored.size > 0 && each.count < 3) {
-              const [[id, current] = ['', 0]] = restored
-              const acknowledged = each.isOld ? current - 1 : current
-              const options = { round: acknowledged, areRead: true }
-              const count = await bench.store.topics.ack(topic, 'g', [id], options)
-              assert.equal(count, each.isOld ? 0 : 1)
-              if (each.isOld) continue
-              consumed.add(id)
-              restored.delete(id)
-            } else {
-              const chosen = [...new Set(each.choices.flatMap((index) => ids[index] ?? []))]
-              const unconsumed = chosen.filter((id) => !consumed.has(id))
-              const areRead = each.do === 'ack' && each.choices.length % 2 === 0
-              const invalid = areRead ? [] : ['nonsense', `${chosen[0]?.slice(0, -4)}0000`]
-              const given = [...chosen, ...invalid, ...chosen]
-              if (each.do === 'ack') {
-                assert.equal(await bench.store.topics.ack(topic, 'g', given, { areRead }), unconsumed.length)
-                for (const id of unconsumed) {
-                  consumed.add(id)
-                  restored.delete(id)
-                }
-              } else {
-                const delay = each.do === 'delay' ? MINUTE : 0
-                assert.equal(await bench.store.topics.nack(topic, 'g', given, delay), unconsumed.length)
-                for (const id of unconsumed) hidden.set(id, now() + delay)
-              }
-            }
-            const [first, last] = [each.after, each.after + each.max * 3]
-            assert.equal(
-              await unreadBetween(bench.store.topics, topic, first, last),
-              ids.filter((id) => !consumed.has(id) && isBetween(bench.store.topics, topic, id, first, last))
-                .length,
-            )
+            await run[each.do](each)
+            await checkUnread(each.after, each.after + each.max * 3)
           }
         })
       }),
       { numRuns: 40 },
     )
   })
+}
+
+/** Runs commands on the group `g` of a topic and on a model of it, and compares their answers. */
+function createModel(bench: Bench, topic: string) {
+  const { now, advance } = bench
+  const topics = () => bench.store.topics
+  const ids: string[] = []
+  /** When hidden events become visible. */
+  const hidden = new Map<string, number>()
+  const consumed = new Set<string>()
+  /** Rounds of restored events that are not consumed. */
+  const restored = new Map<string, number>()
+  /** Rounds of all other events, from their first read. */
+  const firstRounds = new Map<string, number>()
+  let round = 0
+
+  const isUnread = (id: string) => !consumed.has(id)
+  const isVisible = (id: string) => isUnread(id) && (hidden.get(id) ?? 0) <= now()
+  const consume = (id: string) => {
+    consumed.add(id)
+    restored.delete(id)
+  }
+  const chosenBy = ({ choices }: Command) => [...new Set(choices.flatMap((index) => ids[index] ?? []))]
+  /** The ids, each twice, and two ids of no event. */
+  const withInvalid = (chosen: readonly string[]) => [
+    ...chosen,
+    'nonsense',
+    `${chosen[0]?.slice(0, -4)}0000`,
+    ...chosen,
+  ]
+
+  async function publish({ count }: Command) {
+    // Events of the same second may be out of order between partitions.
+    advance(1_100)
+    const texts = Array.from({ length: count }, () => 'x')
+    const published = topic === 't' ? publishAll(bench.store, 't', texts) : acceptAll(bench.store, texts)
+    ids.push(...(await published))
+  }
+
+  async function read({ max, mode, after: given }: Command) {
+    const isPartitioned = topics().partitions(topic) > 1
+    // Only peeks of a topic with one partition use `after`.
+    const after = mode === 'peek' && !isPartitioned ? given : 0
+    const expected = ids.filter((id) => isVisible(id) && Number(positionOf(id)) > after)
+    const request = { group: 'g', max, mode, lease: MINUTE, after: given, withRounds: true }
+    const [batch] = await topics().read(topic, [request])
+    assert.ok(batch)
+    const received = batch.items.map((event) => event.id)
+    // With several partitions, a read with `more` may have skipped some of them.
+    const isPart = isPartitioned && batch.more
+    if (isPart) assert.ok(received.length <= max && received.every((id) => expected.includes(id)))
+    else assert.deepEqual(received, expected.slice(0, max))
+    checkRounds(received, batch.rounds ?? [])
+    for (const id of received) {
+      if (mode === 'consume') consume(id)
+      if (mode === 'lease') hidden.set(id, now() + MINUTE)
+    }
+    const later = [...hidden].flatMap(([id, until]) => (isUnread(id) && until > now() ? [until] : []))
+    const nextVisible = later.length > 0 ? Math.min(...later) : undefined
+    if (!isPart) assert.deepEqual(batch.nextVisible, nextVisible)
+    assert.equal(batch.missed, 0)
+  }
+
+  function checkRounds(received: readonly string[], rounds: readonly number[]) {
+    for (const [index, id] of received.entries())
+      if (!restored.has(id) && !firstRounds.has(id)) firstRounds.set(id, rounds[index] ?? -1)
+    assert.deepEqual(
+      rounds,
+      received.map((id) => restored.get(id) ?? firstRounds.get(id)),
+    )
+  }
+
+  async function restore({ choices }: Command) {
+    const id = ids[choices[0] ?? 0]
+    if (id === undefined) return
+    round++
+    assert.equal(await topics().restore(topic, 'g', id, round), true)
+    restored.set(id, round)
+    consumed.delete(id)
+    hidden.delete(id)
+  }
+
+  /** Acknowledges a restored event, by its own round or by an earlier one. */
+  async function ackRestored({ isOld }: Command) {
+    const [[id, current] = ['', 0]] = restored
+    const options = { round: isOld ? current - 1 : current, areRead: true }
+    assert.equal(await topics().ack(topic, 'g', [id], options), isOld ? 0 : 1)
+    if (!isOld) consume(id)
+  }
+
+  async function ackChosen(each: Command) {
+    const chosen = chosenBy(each)
+    const unread = chosen.filter(isUnread)
+    const areRead = each.choices.length % 2 === 0
+    const given = areRead ? [...chosen, ...chosen] : withInvalid(chosen)
+    assert.equal(await topics().ack(topic, 'g', given, { areRead }), unread.length)
+    for (const id of unread) consume(id)
+  }
+
+  async function nack(each: Command, delay: number) {
+    const chosen = chosenBy(each)
+    const unread = chosen.filter(isUnread)
+    assert.equal(await topics().nack(topic, 'g', withInvalid(chosen), delay), unread.length)
+    for (const id of unread) hidden.set(id, now() + delay)
+  }
+
+  const run: Record<Command['do'], (each: Command) => Promise<unknown>> = {
+    publish,
+    read,
+    restore,
+    ack: (each) => (restored.size > 0 && each.count < 3 ? ackRestored(each) : ackChosen(each)),
+    nack: (each) => nack(each, 0),
+    delay: (each) => nack(each, MINUTE),
+    wait: async () => advance(MINUTE),
+    restart: () => bench.reopen(),
+  }
+  return {
+    run,
+    /** Checks the number of unread events in a range of positions. */
+    async checkUnread(after: number, last: number) {
+      const expected = ids.filter((id) => isUnread(id) && isBetween(topics(), topic, id, after, last))
+      assert.equal(await unreadBetween(topics(), topic, after, last), expected.length)
+    },
+  }
 }
 
 /** The unread events of the group in the same range of each partition. */
