@@ -409,10 +409,7 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
   'docs/start.md': {
     configure: /hooks.jobs|hooks.shop|queue: invoices/,
     servers: redisWithWorker,
-    placeholders: {
-      'mkdir ~/my-bot && cd ~/my-bot': 'mkdir my-bot && cd my-bot',
-      '$(openssl rand -hex 20)': '$SHOP_SECRET',
-    },
+    placeholders: { '$(openssl rand -hex 20)': '$SHOP_SECRET' },
   },
   'docs/once.md': {
     routes:
