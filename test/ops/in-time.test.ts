@@ -20,7 +20,7 @@ describe('a limit for the time of work', () => {
 
   test('fails work that grows with the square of its size, or faster', async () => {
     await assert.rejects(
-      inProportion('square', 16_000, (size) => spin(size ** 2)),
+      inProportion('square', 14_000, (size) => spin(size ** 2)),
       /"square" took/,
     )
     const pattern = /^(a|aa)+$/
