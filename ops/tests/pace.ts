@@ -2,7 +2,7 @@ import { availableParallelism, cpus } from 'node:os'
 
 /** Files that run at the same time at least and at most, per core: most of them wait half of the time. */
 const FEWEST_PER_CORE = 2
-const MOST_PER_CORE = 5
+const MOST_PER_CORE = 4
 /** How often (ms) one more file may begin because a part of a core is free. */
 const SAMPLE_MS = 500
 /** A core is free if it was idle for this share of the time. */
