@@ -92,7 +92,8 @@ function Navigation({ current }) {
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {
-          const many = count?.(now.value) ?? 0
+          // In the menu of a phone, Now explains the number beside the button.
+          const many = (path === 'now' && isOpen ? problems : count?.(now.value)) ?? 0
           return html`<li key=${path} class=${begins ? 'begins' : ''}><a href=${link(path)} aria-current=${path === current?.path ? 'page' : undefined}>
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`

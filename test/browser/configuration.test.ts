@@ -178,4 +178,25 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await show('configuration/nothing')
     await page.getByText('There is no route with this name.').waitFor()
   })
+
+  test('a route that can never match says why, and a count says since when, in the table and on the route', async () => {
+    const leftover = '  - { name: leftover, match: { gateway: shop }, fallback: true, skill: echo }\n'
+    site.write('routes.yaml', ROUTES.replace('  - { name: rest,', `${leftover}  - { name: rest,`))
+    await show('configuration')
+    await press('Reload …')
+    await answer('Reload')
+    await page.getByText('The configuration was reloaded.').waitFor()
+    await show('routes')
+    const row = page.getByRole('row').filter({ hasText: 'leftover' })
+    await row.getByText(/^never matches: "rest" .* already takes everything it matches$/).waitFor()
+    assert.equal(await page.getByText(/never matches/).count(), 1)
+    await page
+      .getByRole('columnheader', { name: /^since \d\d:\d\d$/ })
+      .first()
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('routes-warning')
+    await page.getByRole('link', { name: 'leftover' }).click()
+    await page.getByText(/^never matches: "rest"/).waitFor()
+  })
 })

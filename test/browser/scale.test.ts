@@ -16,12 +16,13 @@ for (const [what, values, cap] of [
 ] as const)
   test(`the scale of a chart: ${what}`, () => assert.equal(capOf(values), cap))
 
-test('the values of peaks that are close to each other do not overlap: the highest is written', () => {
+test('the values of peaks do not overlap, also where the last is written left of its peak', () => {
   const marks = [
-    { x: 10, value: 5 },
-    { x: 12, value: 7 },
-    { x: 100, value: 6 },
-    { x: 130, value: 2 },
+    { from: 10, to: 50, value: 5 },
+    { from: 12, to: 52, value: 7 },
+    { from: 100, to: 140, value: 6 },
+    { from: 150, to: 190, value: 2 },
+    { from: 130, to: 195, value: 1 },
   ]
-  assert.deepEqual(highestApart(marks, 48), [marks[1], marks[2]])
+  assert.deepEqual(highestApart(marks), [marks[1], marks[2], marks[3]])
 })

@@ -178,9 +178,6 @@ function capIn(plot) {
   )
 }
 
-/** Room (px) for the value of a peak. */
-const LABEL = 48
-
 /** Marks each burst above the scale by a triangle and, if there is room, its highest value. */
 function peakMarks(show, { stroke, font }) {
   return (plot) => {
@@ -188,17 +185,17 @@ function peakMarks(show, { stroke, font }) {
     const top = scales.y.max
     ctx.save()
     Object.assign(ctx, { fillStyle: stroke, font, textBaseline: 'top' })
+    const end = bbox.left + bbox.width
     const marks = visibleIn(plot).flatMap((values) =>
-      peaksIn(values, top).map((at) => ({
-        x: plot.valToPos(plot.data[0][at], 'x', true),
-        value: values[at],
-      })),
+      peaksIn(values, top).map((at) => {
+        const text = show(values[at])
+        const x = plot.valToPos(plot.data[0][at], 'x', true)
+        return { x, value: values[at], text, ...placeOf(x, ctx.measureText(text).width, end) }
+      }),
     )
-    const labelled = new Set(highestApart(marks, LABEL * devicePixelRatio))
-    for (const mark of marks) {
-      const text = labelled.has(mark) ? show(mark.value) : ''
-      drawMark(ctx, { x: mark.x, y: bbox.top, text, end: bbox.left + bbox.width })
-    }
+    const labelled = new Set(highestApart(marks))
+    for (const mark of marks)
+      drawMark(ctx, { ...mark, y: bbox.top, text: labelled.has(mark) ? mark.text : '' })
     ctx.restore()
   }
 }
@@ -217,16 +214,27 @@ function peaksIn(values, top) {
   return peaks
 }
 
-function drawMark(ctx, { x, y, text, end }) {
-  const size = 5 * devicePixelRatio
+/** Size (px) of the triangle of a peak. */
+const TRIANGLE = 5
+
+/** Where the label of a peak at `x` is: right of it, or left of it near the end. */
+function placeOf(x, width, end) {
+  const gap = 1.5 * TRIANGLE * devicePixelRatio
+  const isLate = x + gap + width > end
+  return isLate
+    ? { isLate, from: x - gap - width, to: x + gap }
+    : { isLate, from: x - gap, to: x + gap + width }
+}
+
+function drawMark(ctx, { x, y, text, isLate, from, to }) {
+  const size = TRIANGLE * devicePixelRatio
   ctx.beginPath()
   ctx.moveTo(x, y)
   ctx.lineTo(x - size, y + size)
   ctx.lineTo(x + size, y + size)
   ctx.fill()
-  const isLate = x + 2 * size + ctx.measureText(text).width > end
-  ctx.textAlign = isLate ? 'right' : 'left'
-  ctx.fillText(text, isLate ? x - 1.5 * size : x + 1.5 * size, y)
+  ctx.textAlign = isLate ? 'left' : 'right'
+  ctx.fillText(text, isLate ? from : to, y)
 }
 
 /** `30.00 s` as `30 s`. */

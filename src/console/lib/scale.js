@@ -18,10 +18,10 @@ export function capOf(values) {
   return usual !== undefined && sorted[0] > OUTLIER_FACTOR * usual ? 2 * usual : undefined
 }
 
-/** The highest of marks (`{ x, value }`) that are at least `gap` apart. */
-export function highestApart(marks, gap) {
+/** The highest of marks (`{ from, to, value }`) whose labels do not overlap. */
+export function highestApart(marks) {
   const kept = []
   for (const mark of marks.toSorted((a, b) => b.value - a.value))
-    if (kept.every(({ x }) => Math.abs(x - mark.x) >= gap)) kept.push(mark)
+    if (kept.every(({ from, to }) => mark.to <= from || mark.from >= to)) kept.push(mark)
   return kept
 }

@@ -5,6 +5,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
 import { useRouteStates } from '../lib/route-state.js'
+import { warningsOf } from '../lib/route-warnings.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { RoutePage } from './route.js'
@@ -24,7 +25,7 @@ export function RoutesPage() {
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Routes</h1></header>
     <${Wait} of=${loaded} what="the routes" />
-    ${value && html`<${RouteTable} routes=${value.routes} since=${value.countedSince} label="All routes" />`}
+    ${value && html`<${RouteTable} configuration=${value} label="All routes" />`}
   </section>`
 }
 
@@ -73,7 +74,7 @@ function Shown({ configuration, query: { show: what = 'file' } }) {
         <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>
         ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} />`}
         ${what === 'change' && html`<${Change} files=${files} previous=${previous} changedAt=${reload.goodAt} since=${configuration.countedSince} />`}
-        ${what === 'routes' && html`<${RouteTable} routes=${configuration.routes} since=${configuration.countedSince} />`}
+        ${what === 'routes' && html`<${RouteTable} configuration=${configuration} />`}
       </div>
       <div>
         ${warnings.length > 0 && html`<h2>Warnings</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${Badge} kind="warn">${line ? `${files.length > 1 ? `${file}:` : 'line '}${line}` : 'note'}<//> <${Words} text=${message} /></li>`)}</ul>`}
@@ -126,36 +127,49 @@ function Change({ files, previous, changedAt, since }) {
     ${changed.map((name) => html`<section key=${name}><h2 class="file-name">${name}</h2><${Diff} label=${`Changes of ${name}`} lines=${around(diffOf(textOf(before, name), textOf(files, name)))} /></section>`)}`
 }
 
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** The span of a count: `last day`, or the start of the daemon that counts, if that is later. */
+function spanWords(ms, since) {
+  if (Date.now() - since >= ms) return ms === HOUR ? 'last hour' : 'last day'
+  return `since ${new Date(since).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`
+}
+
 /** The routes in order, with their message counts. */
-function RouteTable({ routes = [], since, label = 'Routes' }) {
+function RouteTable({ configuration, label = 'Routes' }) {
+  const { routes = [], countedSince: since } = configuration
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
   // Skills have many routes, and most are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0
   const others = routes.filter((route) => !isShown(route))
-  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it has run for <${Age} at=${since} />.</p>
-    <${RouteRows} label=${label} routes=${routes.filter(isShown)} />
-    ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} /></details>`}`
+  return html`<p class="dim">The first that matches takes a message. Counted by this daemon, which has run for <${Age} at=${since} />.</p>
+    <${RouteRows} label=${label} routes=${routes.filter(isShown)} configuration=${configuration} />
+    ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} configuration=${configuration} /></details>`}`
 }
 
-function RouteRows({ label, routes }) {
+function RouteRows({ label, routes, configuration }) {
+  const { countedSince: since } = configuration
+  const [hours, days] = [HOUR, DAY].map((ms) => spanWords(ms, since))
   const stateOf = useRouteStates(routes)
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">${hours}</th><th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
     <tbody>${routes.map(
       ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
         <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
-        <td class="number" data-label="last hour">${hour.toLocaleString('en')}</td><td class="number" data-label="last day">${day.toLocaleString('en')}</td>
+        <td class="number" data-label=${hours}>${hour.toLocaleString('en')}</td><td class="number" data-label=${days}>${day.toLocaleString('en')}</td>
         <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
-        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} /></td></tr>`,
+        <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td></tr>`,
     )}</tbody></table></div>`
 }
 
 /** What holds messages of a route, how many wait for it, and its dead letters. */
-function State({ name, of: { pauses, waiting, dead } }) {
+function State({ name, of: { pauses, waiting, dead }, warnings }) {
   return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
     ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
-    ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}`
+    ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
+    ${warnings.map((text) => html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`)}`
 }
 
 function wordsOf(match = {}) {

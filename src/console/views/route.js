@@ -5,10 +5,11 @@ import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
 import { gatewaysOf } from '../lib/route-state.js'
+import { warningsOf } from '../lib/route-warnings.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { routeIn } from '../lib/yaml.js'
@@ -27,11 +28,11 @@ export function RoutePage({ name }) {
     <${Back} to="routes" />
     <${Wait} of=${loaded} what="the configuration" />
     ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('routes')}>All routes</a><//>`}
-    ${route && html`<${Shown} route=${route} routes=${value.routes} place=${place} since=${value.countedSince} />`}
+    ${route && html`<${Shown} route=${route} routes=${value.routes} place=${place} since=${value.countedSince} warnings=${warningsOf(name, value)} />`}
   </section>`
 }
 
-function Shown({ route, routes, place, since }) {
+function Shown({ route, routes, place, since, warnings }) {
   const { name, skill } = route
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
@@ -42,6 +43,7 @@ function Shown({ route, routes, place, since }) {
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
+    ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. <${RoutesBefore} of=${route} routes=${routes} /></p>
     <${Figures} of=${route} since=${since} />
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}

@@ -1,0 +1,29 @@
+import { routeIn } from './yaml.js'
+
+/** `unreachable route "late": `, before what takes its messages. */
+const UNREACHABLE = /^unreachable route "[^"]*": /
+
+/**
+ * What the configuration warns about a route: why it can never match, or words that it takes.
+ * Warnings about routes of skills have no line, but the name of the route.
+ */
+export function warningsOf(name, { files, warnings }) {
+  const lines = files.map(({ file, yaml }) => ({ file, ...linesOf(yaml, name) }))
+  const isOf = ({ file, line, message }) =>
+    line === undefined
+      ? message.includes(`route "${name}"`)
+      : lines.some(
+          (each) =>
+            (files.length === 1 || each.file === file) && line >= each.first && line < each.first + each.many,
+        )
+  return warnings
+    .filter(isOf)
+    .map(({ message }) =>
+      UNREACHABLE.test(message) ? message.replace(UNREACHABLE, 'never matches: ') : message,
+    )
+}
+
+function linesOf(yaml, name) {
+  const { line = 0, text } = routeIn(yaml, name)
+  return { first: line, many: text === undefined ? 0 : text.split('\n').length }
+}
