@@ -2,6 +2,7 @@ import { type Json, objectsIn } from '../core/json.ts'
 import { withAuthors } from './about-conversation.ts'
 import { withMessages } from './about-events.ts'
 import type { Connection } from './connection.ts'
+import { withAttempts } from './with-attempts.ts'
 
 type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json) => Promise<Json>
 
@@ -30,5 +31,6 @@ const withTraffic: Add = async (daemon, gateways) => {
 const ADDED: Readonly<Record<string, Add>> = {
   'conversation-show': withAuthors,
   'gateway-list': withTraffic,
+  'message-search': withAttempts,
   'subscription-show': withMessages,
 }

@@ -16,6 +16,7 @@ import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, with
 import { requireKnownNames } from './known-names.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
+import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
 import { BUILT_IN, commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
@@ -81,7 +82,11 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
-    const result = await invoke(name, args).catch((error: unknown) => {
+    const call =
+      isBuiltIn && name === 'message-search'
+        ? searchPages({ invoke }, args, context.terminal())
+        : invoke(name, args)
+    const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
     const isForPeople = isBuiltIn && !context.terminal().json

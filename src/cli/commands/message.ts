@@ -17,8 +17,9 @@ import { withNextAttempt } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
+import { searchPages } from '../search-pages.ts'
 import { fullId } from '../short-ids.ts'
-import { pretty, type Terminal } from '../terminal.ts'
+import { pretty } from '../terminal.ts'
 import { withAttempts } from '../with-attempts.ts'
 
 type SendOptions = {
@@ -121,8 +122,8 @@ function addList(message: Command, context: CommandContext): void {
     args: messages.search,
     human: humanMessages,
     async run(daemon, args) {
-      const wanted = list.opts().all === true ? Number.POSITIVE_INFINITY : Number(args.limit)
-      const found = await searchAll(daemon, args, wanted, context.terminal())
+      const limit = list.opts().all === true ? Number.POSITIVE_INFINITY : Number(args.limit)
+      const found = await searchPages(daemon, { ...args, limit }, context.terminal())
       return context.terminal().json ? found : withAttempts(daemon, found)
     },
   })
@@ -156,28 +157,6 @@ function jsonObject(text: string): JsonObject {
   if (!isJsonObject(value))
     throw usage(`--data: expected a JSON object such as {"event":"push"}, not ${text}`)
   return value
-}
-
-/** Messages per page. */
-const PAGE_SIZE = 500
-
-/** Reads pages until there are enough messages. A page may end early in a large journal. */
-async function searchAll(
-  daemon: Connection,
-  args: JsonObject,
-  wanted: number,
-  terminal: Terminal,
-): Promise<Json> {
-  const found: JsonObject[] = []
-  let page: JsonObject = defined({ next: args.before })
-  for (;;) {
-    const limit = Math.min(PAGE_SIZE, wanted - found.length)
-    const query = { ...args, ...defined({ before: page.next }), limit }
-    page = Object(await daemon.invoke('message-search', query))
-    found.push(...objectsIn(page.messages))
-    if (page.next === undefined || found.length >= wanted) return { ...page, messages: found }
-    terminal.progress(`${found.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`)
-  }
 }
 
 /** Adds the available commands for a person whose message has no route. */
