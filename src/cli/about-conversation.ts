@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts'
 type Daemon = Pick<Connection, 'running' | 'invoke'>
 
 /**
- * Adds to each message of a conversation its last `attempt`, which has what it waits for, and to each
- * reply of a route the `skill` of the route. Only a daemon knows them.
+ * Adds to each message of a conversation its last `attempt`, which has what it waits for, and to
+ * each reply of a route the `skill` of the route. Only a daemon knows them.
  */
 export async function withAuthors(daemon: Daemon, found: Json): Promise<Json> {
   const entries = objectsIn(pathGet(found, 'entries'))

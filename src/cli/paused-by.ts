@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts'
  * asked.
  */
 export async function pausedBy(
-  daemon: Connection,
+  daemon: Pick<Connection, 'invoke' | 'explain'>,
   { id, gateway, conversation }: { id: string; gateway: string; conversation: string },
 ): Promise<string | undefined> {
   try {
@@ -17,7 +17,10 @@ export async function pausedBy(
     if (pauses.some(isOfStore)) return STORE_PAUSED
     const route = objectsIn(await daemon.explain(id)).find(({ chosen }) => chosen === true)
     const names: Record<string, unknown> = { gateway, conversation, route: route?.route, skill: route?.skill }
-    const found = pauses.find(({ kind, name }) => names[String(kind)] === name)
+    const found = pauses.find((pause) => {
+      const isHere = pause.kind !== 'conversation' || pause.gateway === gateway
+      return isHere && names[String(pause.kind)] === pause.name
+    })
     if (!found) return undefined
     return `The ${found.kind} ${found.name} is paused, so the message waits. ${resumeCommand(found)} resumes it.`
   } catch {

@@ -113,7 +113,10 @@ function rivalsBefore(route: JsonObject, routes: readonly JsonObject[]): string[
   return before.map(({ name }) => String(name))
 }
 
-/** Why a route can match nothing: all its gateways are off, or another route takes everything before it. */
+/**
+ * Why a route can match nothing: all its gateways are off, or another route takes everything before
+ * it.
+ */
 async function neverOf(daemon: Daemon, route: JsonObject, environs: Environs): Promise<string[]> {
   const [status, warnings] = await Promise.all([
     daemon.status().catch(() => null),

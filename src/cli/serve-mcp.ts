@@ -68,11 +68,11 @@ async function handleMessage(bridge: Bridge, message: JSONRPCMessage, reply: Rep
   const method = pathGet(message, 'method')
   if (method === 'initialize') bridge.handshake = []
   if (method === 'initialize' || method === 'notifications/initialized') bridge.handshake.push(message)
-  // In the current protocol, closing its connection cancels a request.
+  // In the current protocol, a request is cancelled by closing its connection.
   if (method === 'notifications/cancelled' && bridge.handshake.length === 0)
     return bridge.open.get(pathGet(message, 'params.requestId'))?.close()
   try {
-    // The message that began the renewal reports its failure.
+    // If the renewal has failed, the message that began it reports the error.
     await bridge.renewal.catch(() => {})
     const used = bridge.session
     await forward(bridge, message, reply, used).catch(async (error: unknown) => {

@@ -51,6 +51,7 @@ routes: [{ name: all, skill: echo }]
     await table.getByText('accepted').first().waitFor({ state: 'detached' })
     await table.getByText('disk quota exceeded').first().waitFor()
     assert.match(page.url(), /outcome=failed/)
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('push-failed')
   })

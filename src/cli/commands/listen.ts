@@ -95,12 +95,12 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: DelivererDeps, te
     return { deliver, target: `running ${command}` }
   }
   const url = forwardUrl(forward ?? '')
-  const incomplete = (gateway: string) =>
+  const onIncomplete = (gateway: string) =>
     tell(
       `${gateway} does not keep signatures and exact bodies; set \`keep-original: true\` on it to forward them.`,
     )
   const headers = Object.fromEntries(flags.header.map(headerOf))
-  const options = { url, headers, timeout: timeout ?? REQUEST_TIMEOUT, file: calls.file, incomplete }
+  const options = { url, headers, timeout: timeout ?? REQUEST_TIMEOUT, file: calls.file, onIncomplete }
   return { deliver: createForward(options), target: `forwarding to ${url.href}` }
 }
 

@@ -16,7 +16,7 @@ type Options = {
   /** Reads an attachment of a message. */
   file(sha256: string, message: string): Promise<Buffer>
   /** Called once per gateway that does not keep its original deliveries. */
-  incomplete(gateway: string): void
+  onIncomplete(gateway: string): void
 }
 
 type ForwardedRequest = { method: string; headers: OutgoingHttpHeaders; body: Buffer; query: string }
@@ -25,14 +25,14 @@ type ForwardedRequest = { method: string; headers: OutgoingHttpHeaders; body: Bu
  * Delivers an event as a request: a webhook with its original method, headers and body as far as
  * they are known, others as JSON. A 2xx status means done. Does not follow redirects.
  */
-export function createForward({ url, headers, timeout, file, incomplete }: Options): Deliver {
+export function createForward({ url, headers, timeout, file, onIncomplete }: Options): Deliver {
   const warned = new Set<string>()
   return async (delivery, signal) => {
     const { event, message } = delivery
     const gateway = message?.gateway ?? ''
     if (message?.transport === 'webhook' && originalOf(message) === undefined && !warned.has(gateway)) {
       warned.add(gateway)
-      incomplete(gateway)
+      onIncomplete(gateway)
     }
     try {
       const request = await requestFor(delivery, file)

@@ -41,7 +41,7 @@ export function Requester({ request: { by, roles = [], skill, route, message, re
 }
 
 /** Maximum characters of a quoted message. */
-const QUOTED = 600
+const MAX_QUOTED = 600
 
 /** The text of the message behind a request, to compare the request with it. */
 export function Quote({ of: message }) {
@@ -52,7 +52,7 @@ export function Quote({ of: message }) {
   const { subject, text = '', from = {} } = value?.message ?? {}
   const words = [subject, preview(text)].filter(Boolean).join('\n')
   if (!words) return null
-  return html`<blockquote class="quote" aria-label="The message"><p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p><p class="quoted">${words.slice(0, QUOTED)}${words.length > QUOTED && ' …'}</p></blockquote>`
+  return html`<blockquote class="quote" aria-label="The message"><p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p><p class="quoted">${words.slice(0, MAX_QUOTED)}${words.length > MAX_QUOTED && ' …'}</p></blockquote>`
 }
 
 /** How an approved run ended. `sent`: texts that are shown elsewhere. */

@@ -2,8 +2,10 @@ import { html } from './html.js'
 import { link, route } from './router.js'
 
 /** Warns about unknown parameters in the address: the view ignores them, so they filter nothing. */
-export function UnknownKeys({ view: { title, keys } }) {
+export function UnknownKeys({ view: { title, keys: given } }) {
   const { path, query } = route.value
+  const [, ...rest] = path
+  const keys = typeof given === 'function' ? given(rest) : given
   if (!keys) return null
   const unknown = Object.keys(query).filter((key) => !keys.includes(key))
   if (unknown.length === 0) return null

@@ -15,8 +15,8 @@ const SkillsPage = later.page('SkillsPage')
 /**
  * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
- * further path parts. `keys`: the parameters of its addresses; others are reported. `begins`: it
- * begins a group of the navigation.
+ * further path parts. `keys`: the parameters of its addresses, or a function of the rest of the
+ * path that returns them; others are reported. `begins`: it begins a group of the navigation.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },
@@ -46,7 +46,7 @@ export const VIEWS = [
   {
     path: 'queues',
     title: 'Groups and queues',
-    keys: [],
+    keys: ([, group]) => (group ? ['outcome'] : []),
     begins: true,
     parts: 3,
     Page: later.page('QueuesPage'),
@@ -63,7 +63,7 @@ export const VIEWS = [
   {
     path: 'skills',
     title: 'Skills',
-    keys: ['since', 'until', 'sort'],
+    keys: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome'] : [])],
     Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
   },
   {

@@ -26,8 +26,8 @@ export function Caller({ by }) {
 }
 
 /**
- * Runs that have not ended, oldest first. Those of routes can be cancelled here. `reload`: called
- * after that.
+ * Runs that have not ended, oldest first. Those of routes can be cancelled here; `reload` is called
+ * afterwards.
  */
 export function Running({ of, reload }) {
   return html`<h2>Running now</h2><div class="scrolls" tabindex="0" role="region" aria-label="Running now"><table class="runs">
