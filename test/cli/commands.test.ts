@@ -286,7 +286,10 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['route'])).out, /^route +answers[\s\S]*rest +skill echo/)
     assert.match((await site.run(['trouble', '--json'])).out, /^\{"at":/)
     assert.match((await site.run(['cost'])).out, /^No model was used/)
-    assert.match((await site.run(['gateway'])).out, /^gateway +transport +state\ndemo +webhook/)
+    assert.match(
+      (await site.run(['gateway'])).out,
+      /^gateway +transport +last message +a minute +refused +state\ndemo +webhook/,
+    )
     assert.match((await site.run(['approval', '--status', 'pending'])).out, /^No approvals/)
     assert.match((await site.run(['message'])).out, /^id +age +gateway/)
     assert.match((await site.run(['group'])).out, /consumer groups|^topic/)

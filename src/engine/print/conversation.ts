@@ -90,10 +90,10 @@ function bare(subject: string): string {
   return subject.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
 }
 
-/** The text; of a request for an approval, only its first line: `approval show` has all of it. */
+/** The text; of a request for an approval, only its id and first line. */
 function saidIn({ approval }: JsonObject, text: string): string {
   if (approval === undefined) return text.trimEnd()
-  return `asks for approval: ${text.split('\n')[0]} (${commandText('approval show', approval)})`
+  return `asks for approval ${approval}: ${text.split('\n')[0]}`
 }
 
 function nextSteps({ waitingSince, heldBy }: JsonObject, asked: JsonObject | undefined): string[] {
