@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { startDemo } from '../fixtures/demo.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -46,4 +49,17 @@ test('the demo has a day of messages of every gateway, with faults to look at, a
 
   await demo.stop()
   assert.equal(existsSync(dirname(demo.config)), false)
+})
+
+test('the demo says that it has begun, where no progress is shown', async (t) => {
+  const child = spawn(process.execPath, [await bundledCommand(), 'demo', '--messages', '20'])
+  const exited = once(child, 'exit')
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const [line] = await once(child.stderr, 'data')
+  assert.match(String(line), /The demo is filling a day of messages/)
+  child.kill('SIGINT')
+  await exited
 })

@@ -64,10 +64,12 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }]`,
     assert.match(doctor, /Slack app token .*invalid_auth/)
     assert.match(doctor, /Bolt app .*app\.cjs cannot be loaded/)
     assert.doesNotMatch(doctor, /could not send/)
-    await site.start()
+    const daemon = await site.start()
     t.after(() => site.run(['stop']))
     const gateway = async () => (await site.run(['gateway', 'list', '--json'])).out
     await until(async () => /app\.cjs cannot be loaded/.test(await gateway()), 'the broken app in the status')
     assert.match(await gateway(), /Slack refuses the bot token: invalid_auth/)
+    assert.match(daemon.output(), /"reason":"Slack refuses the bot token: invalid_auth\b/)
+    assert.doesNotMatch(daemon.output(), /could not send/)
   })
 })
