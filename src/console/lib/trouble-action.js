@@ -1,6 +1,5 @@
 import { html } from './html.js'
 import { act, useOnce } from './parts.js'
-import { EVERYTHING, resumeWith } from './resume.js'
 import { link } from './router.js'
 import { count, placeOf } from './troubles.js'
 
@@ -34,7 +33,7 @@ function resumeOf({ code, where, title }) {
     return { skill: 'subscription-resume', args: { name }, name, ...words }
   }
   if (code !== 'paused') return undefined
-  if (title === 'Everything is paused') return { skill: EVERYTHING, args: {}, name: 'everything' }
+  if (title === 'Everything is paused') return { skill: 'daemon-resume', args: {}, name: 'everything' }
   if (where.gateway) return resumeOfKind('gateway', where.gateway)
   if (where.skill) return resumeOfKind('skill', where.skill)
   return title.startsWith('Route ') ? resumeOfKind('route', where.reason) : undefined
@@ -68,6 +67,8 @@ export function TroubleAction({ trouble }) {
   if (!label && !resume) return null
   const end = () =>
     act(async () => {
+      // The first view needs no question.
+      const { resumeWith } = await import('../later.js')
       const { skill, args, said, name } = resume
       return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
     })
