@@ -120,7 +120,7 @@ function readJson(text: string): DecodedBody | undefined {
   return { format: 'json', text, body }
 }
 
-/** `name`: a field whose JSON is the body. Without this field, the form is. */
+/** `name`: a field whose JSON is the body. If the form does not have it, the form is the body. */
 function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
   const text = decodeText(raw, charset)
   const fields = new Map<string, Json>()

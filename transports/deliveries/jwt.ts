@@ -61,7 +61,9 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
   }
 }
 
+/** A token with its payload, also after `Bearer`. */
 const TOKEN = /^(?:bearer +)?([\w-]+\.[\w-]+\.[\w-]+) *$/i
+/** A token without its payload, which is the body. */
 const DETACHED = /^([\w-]+\.\.[\w-]+) *$/
 
 function tokenIn(headers: IncomingHttpHeaders, name: string, isDetached: boolean): string | undefined {

@@ -57,7 +57,7 @@ export function createUnfinishedLimit(limit = MAX_BYTES) {
       // A single connection is limited by `max-frame`.
       if (totalCost > limit && totalCost > cost) exceeded()
     })
-    // A message has one to MAX_FRAGMENTS headers. A control frame has one header, a short one.
+    // A message has one to MAX_FRAGMENTS headers. A control frame has one short header.
     socket.on('message', (data) => complete(lengthOf(data), LONGEST_HEADER, MAX_FRAGMENTS * LONGEST_HEADER))
     for (const event of ['ping', 'pong'] as const) {
       socket.on(event, (data: Buffer) => complete(data.length, CONTROL_HEADER, 0))

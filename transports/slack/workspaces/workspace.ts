@@ -25,8 +25,8 @@ export type Workspace = {
   isAgent?: boolean
 }
 
-/** Workspaces of an organisation per request: the maximum of `auth.teams.list`. */
-const PAGE = 1_000
+/** Workspaces of an organisation per page: the maximum of `auth.teams.list`. */
+const PAGE_SIZE = 1_000
 
 /** The bot's identity in a workspace. `isOrg`: an organisation installed the app as a whole. */
 export type Identity = Omit<Workspace, 'teams' | 'directory' | 'threads'> & { isOrg: boolean }
@@ -64,7 +64,7 @@ async function teamsOf(api: SlackApi): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
   do {
-    const page = await api.auth.teams.list({ limit: PAGE, ...defined({ cursor }) })
+    const page = await api.auth.teams.list({ limit: PAGE_SIZE, ...defined({ cursor }) })
     ids.push(...(page.teams ?? []).flatMap(({ id }) => id ?? []))
     cursor = page.response_metadata?.next_cursor || undefined
   } while (cursor !== undefined)
@@ -72,8 +72,8 @@ async function teamsOf(api: SlackApi): Promise<string[]> {
 }
 
 /**
- * For `catch`: the end of the app is an event too, and arrives after its token has ended. Handling
- * it opens the workspace, which then needs no teams.
+ * For `catch`: an empty list if Slack rejects the token. It does so after the app was uninstalled,
+ * but the event of that comes later, and the workspace is opened to handle it.
  */
 function noneIfTokenRejected(error: unknown): string[] {
   if (slackFailure(error).isToken) return []
