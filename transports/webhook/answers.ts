@@ -50,7 +50,7 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     /** Answers a delivery of one message. */
     one(response: ServerResponse, { id, duplicate }: Accepted, message: NewMessage, body?: Json): void {
       const delivery = duplicate ? { id, duplicate } : { id }
-      // Most deliveries. An id is ASCII, and needs no escaping.
+      // The case of most deliveries. An id is ASCII, and needs no escaping.
       if (isPlain && !duplicate) answerAscii(response, 202, 'application/json', `{"id":"${id}"}`)
       else if (isAwaited) void answerLater(response, delivery, message, body)
       else acknowledge(response, delivery, body)
@@ -59,7 +59,7 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     all(response: ServerResponse, accepted: readonly Accepted[], body?: Json): void {
       acknowledge(response, deliveryOf(accepted), body)
     },
-    /** Answers requests that wait for a reply with 202: their messages are durable. */
+    /** Acknowledges the deliveries that wait for a reply: their messages are durable. */
     close: () => closing.abort(),
   }
 }
