@@ -53,7 +53,7 @@ export function timeRangeIn(
   if (count !== undefined) return { since: now - Number(count) * (UNITS[unit[0] ?? ''] ?? 0) }
   // A date has hyphens of its own.
   const date = /^\d{4}-\d\d-\d\d/.exec(words)?.[0]
-  const name = date ?? /^[a-z]+/.exec(words)?.[0] ?? 'today'
+  const name = date ?? /^[a-z]+/.exec(words)?.[0] ?? (/^\d/.test(words) ? 'today' : '')
   const midnight = dayOf(name, now, calendar)
   if (midnight === undefined) return undefined
   const rest = (words.startsWith(name) ? words.slice(name.length) : words).replace(/^[\s,t]+/, '')
