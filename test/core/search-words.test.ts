@@ -26,7 +26,7 @@ describe('search words', () => {
     assert.deepEqual(parseSearch('  '), { words: [] })
   })
 
-  test('that are numbers are whole numbers, unless they are in quotes', () => {
+  test('of digits only are `numbers`, unless they are in quotes', () => {
     assert.deepEqual(parseSearch('refund 4711 "4777" #12'), {
       words: ['refund', '4777', '#12'],
       numbers: ['4711'],

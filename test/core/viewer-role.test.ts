@@ -30,10 +30,13 @@ test('a viewer has every built-in skill that only reads, and no others', () => {
     [],
     'each built-in skill is in one of the two lists',
   )
+  // `troubles` is built in, but not one of `builtInSkills`: the daemon makes it.
   assert.deepEqual(
     [...VIEWER_SKILLS, ...REFUSED].filter((name) => !names.includes(name) && name !== 'troubles'),
     [],
+    'both lists name built-in skills only',
   )
+  // `state-list` may show secrets.
   const lists = names.filter((name) => name.endsWith('-list') && name !== 'state-list')
   assert.deepEqual(
     lists.filter((name) => !VIEWER_SKILLS.includes(name)),

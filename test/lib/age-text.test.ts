@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ageText } from '../../src/lib/age-text.ts'
 
-test('an age keeps a unit until two of the next are over, and is rounded', () => {
+test('an age keeps its unit until two of the next larger unit have passed, and is rounded', () => {
   const ages = [
     ...[0, 999, 1_000, 59_400, 89_900, 119_400, 120_100, 150_000, 151_000],
     ...[3_601_000, 5_400_000, 7_140_000, 7_201_000, 42.4 * 3_600_000, 2.7 * 86_400_000],
@@ -13,7 +13,7 @@ test('an age keeps a unit until two of the next are over, and is rounded', () =>
   ])
 })
 
-test('whole units are said as such, and a time ahead is no age', () => {
+test('an age of whole units uses the largest, and a time in the future has the age 0 s', () => {
   assert.deepEqual([60_000, 3_600_000, 86_400_000, 5_400_000].map(ageText), ['1 min', '1 h', '1 d', '90 min'])
   assert.equal(ageText(-5_000), '0 s')
 })

@@ -5,23 +5,23 @@ import { budgetLine } from '../../src/lib/budget-lines.ts'
 const money = { limit: '20 EUR/30d', unit: 'EUR', most: 20 }
 const at = Date.UTC(2026, 10, 29, 12)
 
-test('the line of a budget has what is used and left, and when that is free again', () => {
+test('the line of a budget says what is used and left, and when all of it is free again', () => {
   const line = budgetLine({ budget: 'total', ...money, used: 4.2, left: 15.8, resetsAt: at })
-  const free = 'all of it is free again by 2026-11-29T12:00Z'
+  const free = 'all of it is free again by 2026-11-29 12:00 UTC'
   assert.equal(line, `Budget of all  20 EUR/30d: 4.2 of 20 EUR, 15.8 left; ${free}`)
   const tokens = { limit: '5M tokens/1d', unit: 'tokens', most: 5_000_000, used: 0, left: 5_000_000 }
   const unused = 'Budget of helper  5M tokens/1d: 0 of 5,000,000 tokens, 5,000,000 left'
   assert.equal(budgetLine({ budget: 'skill', skill: 'helper', ...tokens }), unused)
   const over = budgetLine({ budget: 'total', ...money, used: 21, left: 0, until: at, resetsAt: at })
-  assert.match(over, /21 of 20 EUR, .*USED UP.*, available again at 2026-11-29T12:00Z$/)
+  assert.match(over, /21 of 20 EUR, .*USED UP.*, available again at 2026-11-29 12:00 UTC$/)
 })
 
-test('the line of the budgets of senders names up to ten who wait', () => {
+test('the line of the budget of each sender names up to ten senders who wait', () => {
   const over = Array.from({ length: 12 }, (_, index) => ({ sender: `s${index}`, until: at }))
   const line = budgetLine({ budget: 'sender', limit: '1k tokens/1d', over })
   assert.match(
     line,
-    /^Budget of each sender {2}1k tokens\/1d: s0 until 2026-11-29T12:00Z, .* s9 until .*, 2 more$/,
+    /^Budget of each sender {2}1k tokens\/1d: s0 until 2026-11-29 12:00 UTC, .* s9 until .*, 2 more$/,
   )
   assert.match(budgetLine({ budget: 'sender', limit: '1k tokens/1d', over: [] }), /: nobody waits$/)
 })

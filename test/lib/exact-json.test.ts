@@ -7,29 +7,35 @@ import { inTime } from '../fixtures/in-time.ts'
 describe('parseExact', () => {
   test('returns numbers beyond 2^53 as strings, and everything else as JSON.parse', () => {
     const cases: [json: string, value: unknown][] = [
-      // A TikTok video, a post on X, a snowflake of Discord, a Shopify order, a number of Twitter's
-      // documentation.
+      // TikTok: a video.
       ['{"id":7615917337495251231}', { id: '7615917337495251231' }],
+      // X: a post.
       [
         '{"id":1871609825485357264,"id_str":"1871609825485357264"}',
         { id: '1871609825485357264', id_str: '1871609825485357264' },
       ],
+      // Discord: snowflakes.
       ['[175928847299117063,-175928847299117064]', ['175928847299117063', '-175928847299117064']],
+      // Shopify: an order.
       ['{"order_id":820982911946154508,"total":"9.90"}', { order_id: '820982911946154508', total: '9.90' }],
+      // The documentation of Twitter.
       ['10765432100123456789', '10765432100123456789'],
+      // The largest safe integer, and the next one.
       ['9007199254740991', 9007199254740991],
       ['-9007199254740991', -9007199254740991],
       ['9007199254740992', '9007199254740992'],
-      // Beyond 2^53 a fraction of zeros keeps its digits too; 1 with zeros loses none.
+      // Fractions.
       ['[9007199254740993.0,1.0000000000000000]', ['9007199254740993.0', 1]],
       ['[1712345678.123456789,0.30000000000000004]', ['1712345678.123456789', 0.30000000000000004]],
       ['[0.10000000000000001,1e21,1.5e300]', [0.1, 1e21, 1.5e300]],
+      // Numbers that would be infinite.
       [
         '{"a":1e400,"b":[-2.5E+309, 1e308,1e-400],"c":"1e400"}',
         { a: '1e400', b: ['-2.5E+309', 1e308, 0], c: '1e400' },
       ],
       ['1e400', '1e400'],
       ['[1.5E+0400\n, 2e400]\n', ['1.5E+0400', '2e400']],
+      // Long numbers in names and strings, and after escaped characters.
       [
         '{"7615917337495251231":"x: 7615917337495251231"}',
         { '7615917337495251231': 'x: 7615917337495251231' },
@@ -65,10 +71,10 @@ describe('parseExact', () => {
   test('agrees with JSON.parse for any JSON', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
-        const [read, plain] = [parseExact(text), JSON.parse(text)].map((value) =>
-          JSON.stringify(value, asWritten),
+        const [exact, plain] = [parseExact(text), JSON.parse(text)].map((value) =>
+          JSON.stringify(value, withRoundedNumbers),
         )
-        assert.equal(read, plain)
+        assert.equal(exact, plain)
       }),
     )
   })
@@ -88,11 +94,8 @@ describe('parseExact', () => {
   })
 })
 
-/**
- * Replaces numbers, and strings of long numbers, by the string that JavaScript gives for the
- * number.
- */
-function asWritten(_name: string, value: unknown): unknown {
+/** Replaces each number, and each string that is a long number, by its rounded value as text. */
+function withRoundedNumbers(_name: string, value: unknown): unknown {
   const isLong = typeof value === 'string' && /^-?\d[\d.]{15}/.test(value)
   return typeof value === 'number' || isLong ? String(Number(value)) : value
 }

@@ -18,7 +18,8 @@ test('a long text is broken into lines in time, and commands in it stay whole', 
   assert.ok(performance.now() - started < 5_000)
 })
 
-test('painted texts are not kept without end, as top paints new ones for days', () => {
+// `top` paints new texts for days.
+test('only the newest painted texts are remembered; older ones are escaped as any text', () => {
   process.env.FORCE_COLOR = '1'
   const first = paint('red', 'the first one')
   for (let n = 0; n < 60_000; n++) paint('red', `text ${n}`)

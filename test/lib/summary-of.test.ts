@@ -65,6 +65,9 @@ describe('the summary of a JSON message', () => {
     assert.equal(summaryOf({ id: 'evt_1234567890', ok: true, at: '2026-11-21T10:00:00Z' }), undefined)
     assert.equal(summaryOf('text'), undefined)
     assert.equal(summaryOf({ text: 'x'.repeat(5_000) })?.length, 120)
+  })
+
+  test('does not fail for huge lists and deep objects', () => {
     const wide = { list: Array.from({ length: 100_000 }, (_, index) => ({ [`name${index}`]: 'x' })) }
     assert.ok(summaryOf(wide))
     let deep: object = { title: 'far down' }

@@ -49,8 +49,8 @@ export default { description: 'records', run({ message }) {
 } }`
 
 async function startSite(t: TestContext, store: 'embedded' | 'redis') {
-  const world = await startRoads()
-  t.after(() => world.close())
+  const servers = await startRoads()
+  t.after(() => servers.close())
   const redis = await startRedisServer({ appendfsync: 'everysec' })
   t.after(() => redis.stop())
   const worker = await startQueueWorker(redis.url, 'invoices')
@@ -70,7 +70,7 @@ async function startSite(t: TestContext, store: 'embedded' | 'redis') {
     env: store === 'redis' ? { REDIS_URL: redis.url } : {},
     routes: `
 daemon: { retention: { max-age: ${Math.ceil(minutes * 6)}s, max-count: 100000 } }
-gateways:${world.gateways}
+gateways:${servers.gateways}
   orders: { transport: webhook, path: /orders, verify: { scheme: none }, key: data.body.id, conversation: data.body.room }
 queues: { redis: "${redis.url}" }
 subscriptions:
@@ -81,18 +81,18 @@ routes:
 `,
   })
   t.after(() => site.remove())
-  return { site, world, redis, worker, counts, ledger }
+  return { site, servers, redis, worker, counts, ledger }
 }
 
 describe('everything switched on', { concurrency: true, timeout: (minutes + 20) * MINUTE }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     test(`leaves memory and files flat for ${minutes} minutes on ${store}`, async (t) => {
-      const { site, world, redis, worker, counts, ledger } = await startSite(t, store)
+      const { site, servers, redis, worker, counts, ledger } = await startSite(t, store)
       const answers = createLedger()
       const daemon = await site.start()
       await daemon.invoke('schedule-create', { skill: 'tick', every: '2s' })
       const stop = new AbortController()
-      const traffic = runTraffic({ daemon, world, signal: stop.signal, counts, ledger, answers })
+      const traffic = runTraffic({ daemon, servers, signal: stop.signal, counts, ledger, answers })
       traffic.catch(() => {})
       const samples: Sample[] = []
       for (let sample = 0; sample < SAMPLES; sample++) {
@@ -113,7 +113,7 @@ describe('everything switched on', { concurrency: true, timeout: (minutes + 20) 
       const ran = () => [...linesOf(file), ...new Set(worker.begun())]
       await until(() => ledger.isCoveredBy(ran()), 'runs of all orders', 2 * MINUTE).catch(() => {})
       for (const id of ran()) ledger.had('skill', id)
-      for (const id of await answered(world)) answers.had('answer', id)
+      for (const id of await answered(servers)) answers.had('answer', id)
       const misses = [...ledger.misses(READERS), ...answers.misses(['answer'])]
       console.log(
         `${store}: ${ledger.promised()} orders, ${answers.promised()} questions, misses ${JSON.stringify(misses)}`,

@@ -22,7 +22,7 @@ const MAX_BEHIND = 200
 
 type Traffic = {
   daemon: DaemonProcess
-  world: Roads
+  servers: Roads
   signal: AbortSignal
   counts: Counts
   /** The orders. */
@@ -35,7 +35,14 @@ type Traffic = {
  * Sends and reads on every road until the signal. Then it continues reading until each reader has
  * every order, or for two minutes, and resolves.
  */
-export async function runTraffic({ daemon, world, signal, counts, ledger, answers }: Traffic): Promise<void> {
+export async function runTraffic({
+  daemon,
+  servers,
+  signal,
+  counts,
+  ledger,
+  answers,
+}: Traffic): Promise<void> {
   const count = (what: string, by = 1) => {
     counts[what] = (counts[what] ?? 0) + by
   }
@@ -53,7 +60,7 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
       await pause(ms, undefined, { signal: end }).catch(() => {})
     }
   }
-  const roads = await world.roads(daemon)
+  const roads = await servers.roads(daemon)
   const talk = (name: string, ms: number) => {
     const road = roads.find((each) => each.name === name)
     return every(ms, name, async () => {
@@ -85,12 +92,12 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
     talk('slack', 2_000),
     talk('webhook', 2_000),
     // Less often, as `answered` parses all mails.
-    every(4_000, 'email', async () => answers.promise(await mail(world))),
+    every(4_000, 'email', async () => answers.promise(await mail(servers))),
     every(4_000, 'websocket', () => chat(daemon)),
     every(15_000, 'operator', () => operate(daemon)),
   ])
   const isComplete = () => ['receive', 'group', 'push'].every((reader) => ledger.missing(reader) === 0)
-  const isAnswered = async () => answers.isCoveredBy(await answered(world))
+  const isAnswered = async () => answers.isCoveredBy(await answered(servers))
   await until(async () => isComplete() && (await isAnswered()), 'all readers', 120_000).catch(() => {})
   drained.abort()
   await reading
@@ -115,9 +122,9 @@ async function order(daemon: DaemonProcess, kind: string): Promise<string> {
 const FILES = 20
 
 /** Delivers a mail of its own thread, with a file. Resolves with the id in its text. */
-async function mail(world: Roads): Promise<string> {
+async function mail(servers: Roads): Promise<string> {
   const id = randomUUID()
-  await world.mail([
+  await servers.mail([
     'From: Ada <ada@example.net>',
     'To: bot@example.com',
     `Subject: Order ${id}`,
