@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
@@ -8,6 +7,7 @@ import { readConfig } from '../../src/config/load-config.ts'
 import { reasonOf } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import { transports } from '../../transports/registry.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
 import { blocksOf, pages, placeOf } from './blocks.ts'
 import { merged, partOf, variablesOf } from './yaml.ts'
 
@@ -43,8 +43,7 @@ function configurationOf(code: string): JsonObject | undefined {
 }
 
 test('a wrong value at any place of a configuration causes no internal error, and an unset variable is named', async (t) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'trivium-odd-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
+  const cwd = temporaryDir(t)
   const blocks = pages
     .flatMap(blocksOf)
     .filter(({ language, attributes }) => language === 'yaml' && !attributes.has('no-run'))
