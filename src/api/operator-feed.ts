@@ -1,5 +1,6 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
+import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { defined } from '../lib/defined.ts'
 import { type ReadCauses, testLetters } from './letter-causes.ts'
 import { roadsOf } from './metrics/roads.ts'
@@ -19,13 +20,14 @@ export function createOperatorFeed(
     history: deps.history,
     async overview() {
       const { stats, groups, subscriptions, waiting, reload, gateways } = await readState(deps)
+      const counts = deps.messaging.refusals.counts()
       return {
         daemon: deps.owner,
         store: store.kind,
         roads: withTests(roadsOf(stats), testLetters(await deps.readCauses(stats))),
         waiting,
         running: oldestRunning(deps.running()),
-        gateways,
+        gateways: withRefusals(gateways, refusalTroubles(counts, Date.now()), counts),
         subscriptions,
         groups,
         queues: deps.queues.list(),

@@ -11,14 +11,19 @@ const traffic = (accepted: number[], refused: number[]) => {
 const trouble = (severity: string) => [{ code: 'refusals', where: { gateway: 'shop' }, severity }]
 
 test('a gateway with ten refusals or more refuses before the troubles are read, until it accepts again', () => {
-  assert.equal(refusesNow('shop', traffic([3, 0, 0], [0, 0, 12]), []), true)
-  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), []), false)
-  assert.equal(refusesNow('shop', traffic([0, 0, 0], [0, 0, 4]), []), true)
-  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), undefined), true)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([3, 0, 0], [0, 0, 12]), []), true)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([0, 0, 5], [12, 3, 0]), []), false)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([0, 0, 0], [0, 0, 4]), []), true)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([0, 0, 5], [12, 3, 0]), undefined), true)
 })
 
 test('the troubles decide once they have an entry', () => {
-  assert.equal(refusesNow('shop', traffic([3, 0, 0], [0, 0, 12]), trouble('info')), false)
-  assert.equal(refusesNow('shop', traffic([0, 0, 5], [12, 3, 0]), trouble('error')), true)
-  assert.equal(refusesNow('shop', undefined, trouble('error')), false)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([3, 0, 0], [0, 0, 12]), trouble('info')), false)
+  assert.equal(refusesNow({ name: 'shop' }, traffic([0, 0, 5], [12, 3, 0]), trouble('error')), true)
+  assert.equal(refusesNow({ name: 'shop' }, undefined, trouble('error')), false)
+})
+
+test('the daemon decides whether a gateway has recovered', () => {
+  const recovered = { name: 'shop', recovered: 'accepts deliveries again' }
+  assert.equal(refusesNow(recovered, traffic([0, 0, 5], [0, 0, 12]), []), false)
 })

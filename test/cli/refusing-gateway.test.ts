@@ -78,7 +78,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     const { page, show, shots } = await openConsole(() => daemon)
     await show('gateways')
     const card = page.getByRole('article', { name: 'hub' })
-    await card.getByText('accepts again', { exact: true }).waitFor()
+    await card.getByText('accepts deliveries again', { exact: true }).waitFor()
     await card.getByText(/12 refused/).waitFor()
     await page
       .getByRole('navigation', { name: 'Views' })

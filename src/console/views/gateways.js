@@ -77,19 +77,21 @@ function downSinceOf(name) {
 
 /** The order: not working, refusing all, refusing many, paused, and the others as configured. */
 function worstFirst(gateways, traffic, paused) {
-  const rank = ({ name, ok }) => {
+  const rank = (gateway) => {
+    const { name, ok } = gateway
     if (!ok) return 0
-    if (refusesNow(name, traffic[name], now.value?.troubles)) return traffic[name].errorShare === 1 ? 1 : 2
+    if (refusesNow(gateway, traffic[name], now.value?.troubles)) return traffic[name].errorShare === 1 ? 1 : 2
     return paused.has(name) ? 3 : 4
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
 }
 
-function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
+function Card({ gateway, traffic, isUnknown }) {
+  const { name, transport, ok, detail } = gateway
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downSinceOf(name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} of=${gateway} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${withLocalTimes(detail ?? '')}</p>
     ${downSince !== undefined && html`<p class="dim">for <${Age} at=${downSince} /></p>`}
@@ -133,20 +135,20 @@ function Sparkline({ of: { accepted, refused } }) {
 }
 
 /** A paused gateway is not shown as working. If it refuses or is down, that is shown too. */
-function GatewayState({ name, ok, traffic, isUnknown, isPaused }) {
-  const isFine = ok && !refusesNow(name, traffic, now.value?.troubles)
-  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} name=${name} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
+function GatewayState({ of, traffic, isUnknown, isPaused }) {
+  const isFine = of.ok && !refusesNow(of, traffic, now.value?.troubles)
+  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} of=${of} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
 }
 
-function Connection({ name, ok, traffic, isUnknown }) {
+function Connection({ of, traffic, isUnknown }) {
+  const { ok, recovered = 'works' } = of
   // Without its traffic, it is unknown whether the gateway refuses.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
-  const { refused = 0, errorShare = 0 } = traffic ?? {}
-  if (ok && refusesNow(name, traffic, now.value?.troubles))
+  const { errorShare } = traffic ?? {}
+  if (ok && refusesNow(of, traffic, now.value?.troubles))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
-  const works = refusedMany({ refused, errorShare }) ? 'accepts again' : 'works'
-  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? works : 'does not work'}<//>`
+  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? recovered : 'does not work'}<//>`
 }
 
 /** One gateway: state, checks and refusals. */
@@ -158,7 +160,7 @@ export function GatewayPage({ name }) {
   const downSince = downSinceOf(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} name=${name} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${PauseNote} of=${pause} />
