@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import type { LoadOptions } from '../config/load-config.ts'
 import { TriviumError } from '../core/errors.ts'
-import { parseTime } from '../core/units.ts'
+import { parseDuration, parseTime } from '../core/units.ts'
 import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
 import type { Terminal } from './terminal.ts'
@@ -73,6 +73,17 @@ export function wholeNumber(flag: string): (text: string) => number {
     const value = Number(text)
     if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value
     throw usage(`${flag} must be a whole number, not ${JSON.stringify(text)}`)
+  }
+}
+
+/** Makes the parser of a flag that is a duration, to ms. It throws `usage`. */
+export function milliseconds(flag: string): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text)
+    if (ms !== undefined) return Math.round(ms)
+    throw usage(
+      `${flag} takes milliseconds, or a duration such as 500ms, 30s or 5m, not ${JSON.stringify(text)}`,
+    )
   }
 }
 

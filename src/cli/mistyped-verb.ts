@@ -28,7 +28,7 @@ export async function mistypedVerb(
   const near = nearest(verb, verbs)
   const isRefused = error instanceof TriviumError && AS_ARGUMENT.includes(error.code)
   if (near === undefined || !(isUsage || isRefused)) return undefined
-  if (isUsage && noun === 'message' && (await isGateway(verb, environs))) return undefined
+  if (noun === 'message' && (await isGateway(verb, environs))) return undefined
   return unknownVerb(noun, verb, verbs, error)
 }
 

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
-import { LONGEST_TIMER, parseDuration, TEN_YEARS } from '../core/units.ts'
-import { usage } from './command.ts'
+import { LONGEST_TIMER, TEN_YEARS } from '../core/units.ts'
+import { milliseconds, usage } from './command.ts'
 
 /**
  * Converts text to the type in the schema. If the schema allows any type, text that is not JSON
@@ -20,13 +20,7 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   // chance.
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
-  if (parsed === undefined && isDuration(schema)) {
-    const duration = parseDuration(text)
-    if (duration !== undefined) return duration
-    throw usage(
-      `${name} takes milliseconds, or a duration such as 500ms, 30s or 5m, not ${JSON.stringify(text)}`,
-    )
-  }
+  if (parsed === undefined && isDuration(schema)) return milliseconds(name)(text)
   if (parsed === undefined) throw usage(`${name} takes ${typeName(schema)}, not ${JSON.stringify(text)}`)
   return parsed
 }

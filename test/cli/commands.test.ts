@@ -166,7 +166,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   test('message reports its own attempts, although its conversation has a newer message', async () => {
     const slow = site.run(['message', 'cli', 'slow', 'too', '--conversation', 'busy'])
     await until(async () => (await messagesOfBusy()).length === 1, 'the first message')
-    await json('message', 'cli', 'hello', '--conversation', 'busy', '--wait', '0')
+    await json('message', 'cli', 'hello', '--conversation', 'busy', '--wait', '0s')
     const { code, err } = await slow
     assert.equal(code, 1)
     assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
@@ -381,7 +381,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       ],
       [['dead-letter', 'list', '--frob'], /`trivium dead-letter list --help` lists/],
       [['message', 'cli'], /missing required argument/],
-      [['message', 'cli', 'x', '--wait', 'abc'], /--wait must be a whole number/],
+      [['message', 'cli', 'x', '--wait', 'abc'], /--wait takes milliseconds, or a duration/],
+      [['message', 'shop', 'x', '--wait', 'abc'], /--wait takes milliseconds, or a duration/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
     ] as const
     await Promise.all(

@@ -9,7 +9,7 @@ import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { type AddCommand, type CommandContext, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, type CommandContext, EXIT_NOTHING, milliseconds, usage } from '../command.ts'
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
@@ -55,7 +55,7 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--event <name>', 'the event, such as app_mention or push')
     .option('--data <json>', 'fields of the transport, as routes match them by `data.…`', jsonObject)
     .option('--test', 'mark it as a test in lists, as *Test message* of the console does')
-    .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
+    .option('--wait <ms or duration>', 'how long to wait for the reply', milliseconds('--wait'), 60_000)
     .option('--explain', 'only explain which route would match; submits nothing')
     .option('--all', 'with --explain: every route, not only those that nearly match')
     .action(async (gateway: string, words: string[], { explain, all, event, ...options }: SendOptions) => {
