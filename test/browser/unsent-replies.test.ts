@@ -39,7 +39,7 @@ routes: [{ name: answer, skill: echo }]
     }
     await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
     await until(() => smtp.taken.length === 1, 'the answer of the skill')
-    smtp.next.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
     const text = 'We found your parcel.\n\nIngrid, Nordlys'
     const send = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }
     await daemon.invoke('gateway-send', send).catch(() => undefined)

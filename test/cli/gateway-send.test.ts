@@ -47,7 +47,7 @@ routes: []
   })
 
   test('prints the reason of the server once if it rejects a mail', async () => {
-    smtp.next.push({ kind: 'refuse', code: 550, text: '5.1.1 no such user' })
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such user' })
     const { code, err } = await send('--gateway', 'mail', '--to', 'nobody@example.net')
     assert.notEqual(code, 0)
     assert.match(err, /no such user/)

@@ -21,12 +21,14 @@ const PROBE = `export default { description: 'looks', run: ({ message }) =>
   JSON.stringify({ polluted: ({}).polluted ?? null, own: Object.hasOwn(message.data.body, '__proto__') }) }`
 
 describe('bad input on the public listener', { timeout: 300_000 }, () => {
-  const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES, skills: { probe: PROBE } }, async (daemon) =>
-    assert.equal(
-      (await daemon.post('/hooks/demo', '{}')).status,
-      202,
-      'the daemon no longer accepts messages',
-    ),
+  const { suite, assertWell } = suiteUnderAbuse(
+    { routes: ROUTES, skills: { probe: PROBE } },
+    async (daemon) =>
+      assert.equal(
+        (await daemon.post('/hooks/demo', '{}')).status,
+        202,
+        'the daemon no longer accepts messages',
+      ),
   )
 
   const chunked = 'Transfer-Encoding: chunked'
@@ -108,7 +110,7 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
   test('thousands of idle connections need little memory, and others are served', async () => {
     const sockets = Array.from({ length: 4_000 }, () => openSocket(suite.daemon.url))
     await until(() => sockets.every(({ readyState }) => readyState === 'open'), 'open sockets')
-    await isWell()
+    await assertWell()
     for (const socket of sockets) socket.destroy()
   })
 })

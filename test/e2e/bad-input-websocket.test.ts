@@ -23,7 +23,7 @@ const handshakeOf = (path = '/ws', headers = HANDSHAKE) =>
 
 describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
   /** A new client must get its ack and its reply. */
-  const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES }, async (daemon) => {
+  const { suite, assertWell } = suiteUnderAbuse({ routes: ROUTES }, async (daemon) => {
     const { send, next, close } = await daemon.chat()
     send({ id: 'hello', text: 'echo' })
     await next('ack')
@@ -82,7 +82,7 @@ describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
     }
     await until(() => welcomed === sockets.length, 'a thousand connections')
     for (const socket of sockets.slice(500)) socket.resetAndDestroy()
-    await isWell()
+    await assertWell()
     for (const socket of sockets) socket.destroy()
   })
 })

@@ -16,7 +16,7 @@ const daemon = await mailServer.daemon()
 describe('an email gateway', () => {
   beforeEach(() => {
     mailServer.smtp.taken.length = 0
-    mailServer.smtp.next.length = 0
+    mailServer.smtp.misfortunes.length = 0
   })
 
   /** Delivers a mail and resolves with its message. */
@@ -123,7 +123,7 @@ describe('an email gateway', () => {
     }
     const reply = { ...replyTo(message, 'here'), attachments: [file] }
     for (const code of [452, 552]) {
-      mailServer.smtp.next.push({ kind: 'refuse', code, text: 'no' })
+      mailServer.smtp.misfortunes.push({ kind: 'refuse', code, text: 'no' })
       await assert.rejects(daemon.transport.send(reply))
     }
     await daemon.transport.send(reply)
@@ -137,11 +137,11 @@ describe('an email gateway', () => {
   test('retries after a 4xx answer or without a server, but not after a 5xx answer', async () => {
     const message = await receive(daemon, mail({}))
     const reply = replyTo(message, 'x')
-    mailServer.smtp.next.push({ kind: 'refuse', code: 452, text: '4.2.2 mailbox full' })
+    mailServer.smtp.misfortunes.push({ kind: 'refuse', code: 452, text: '4.2.2 mailbox full' })
     await assert.rejects(daemon.transport.send(reply), hasCode('send_failed', true))
-    mailServer.smtp.next.push({ kind: 'refuse', code: 552, text: '5.2.2 mailbox full' })
+    mailServer.smtp.misfortunes.push({ kind: 'refuse', code: 552, text: '5.2.2 mailbox full' })
     await assert.rejects(daemon.transport.send(reply), hasCode('send_rejected', false))
-    mailServer.smtp.next.push({ kind: 'cut-in-data' })
+    mailServer.smtp.misfortunes.push({ kind: 'cut-in-data' })
     await assert.rejects(daemon.transport.send(reply), (error: unknown) => {
       assert.ok(error instanceof Error && 'retryable' in error)
       return error.retryable === true
@@ -167,7 +167,7 @@ describe('an email gateway', () => {
   test('treats a connection that broke after DATA as ambiguous', async () => {
     const message = await receive(daemon, mail({}))
     const reply = replyTo(message, 'only once')
-    mailServer.smtp.next.push({ kind: 'cut-after-data' })
+    mailServer.smtp.misfortunes.push({ kind: 'cut-after-data' })
     await assert.rejects(daemon.transport.send(reply), hasCode('send_ambiguous', true))
     assert.equal(mailServer.smtp.taken.length, 1)
     assert.equal((await daemon.transport.probe?.(reply))?.sent, 'unknown')
@@ -200,7 +200,7 @@ describe('an email gateway', () => {
 
   test('knows that an ambiguous mail arrived when it is answered', async () => {
     const reply = replyTo(await receive(daemon, mail({})), 'did it arrive?')
-    mailServer.smtp.next.push({ kind: 'cut-after-data' })
+    mailServer.smtp.misfortunes.push({ kind: 'cut-after-data' })
     await assert.rejects(daemon.transport.send(reply), hasCode('send_ambiguous', true))
     const [, id = ''] = /^Message-ID: (.*)$/im.exec(String(mailServer.smtp.taken[0]?.raw)) ?? []
     await receive(daemon, mail({ headers: { 'In-Reply-To': id } }))
@@ -213,7 +213,7 @@ describe('an email gateway', () => {
     const lost = replyTo(message, 'lost', 'k:lost')
     const arrived = replyTo(message, 'arrived', 'k:arrived')
     for (const reply of [lost, arrived]) {
-      mailServer.smtp.next.push({ kind: 'cut-after-data' })
+      mailServer.smtp.misfortunes.push({ kind: 'cut-after-data' })
       await assert.rejects(daemon.transport.send(reply), hasCode('send_ambiguous', true))
     }
     const copy = mailServer.smtp.taken[1]?.raw ?? Buffer.alloc(0)
@@ -226,7 +226,7 @@ describe('an email gateway', () => {
   })
 
   test('turns health red, with the reason, from a failed mail until one is sent', async () => {
-    mailServer.smtp.next.push({ kind: 'cut-in-data' })
+    mailServer.smtp.misfortunes.push({ kind: 'cut-in-data' })
     const daemon = await mailServer.daemon()
     const send = () => daemon.transport.send(to('down@example.net', 'h1'))
     await assert.rejects(send(), hasCode('send_failed', true))
