@@ -19,7 +19,7 @@ export function withFailures(
       const outcome = RETRIED[one.road]
       if (one.state !== 'retrying' || !outcome || at - one.oldestAt <= LONG_WAIT) return one
       const gateways = one.gateway === '' ? undefined : [one.gateway]
-      const { found } = await journal.search({ gateways, outcomes: [outcome], limit: 1 })
+      const { found } = await journal.search({ gateways, outcomes: [outcome], limit: 1, isPartial: true })
       const failure = found[0] && (await failureOf(journal, found[0].message.id, one.road))
       return { ...one, ...defined({ failure }) }
     }),

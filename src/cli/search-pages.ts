@@ -19,6 +19,7 @@ export async function searchPages(
 ): Promise<Json> {
   const wanted = Number(limit)
   const found: JsonObject[] = []
+  let away: Json | undefined
   let page: JsonObject = defined({ next: args.before })
   for (;;) {
     const query = {
@@ -28,7 +29,9 @@ export async function searchPages(
     }
     page = Object(await daemon.invoke('message-search', query))
     found.push(...objectsIn(page.messages))
-    if (page.next === undefined || found.length >= wanted) return { ...page, messages: found }
+    away = page.away ?? away
+    if (page.next === undefined || found.length >= wanted)
+      return { ...page, messages: found, ...defined({ away }) }
     terminal.progress(`${found.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`)
   }
 }

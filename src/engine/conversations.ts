@@ -41,7 +41,7 @@ export function createConversations(deps: {
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
   async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
     const known = new Map<string, [Found, ...Found[]]>()
-    const next = await collect(journal, search, (one) => {
+    const { next, away } = await collect(journal, search, (one) => {
       if (isLeftOut(one.message)) return true
       const key = JSON.stringify([one.message.gateway, one.message.conversation])
       const earlier = known.get(key)
@@ -55,7 +55,7 @@ export function createConversations(deps: {
       const row = foundRow(message, outcome, search)
       return { ...row, messages: messages.length, ...(await stateOf(messages)) }
     })
-    return { rows: await Promise.all(rows), next }
+    return { rows: await Promise.all(rows), next, away }
   }
 
   /**
@@ -66,14 +66,16 @@ export function createConversations(deps: {
     const deadline = performance.now() + UNANSWERED_TIME
     const found: Awaited<ReturnType<typeof read>>['rows'] = []
     let { before } = search
+    let missing: number[] | undefined
     do {
-      const { rows, next } = await read({ ...search, before }, Math.max(limit, STEP), deps.isOneOff)
+      const { rows, next, away } = await read({ ...search, before }, Math.max(limit, STEP), deps.isOneOff)
       for (const row of rows)
         if (row.waitingSince !== undefined && (await isNewest(journal, row))) found.push(row)
       before = next
+      missing = away ?? missing
     } while (before !== undefined && found.length < limit && performance.now() < deadline)
     const rows = found.slice(0, limit)
-    return { rows, next: found.length > limit ? rows.at(-1)?.id : before }
+    return { rows, next: found.length > limit ? rows.at(-1)?.id : before, away: missing }
   }
 
   return {
@@ -85,14 +87,14 @@ export function createConversations(deps: {
         : answerable && !isNamed(filter)
           ? read(ofPeople, limit, deps.isOneOff)
           : read(wanted, limit, () => false)
-      const { rows, next } = await page
-      return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }) }
+      const { rows, next, away } = await page
+      return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
     },
 
     async show({ gateway, conversation, before, limit }, { caller }) {
       requireGateway(caller, gateway)
       const found: Found[] = []
-      const next = await collect(journal, { gateways: [gateway], conversation, before, limit }, (one) => {
+      const { next } = await collect(journal, { gateways: [gateway], conversation, before, limit }, (one) => {
         if (found.length < limit) return found.push(one) > 0
         return false
       })
@@ -133,7 +135,7 @@ function createTurnState({ store, unanswerable, holdOf }: Parameters<typeof crea
 
 /**
  * Passes the matches of a search to `take`, newest first, until it returns false. Returns where to
- * continue; undefined at the end.
+ * continue, undefined at the end, and the shards that could not be reached.
  */
 async function collect(
   journal: Pick<Store['journal'], 'search'>,
@@ -142,15 +144,17 @@ async function collect(
 ) {
   const deadline = performance.now() + PAGE_TIME
   let { before } = search
+  let missing: number[] | undefined
   do {
-    const { found, next } = await journal.search({ ...search, before })
+    const { found, next, away } = await journal.search({ ...search, before, isPartial: true })
+    missing = away ?? missing
     for (const one of found) {
-      if (!take(one)) return before
+      if (!take(one)) return { next: before, away: missing }
       before = one.message.id
     }
     before = next
   } while (before !== undefined && performance.now() < deadline)
-  return before
+  return { next: before, away: missing }
 }
 
 /**

@@ -3,6 +3,7 @@ import { type MessageQuery, wordsOf } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { CountedTimes, MessageSearch, Store } from '../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
 import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 
@@ -44,12 +45,13 @@ export function createHistogram(
       const width = (until - since) / given <= MOST_SPANS ? given : fitting
       const from = Math.floor(since / width) * width
       const search = { ...query, since: Math.max(query.since ?? 0, from), until }
-      const { counts: found, countedTo } = await countAll(store.journal, search, width)
+      const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
       const spans = Math.ceil((until - from) / width)
       const counts = Array.from({ length: spans }, () => 0)
       for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
       const total = found.reduce((sum, { count }) => sum + count, 0)
-      return { from, width, counts, total, ...(countedTo !== undefined && countedTo > from && { countedTo }) }
+      const isCut = countedTo !== undefined && countedTo > from
+      return { from, width, counts, total, ...(isCut && { countedTo }), ...defined({ away }) }
     },
   }
 }
@@ -76,13 +78,16 @@ async function countAll(journal: Store['journal'], search: Search, width: number
   const count = needsNoContent(search) ? journal.countByTime : countFound(journal)
   const deadline = performance.now() + CALL_TIME
   const counts: CountedTimes['counts'] = []
+  const away = new Set<number>()
+  const awayShards = () => (away.size > 0 ? { away: [...away] } : {})
   let { until } = search
   for (;;) {
-    const page = await count({ ...search, until }, width)
+    const page = await count({ ...search, until, isPartial: true }, width)
     counts.push(...page.counts)
-    if (page.countedTo === undefined) return { counts }
+    for (const shard of page.away ?? []) away.add(shard)
+    if (page.countedTo === undefined) return { counts, ...awayShards() }
     until = page.countedTo
-    if (performance.now() > deadline) return { counts, countedTo: until }
+    if (performance.now() > deadline) return { counts, countedTo: until, ...awayShards() }
   }
 }
 
@@ -100,16 +105,18 @@ function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']
     const spanOf = (id: string) => Math.floor(timeOf(id) / width) * width
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
     let newest: number | undefined
+    let missing: Pick<CountedTimes, 'away'> = {}
     for (let before: string | undefined; ; ) {
-      const { found, next } = await journal.search({ ...search, before, limit: PAGE })
+      const { found, next, away } = await journal.search({ ...search, before, limit: PAGE })
+      if (away) missing = { away }
       for (const { message } of found)
         counts.set(spanOf(message.id), (counts.get(spanOf(message.id)) ?? 0) + 1)
-      if (next === undefined) return { counts: sorted() }
+      if (next === undefined) return { counts: sorted(), ...missing }
       const whole = spanOf(next) + width
       newest ??= whole
       if (performance.now() > deadline && whole < newest) {
         for (const at of counts.keys()) if (at < whole) counts.delete(at)
-        return { counts: sorted(), countedTo: whole }
+        return { counts: sorted(), countedTo: whole, ...missing }
       }
       before = next
     }

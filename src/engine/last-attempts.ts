@@ -40,15 +40,15 @@ export function createLastAttempts(deps: {
 
   return {
     async attempts({ ids }, { caller }) {
-      const outcomes = await journal.outcomes(ids)
+      const outcomes = await journal.reachableOutcomes(ids)
       const found = ids.map(async (id, index) => {
+        const outcome = outcomes[index]
+        if (outcome === undefined || outcome === 'unreachable') return []
         if (caller.gateways !== undefined) {
           const message = await journal.get(id)
           if (!message) return []
           requireGateway(caller, message.gateway)
         }
-        const outcome = outcomes[index]
-        if (outcome === undefined) return []
         const running = deps.attempts.of(id)
         if (running) return [{ id, outcome, ...running }]
         const notes = await journal.history(id)

@@ -95,7 +95,7 @@ type Settled = LetterKey & { outcome: string }
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly LetterKey[]): Promise<Settled[]> => {
     const ids = letters.flatMap(({ messageId }) => messageId ?? [])
-    const outcomes = await journal.outcomes(ids)
+    const outcomes = await journal.reachableOutcomes(ids)
     const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
     return Promise.all(
       letters.map(async (letter) => {
@@ -123,7 +123,8 @@ async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Set
   const shown = letters.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_LISTED)
   return Promise.all(
     shown.map(async ({ id, queue, messageId, outcome }) => {
-      const message = messageId === undefined ? undefined : await journal.get(messageId)
+      const isReadable = messageId !== undefined && outcome !== 'unreachable'
+      const message = isReadable ? await journal.get(messageId) : undefined
       const { outcome: _, ...row } = message ? rowOf(message, 'done') : { id, outcome }
       return { ...row, queue, outcome }
     }),

@@ -87,7 +87,8 @@ function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter,
 }
 
 /**
- * `search` reads one page. `list` reads pages until `limit`, or until their texts have `LARGE_READ`
+ * Both leave out the messages of unreachable shards; `search` names these in `away`. It reads one
+ * page. `list` reads pages until `limit`, or until their texts have `LARGE_READ`
  * characters.
  */
 export function createSearch(
@@ -101,7 +102,8 @@ export function createSearch(
       let size = 0
       let next = before
       do {
-        const page = await store.journal.search({ ...search, before: next, limit: limit - found.length })
+        const left = limit - found.length
+        const page = await store.journal.search({ ...search, before: next, limit: left, isPartial: true })
         for (const { message } of page.found) {
           found.push(message)
           size += message.text.length
@@ -112,9 +114,11 @@ export function createSearch(
     },
     async search({ limit, before, ...filter }, { caller }) {
       const query = searchOf(filter, caller)
-      const { found, next } = await store.journal.search({ ...query, before, limit })
+      const page = await store.journal.search({ ...query, before, limit, isPartial: true })
+      const { found, next, away } = page
       const messages = found.map(({ message, outcome }) => foundRow(message, outcome, query))
-      return { messages, ...(next === undefined ? {} : { next, searchedTo: timeOf(next) }) }
+      const searchedTo = next === undefined ? undefined : timeOf(next)
+      return { messages, ...defined({ next, searchedTo, away }) }
     },
   }
 }

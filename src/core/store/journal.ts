@@ -20,17 +20,19 @@ export type Journal = {
   get(id: string): Promise<Message | undefined>
   /**
    * Matches in the part of the journal that can be scanned in about a quarter of a second, newest
-   * first.
+   * first. If a part of the store is unreachable: rejects, or with `isPartial` leaves it out.
    */
   search(search: MessageSearch): Promise<FoundMessages>
   /**
    * Counts messages by time, in spans of `width` ms that begin at multiples of it: newest first,
    * without empty spans. Scans what it can in about a quarter of a second, but at least one span.
-   * Ignores the search's text and sender.
+   * Ignores the search's text and sender. `isPartial` as in `search`.
    */
   countByTime(search: Omit<MessageSearch, 'limit' | 'before'>, width: number): Promise<CountedTimes>
   /** The outcome of each message; undefined if it is no longer retained. */
   outcomes(ids: readonly string[]): Promise<(Outcome | undefined)[]>
+  /** Like `outcomes`, with `unreachable` for the messages of shards that cannot be reached. */
+  reachableOutcomes(ids: readonly string[]): Promise<(Outcome | 'unreachable' | undefined)[]>
   /** Adds to a message's history. Notes on messages that are no longer retained are dropped. */
   note(id: string, notes: readonly Note[]): Promise<void>
   /**
@@ -56,6 +58,8 @@ export type MessageSearch = MessageQuery & {
   /** The message id from which to continue. */
   before?: string | undefined
   limit: number
+  /** Leave out the messages of unreachable shards. Otherwise the read rejects if there are any. */
+  isPartial?: boolean
 }
 
 export type FoundMessages = {
@@ -65,6 +69,8 @@ export type FoundMessages = {
    * found.
    */
   next?: string
+  /** The shards that could not be reached; absent if all could. */
+  away?: number[]
 }
 
 export type CountedTimes = {
@@ -72,4 +78,6 @@ export type CountedTimes = {
   counts: { at: number; count: number }[]
   /** Earlier times are not counted yet; absent if all are. */
   countedTo?: number
+  /** The shards that could not be reached; absent if all could. */
+  away?: number[]
 }

@@ -98,7 +98,7 @@ export const messages = {
     gateway: optional('Only messages of this gateway'),
     dryRun: z.boolean().default(false).describe('Only report what would be routed'),
   }).describe('Routes unrouted messages again with the current routes, oldest first.'),
-  /** Messages that do not exist are left out. */
+  /** Messages that do not exist, or whose shard cannot be reached, are left out. */
   attempts: closed({
     ids: z.array(name).min(1).max(200).describe('The ids of the messages'),
   }).describe(

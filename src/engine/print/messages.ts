@@ -61,7 +61,14 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
   })
   const next = pathGet(found, 'next')
   const list = rows.length === 0 ? `No messages.${numberHint(search)}` : lineTable(MESSAGE_COLUMNS, rows)
-  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+  const older = next === undefined ? [] : [`Older ones: --before ${next}`]
+  return [list, ...older, ...missingShards(found)].join('\n')
+}
+
+/** Which shards the list leaves out, because they cannot be reached. */
+function missingShards(found: Json): string[] {
+  const away = pathGet(found, 'away')
+  return Array.isArray(away) ? [`Without shard ${away.join(', ')}: it cannot be reached.`] : []
 }
 
 /**
@@ -113,11 +120,12 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
+  const missing = missingShards(found)
   if (conversations.length === 0) {
     const searchedTo = pathGet(found, 'searchedTo')
     const none =
       searchedTo === undefined ? 'No conversations.' : `No conversations since ${timeOf(searchedTo)}.`
-    return [none, ...older].join('\n')
+    return [none, ...older, ...missing].join('\n')
   }
   const waiting = conversations
     .filter(({ waitingSince }) => waitingSince !== undefined)
@@ -135,7 +143,7 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
     ],
   )
   const hint = unanswered || next === undefined ? [] : [WHO_WAITS]
-  return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint].join('\n')
+  return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing].join('\n')
 }
 
 /** Since when somebody waits, and for whom, if a person has taken over. */
@@ -159,7 +167,8 @@ function humanHistogram(found: Json): string {
     count,
     '█'.repeat(Math.ceil((Number(count) / highest) * BAR_LENGTH)),
   ])
-  return `${table(['from', 'messages', ''], rows)}\n${total} in all`
+  const lines = [table(['from', 'messages', ''], rows), `${total} in all`, ...missingShards(found)]
+  return lines.join('\n')
 }
 
 /** `message-resend`. */

@@ -14,7 +14,7 @@ type Asking = NonNullable<Approval['message']>
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,
   pausesOf: (message: Asking, route: string | undefined) => readonly object[],
-  journal: Pick<Journal, 'outcomes'>,
+  journal: Pick<Journal, 'reachableOutcomes'>,
 ): ServiceOf<typeof approvals> {
   const withPausedBy = (request: Approval) => {
     const { message, route } = request
@@ -27,7 +27,7 @@ export function withPauses(
       const asked = requests.flatMap(({ message, status }) =>
         message && status === 'approved' ? [message.id] : [],
       )
-      const outcomes = asked.length > 0 ? await journal.outcomes(asked) : []
+      const outcomes = asked.length > 0 ? await journal.reachableOutcomes(asked) : []
       const waiting = new Set(asked.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
       return requests.map((request) => {
         const isOpen = request.status === 'pending' || waiting.has(request.message?.id ?? '')

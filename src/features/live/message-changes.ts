@@ -10,6 +10,7 @@ import type { Reader } from './stream.ts'
 
 /** Maximum number of messages per poll: 1,200 a second at four polls a second. */
 const PAGE_SIZE = 300
+const FIRST_PAGE = { limit: PAGE_SIZE, isPartial: true }
 /** Up to this many outcomes are checked in every poll; more in every fourth. */
 const FEW = 100
 /** Outcomes that change. */
@@ -40,8 +41,8 @@ export function createMessageChanges(
     /** Starts at the end: existing messages are not new. */
     async start(): Promise<void> {
       sent = await readEnds()
-      const { found } = await journal.search({ limit: PAGE_SIZE, outcomes: UNFINISHED })
-      const { found: newest } = await journal.search({ limit: PAGE_SIZE })
+      const { found } = await journal.search({ ...FIRST_PAGE, outcomes: UNFINISHED })
+      const { found: newest } = await journal.search(FIRST_PAGE)
       const isLatelyDispatched = ({ message: { id }, outcome }: MessageState) =>
         DISPATCHED.test(outcome) && timeOf(id) > now() - DISPATCHED_CHECKED
       for (const state of [...newest.filter(isLatelyDispatched), ...found].reverse()) watched.add(state)
@@ -62,12 +63,12 @@ export function createMessageChanges(
       const unfinished = watched.unfinished()
       if (unfinished.length > FEW && !isDue) return
       const all = isDue ? [...unfinished, ...watched.latelyDispatched()] : unfinished
-      const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
+      const outcomes = await journal.reachableOutcomes(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
         const outcome = outcomes[index]
         // The message has expired.
         if (!outcome) watched.forget(message.id)
-        if (!outcome || outcome === before) continue
+        if (!outcome || outcome === 'unreachable' || outcome === before) continue
         watched.add({ message, outcome })
         readers.sendOutcome({ message, outcome }, before, now())
       }

@@ -55,6 +55,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
     sql.get<{ outcome: Outcome }>`SELECT outcome FROM message_outcome
       WHERE seq = ${positionOf(id) ?? 0} AND id = ${id}`?.outcome
 
+  const outcomes = (ids: readonly string[]) => parts.read(() => ids.map(outcome))
+
   const journal: Journal = {
     accept: (messages) =>
       messages.length === 0 ? Promise.resolve([]) : writer.write(() => append(messages)),
@@ -64,7 +66,8 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
         return seq === undefined ? undefined : at(seq)
       }),
     ...searching,
-    outcomes: (ids) => parts.read(() => ids.map(outcome)),
+    outcomes,
+    reachableOutcomes: outcomes,
     note: (id, given) =>
       writer.write(() => {
         const seq = positionOf(id)

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { Jobs, Settled } from '../../../src/core/store.ts'
+import type { Jobs, Journal, Settled } from '../../../src/core/store.ts'
+import { createHistogram } from '../../../src/engine/histogram.ts'
+import { printers } from '../../../src/engine/print/messages.ts'
+import { createSearch } from '../../../src/engine/search.ts'
 import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
+import { createShardedJournal } from '../../../src/stores/redis/shards/journal.ts'
 import { createOwned } from '../../../src/stores/redis/shards/owned.ts'
 import { openStore } from '../../runtime/support/store.ts'
 
@@ -13,7 +17,7 @@ const COUNT = 40
 const ERROR = { at: 1, code: 'skill_failed', message: 'no' }
 
 /**
- * The jobs of a store with four shards, each a real store. `setAway` makes one of them unreachable.
+ * The jobs and the journal of a store with four shards, each a real store. `setAway` makes one of them unreachable.
  */
 async function openShards(t: TestContext) {
   let isAway = false
@@ -26,18 +30,24 @@ async function openShards(t: TestContext) {
         return isAway && typeof method === 'function' ? refuse : method
       },
     })
-  const shards: { jobs: Jobs }[] = []
+  const shards: { jobs: Jobs; journal: Journal }[] = []
   for (let shard = 0; shard < SHARDS; shard++) {
-    const { jobs } = await openStore(t)
-    shards.push({ jobs: shard === AWAY ? guard({ ...jobs, deadLetters: guard(jobs.deadLetters) }) : jobs })
+    const { jobs, journal } = await openStore(t)
+    const guarded = {
+      jobs: guard({ ...jobs, deadLetters: guard(jobs.deadLetters) }),
+      journal: guard(journal),
+    }
+    shards.push(shard === AWAY ? guarded : { jobs, journal })
   }
   const owners = { own: new Set<number>(), begin: async () => {}, stop: async () => {} }
   const owned = createOwned(SHARDS, owners, () => () => {})
-  const jobs = createShardedJobs(shards as never, createLayout(SHARDS), owned, Date.now)
+  const layout = createLayout(SHARDS)
+  const jobs = createShardedJobs(shards as never, layout, owned, Date.now)
+  const journal = createShardedJournal(shards as never, layout, owned)
   const setAway = (value: boolean) => {
     isAway = value
   }
-  return { jobs, setAway }
+  return { jobs, journal, shards, setAway }
 }
 
 /** Adds jobs, claims each once, and ends the claims with this outcome. */
@@ -58,6 +68,55 @@ async function addWith(jobs: Jobs, queue: string, outcome: Record<string, unknow
     items.map(({ id, token }) => ({ id, token, ...outcome }) as Settled),
   )
 }
+
+/** Adds a message to each shard, `text` being its number. Returns their ids. */
+async function addMessages(shards: readonly { journal: Journal }[]): Promise<string[]> {
+  const messages = shards.map(async ({ journal }, shard) => {
+    const message = { gateway: 'hooks', transport: 'webhook', from: { id: 'a' }, text: `${shard}`, data: {} }
+    const [accepted] = await journal.accept([message])
+    assert.ok(accepted && 'id' in accepted)
+    return accepted.id
+  })
+  return Promise.all(messages)
+}
+
+describe('the journal while a shard is away', () => {
+  test('a partial search and count answer for the other shards, and complete ones are refused', async (t) => {
+    const { journal, shards, setAway } = await openShards(t)
+    await addMessages(shards)
+    setAway(true)
+    const width = 86_400_000
+    await assert.rejects(journal.search({ limit: 10 }), { code: 'store_unavailable' })
+    await assert.rejects(journal.countByTime({}, width), { code: 'store_unavailable' })
+    const page = await journal.search({ limit: 10, isPartial: true })
+    assert.deepEqual(page.found.map(({ message }) => message.text).toSorted(), ['0', '1', '3'])
+    assert.deepEqual(page.away, [AWAY])
+    const counted = await journal.countByTime({ isPartial: true }, width)
+    assert.equal(
+      counted.counts.reduce((sum, { count }) => sum + count, 0),
+      SHARDS - 1,
+    )
+    assert.deepEqual(counted.away, [AWAY])
+    setAway(false)
+    assert.equal((await journal.search({ limit: 10, isPartial: true })).away, undefined)
+  })
+
+  test('lists of messages name the missing shard', async (t) => {
+    const { journal, shards, setAway } = await openShards(t)
+    await addMessages(shards)
+    setAway(true)
+    const caller = { caller: { kind: 'operator' } } as never
+    const { search } = createSearch({ journal })
+    const { messages, away } = Object(await search({ limit: 10 }, caller))
+    assert.deepEqual([messages.length, away], [SHARDS - 1, [AWAY]])
+    const printed = printers['message-search']?.({ messages: [], away: [AWAY] }, {})
+    assert.match(String(printed), /Without shard 2: it cannot be reached/)
+    const store = { journal, stats: async () => ({ journal: {} }) } as never
+    const { histogram } = createHistogram(store, Date.now)
+    const counted = Object(await histogram({ buckets: 10, since: Date.now() - 60_000 }, caller))
+    assert.deepEqual([counted.total, counted.away], [SHARDS - 1, [AWAY]])
+  })
+})
 
 describe('jobs while a shard is away', () => {
   test('dead letters of the other shards are listed and retried, and a complete list is refused', async (t) => {

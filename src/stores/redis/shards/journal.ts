@@ -1,7 +1,9 @@
 import type { CountedTimes, FoundMessages, Journal } from '../../../core/store.ts'
+import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import { createShardedAccept } from './accept.ts'
 import type { Owned } from './owned.ts'
+import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The journals of several shards as one. Each conversation is on one shard. */
@@ -22,10 +24,25 @@ export function createShardedJournal(shards: readonly Shard[], layout: Layout, o
         (shard, some) => at(shard).journal.outcomes(some),
       ),
 
+    reachableOutcomes: (ids) =>
+      byShard<string, Reachable>(
+        ids,
+        (id) => shardIn(id) ?? 0,
+        (shard, some) =>
+          at(shard)
+            .journal.outcomes(some)
+            .catch((error: unknown): Reachable[] => {
+              if (!isAway(error)) throw error
+              return some.map(() => 'unreachable')
+            }),
+      ),
+
     ...searchOver(shards),
     ...pumpOver(shards, layout, owned),
   }
 }
+
+type Reachable = Awaited<ReturnType<Journal['reachableOutcomes']>>[number]
 
 /** Messages to dispatch, from the shards of this daemon in turns. */
 function pumpOver(
@@ -69,9 +86,14 @@ function pumpOver(
 
 /** Searches and counts over all shards. */
 function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 'search' | 'countByTime'> {
+  const ask = async <T>(isPartial: boolean | undefined, read: (journal: Journal) => Promise<T>) => {
+    const { answers, away, failure } = await askAll(shards, ({ journal }) => read(journal))
+    if (away.length > 0 && !isPartial) throw failure
+    return { answers, away: away.length > 0 ? away : undefined }
+  }
   return {
     search: async (search): Promise<FoundMessages> => {
-      const pages = await Promise.all(shards.map(({ journal }) => journal.search(search)))
+      const { answers: pages, away } = await ask(search.isPartial, (journal) => journal.search(search))
       // Below the point where a shard stopped, its matches are unknown.
       const horizon =
         pages
@@ -84,11 +106,12 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
         .sort((a, b) => (a.message.id < b.message.id ? 1 : -1))
       const found = all.slice(0, search.limit)
       const next = all.length > found.length ? found.at(-1)?.message.id : horizon
-      return next ? { found, next } : { found }
+      return { found, ...(next && { next }), ...defined({ away }) }
     },
 
     countByTime: async (search, width): Promise<CountedTimes> => {
-      const all = await Promise.all(shards.map(({ journal }) => journal.countByTime(search, width)))
+      const count = (journal: Journal) => journal.countByTime(search, width)
+      const { answers: all, away } = await ask(search.isPartial, count)
       // Before the time where a shard stopped, its numbers are unknown.
       const countedTo = Math.max(...all.map((one) => one.countedTo ?? 0))
       const sums = new Map<number, number>()
@@ -96,7 +119,7 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
         if (at >= countedTo) sums.set(at, (sums.get(at) ?? 0) + count)
       }
       const counts = [...sums].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
-      return countedTo > 0 ? { counts, countedTo } : { counts }
+      return { counts, ...(countedTo > 0 && { countedTo }), ...defined({ away }) }
     },
   }
 }
