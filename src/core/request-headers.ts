@@ -1,11 +1,19 @@
 import { z } from 'zod'
 
-/** Headers of the connection and of the body's length. A request that sets one always fails. */
-const UNUSABLE = new Set(['content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'expect'])
+/**
+ * Headers of the target, the connection and the body's length. With one of them a request fails, or
+ * reaches something else than the URL says.
+ */
+const UNUSABLE = new Set(
+  (
+    'host connection proxy-connection keep-alive te trailer transfer-encoding upgrade expect ' +
+    'content-length http2-settings'
+  ).split(' '),
+)
 
 /**
- * The setting `headers`: further headers of outgoing requests. Refuses those that no request can
- * have.
+ * The setting `headers`: further headers of outgoing requests. Refuses those that the HTTP
+ * client sets itself.
  */
 export const requestHeaders = z
   .record(
