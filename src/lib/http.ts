@@ -17,8 +17,15 @@ export function peerOf({ socket }: IncomingMessage): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
 }
 
-/** Maximum characters of a path in the log. */
+/** Maximum characters of a path in the log. A cut segment of it is left out whole. */
 const MAX_LOGGED_PATH = 200
+
+/** A path for the log, which redacts secrets only afterwards: so it must not have half of one. */
+function loggedPath(path: string): string {
+  return path.length <= MAX_LOGGED_PATH
+    ? path
+    : `${path.slice(0, path.lastIndexOf('/', MAX_LOGGED_PATH) + 1)}…`
+}
 
 /**
  * Wraps a listener to log each request when it is answered or aborted, without the query, which may
@@ -32,7 +39,7 @@ export function logRequests(
     const began = performance.now()
     const { method, url = '' } = request
     const [path = ''] = url.split('?', 1)
-    const fields = { method, path: path.slice(0, MAX_LOGGED_PATH), from: peerOf(request) }
+    const fields = { method, path: loggedPath(path), from: peerOf(request) }
     response.once('close', () => {
       const status = response.writableFinished ? response.statusCode : undefined
       const ms = Math.round(performance.now() - began)
