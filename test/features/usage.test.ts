@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import { DAY, HOUR } from '../../src/core/units.ts'
 import { createCost } from '../../src/features/usage/cost.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
@@ -15,7 +16,14 @@ async function make(t: TestContext) {
   const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent, now })
   t.after(() => store.close())
   const ledger = createCostLedger({ kv: store.kv, now })
-  const runs = createRunLogs({ kv: store.kv, now })
+  /** Number of writes of runs until one fails. */
+  const failing = { after: Infinity }
+  const set: typeof store.kv.set = async (...args) => {
+    if (failing.after-- === 0)
+      throw new TriviumError('store_unavailable', { store: 'embedded', reason: 'no' })
+    return store.kv.set(...args)
+  }
+  const runs = createRunLogs({ kv: { ...store.kv, set }, now })
   const cost = createCost({ ledger, currency: () => undefined, budgets: async () => [], now })
   const skillUsage = createSkillUsage({
     runs,
@@ -24,7 +32,7 @@ async function make(t: TestContext) {
     requireSkill: () => undefined,
     now,
   })
-  return { clock, ledger, runs, cost, skillUsage }
+  return { clock, ledger, runs, cost, skillUsage, failing }
 }
 
 test('the cost of the last month is complete after a year of use', async (t) => {
@@ -53,6 +61,27 @@ test('the runs of a skill are counted even if JavaScript objects have a property
     assert.equal(Object(all)[0].runs, count)
   }
   assert.equal(Object(await skillUsage({ name: 'valueof', since, limit: 30 }, callFrom())).runs, 0)
+})
+
+test('runs that could not be stored are stored by the next flush, each once', async (t) => {
+  const { clock, runs, skillUsage, failing } = await make(t)
+  const since = clock.time - HOUR
+  // Two skills, each with a log and failures, and one slot.
+  const writes = 5
+  for (let failed = 0; failed < writes; failed++) {
+    const at = clock.time
+    for (const skill of ['orders', 'refunds']) runs.add(skill, { at, ms: 5, by: 'cli', code: 'skill_failed' })
+    failing.after = failed
+    await assert.rejects(runs.flush(), { code: 'store_unavailable' })
+    clock.time += 1
+  }
+  for (const name of ['orders', 'refunds']) {
+    const days = Object(await skillUsage({ name, since: since - 30 * HOUR, limit: 30 }, callFrom()))
+    const hour = Object(await skillUsage({ name, since, limit: 30 }, callFrom()))
+    const { runs: all, failed } = hour
+    assert.deepEqual([days.runs, all, failed, hour.recent.length], [writes, writes, writes, writes])
+    assert.equal((await runs.failures(name)).length, writes)
+  }
 })
 
 test('failed runs are found among any number of others, and cancelled ones are not failed', async (t) => {

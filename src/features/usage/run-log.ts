@@ -53,6 +53,8 @@ export type RunLog = {
 }
 
 type StoredLog = Omit<RunLog, 'failures'>
+/** Counts by skill. */
+type SlotCounts = Map<string, RunCounts>
 
 /** Prefixes of the documents; the skill or slot follows. */
 const SKILL_KEY = 'usage-runs:'
@@ -71,35 +73,31 @@ const DAYS = 8
 /**
  * Runs of skills, in the store for all daemons: a document per skill, and another one for its
  * failures. Runs are collected in memory until `flush`, so a killed daemon loses those of the last
- * seconds.
+ * seconds. What a flush could not store stays in memory for the next one.
  */
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
   /** Logs that are not stored yet, by skill. */
   let pending = new Map<string, RunLog>()
   /** Counts that are not stored yet, by slot, then by skill. */
-  let slots = new Map<string, Map<string, RunCounts>>()
+  let slots = new Map<string, SlotCounts>()
   let flushing: Promise<void> = Promise.resolve()
+  const { writeLogs, writeSlots } = createWriters(deps)
 
   const write = async () => {
     const newLogs = pending
     const newSlots = slots
     pending = new Map()
     slots = new Map()
-    for (const [skill, log] of newLogs) {
-      await updateKv(kv, SKILL_KEY + skill, (current): { value: Json; ttl: number } => {
-        const { known, write } = readLog(current)
-        return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
-      })
-      if (log.failures.length > 0) await addFailures(kv, skill, log.failures)
-    }
-    for (const [slot, added] of newSlots) {
-      await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
-        const { entries, write } = readSlot(current)
-        const all = { ...entries }
-        for (const [skill, counts] of added) all[skill] = addCounts(countsOf(entries, skill), counts)
-        return { value: write(all), ttl: SLOT_RETENTION }
-      })
+    try {
+      await writeLogs(newLogs)
+      await writeSlots(newSlots)
+    } catch (error) {
+      for (const [skill, log] of newLogs) pending.set(skill, joined(log, pending.get(skill)))
+      const oldest = now() - SLOT_RETENTION
+      for (const [slot, older] of newSlots)
+        if (Date.parse(slot) >= oldest) slots.set(slot, sumOf(older, slots.get(slot)))
+      throw error
     }
   }
 
@@ -116,7 +114,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       const slot = slotOf(run.at)
       log.days[day] ??= noCounts()
       countRun(log.days[day], run)
-      const bySkill = slots.get(slot) ?? new Map<string, RunCounts>()
+      const bySkill: SlotCounts = slots.get(slot) ?? new Map()
       slots.set(slot, bySkill)
       const counts = bySkill.get(skill) ?? noCounts()
       bySkill.set(skill, counts)
@@ -151,6 +149,35 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     /** The skills that have run recently. */
     skills: async () => (await allKeys(kv, SKILL_KEY)).map((key) => key.slice(SKILL_KEY.length)),
   }
+}
+
+/** Makes the functions that store collected runs. Each removes what it has stored from its map. */
+function createWriters({ kv, now }: { kv: KeyValues; now(): number }) {
+  const writeLogs = async (logs: Map<string, RunLog>) => {
+    for (const [skill, log] of logs) {
+      await updateKv(kv, SKILL_KEY + skill, (current): { value: Json; ttl: number } => {
+        const { known, write } = readLog(current)
+        return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
+      })
+      logs.set(skill, { recent: [], failures: log.failures, days: {} })
+      if (log.failures.length > 0) await addFailures(kv, skill, log.failures)
+      logs.delete(skill)
+    }
+  }
+
+  const writeSlots = async (bySlot: Map<string, SlotCounts>) => {
+    for (const [slot, added] of bySlot) {
+      await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
+        const { entries, write } = readSlot(current)
+        const all = { ...entries }
+        for (const [skill, counts] of added) all[skill] = addCounts(countsOf(entries, skill), counts)
+        return { value: write(all), ttl: SLOT_RETENTION }
+      })
+      bySlot.delete(slot)
+    }
+  }
+
+  return { writeLogs, writeSlots }
 }
 
 function addFailures(kv: KeyValues, skill: string, added: readonly Run[]) {
@@ -209,6 +236,23 @@ function countCaller(callers: Record<string, number>, by: string, times: number)
 
 function newest(runs: readonly Run[], most: number): Run[] {
   return runs.toSorted((a, b) => b.at - a.at).slice(0, most)
+}
+
+/** The logs of a skill in memory as one. */
+function joined(older: RunLog, newer: RunLog = { recent: [], failures: [], days: {} }): RunLog {
+  const days = { ...older.days }
+  for (const [day, counts] of Object.entries(newer.days)) days[day] = addCounts(days[day], counts)
+  return {
+    recent: newest([...newer.recent, ...older.recent], MOST_RECENT),
+    failures: newest([...newer.failures, ...older.failures], MOST_FAILURES),
+    days,
+  }
+}
+
+function sumOf(older: SlotCounts, newer: SlotCounts = new Map()): SlotCounts {
+  const sum = new Map(older)
+  for (const [skill, counts] of newer) sum.set(skill, addCounts(sum.get(skill), counts))
+  return sum
 }
 
 /** Two logs of a skill as one, without days that are too old. */
