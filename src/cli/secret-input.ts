@@ -1,5 +1,5 @@
-import { createInterface, type Interface } from 'node:readline'
-import { Writable } from 'node:stream'
+import { createInterface } from 'node:readline'
+import { type Readable, Writable } from 'node:stream'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { usage } from './command.ts'
 import type { Terminal } from './terminal.ts'
@@ -26,7 +26,7 @@ export async function askForSecrets(
       (args[name] === FROM_STDIN || (args[name] === undefined && required.includes(name))),
   )
   const secrets: JsonObject = {}
-  using lines = createLineReader()
+  await using lines = createLineReader()
   for (const [name] of missing) {
     const secret = process.stdin.isTTY ? await prompt(`${name}: `, terminal) : await lines.next()
     if (secret === '') throw usage(`No ${name} was given. ${HOW_TO_GIVE}`)
@@ -55,18 +55,27 @@ function prompt(question: string, terminal: Terminal): Promise<string> {
   })
 }
 
-/** Reads lines of stdin with one reader: a second one would miss what the first has buffered. */
-function createLineReader() {
-  let lines: Interface | undefined
-  let iterator: AsyncIterator<string> | undefined
+/**
+ * Reads lines with one reader: a second one would miss what the first has buffered. Not with
+ * `readline`, which ends a line at U+2028 too.
+ */
+export function createLineReader(input: Readable = process.stdin) {
+  const decoder = new TextDecoder()
+  let chunks: AsyncIterator<Buffer> | undefined
+  let left = ''
   return {
     /** Resolves with the next line, or '' at the end. */
     async next(): Promise<string> {
-      lines ??= createInterface({ input: process.stdin })
-      iterator ??= lines[Symbol.asyncIterator]()
-      const { value, done } = await iterator.next()
-      return done ? '' : value
+      chunks ??= input[Symbol.asyncIterator]()
+      while (!left.includes('\n')) {
+        const { value, done } = await chunks.next()
+        if (done) break
+        left += decoder.decode(value, { stream: true })
+      }
+      const [line = ''] = left.split('\n', 1)
+      left = left.slice(line.length + 1)
+      return line.replace(/\r$/, '')
     },
-    [Symbol.dispose]: () => lines?.close(),
+    [Symbol.asyncDispose]: async () => void (await chunks?.return?.()),
   }
 }

@@ -33,13 +33,14 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       const timer = setInterval(draw, 1_000)
       process.stdout.on('resize', draw)
       const keys = process.stdin.isTTY ? process.stdin.setRawMode(true) : undefined
-      keys?.on('data', (pressed) => {
+      const onKey = (pressed: Buffer | string) => {
         if (['q', '\u001b', '\u0003'].includes(String(pressed))) quit()
-      })
+      }
+      keys?.on('data', onKey)
       const leave = () => {
         clearInterval(timer)
         process.stdout.off('resize', draw)
-        keys?.setRawMode(false).pause()
+        keys?.off('data', onKey).setRawMode(false).pause()
         out('\x1b[?7h\x1b[?25h\x1b[?1049l')
       }
       return { draw, leave }
