@@ -15,6 +15,7 @@ import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { age, shorten } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
+import { metadataRows } from './metadata-in-words.ts'
 
 /**
  * `skill list`: own skills with their runs of the last seven days, then the others, then broken
@@ -119,7 +120,7 @@ export function humanSkill(skill: Json): string {
     Object(schema).description ?? '',
   ])
   const layerRows = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
-  const metadataRows = Object.entries(Object(metadata))
+  const facts = metadataRows(Object(metadata))
   return [
     `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
     ...(description ? [String(description)] : []),
@@ -129,7 +130,7 @@ export function humanSkill(skill: Json): string {
     '',
     rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',
     ...(output ? ['', `Returns ${typeOf(Object(output))}.`] : []),
-    ...(metadataRows.length > 0 ? ['', table(['metadata', ''], metadataRows)] : []),
+    ...(facts.length > 0 ? ['', table(['metadata', ''], facts)] : []),
     ...(layerRows.length > 0 ? ['', table(['layer', 'order', ''], layerRows)] : []),
   ].join('\n')
 }

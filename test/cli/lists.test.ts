@@ -140,16 +140,25 @@ test('schedules show their last run; one that failed comes first', () => {
 test('schedule show has no raw keys, and each run with its planned time', () => {
   const planned = now - 3 * HOUR
   const text = show('schedule-show', {
-    ...{ id: 'report', name: 'report', skill: 'report', cron: '0 23 * * *', timezone: 'UTC', args: {} },
-    ...{ overlap: 'queue', misfire: 'once', channel: 'routes.yaml', source: 'routes.yaml' },
+    ...{ id: 'report', name: 'report', skill: 'report', cron: '0 23 * * *', timezone: 'UTC' },
+    ...{
+      args: { folder: 'inbox', days: 7 },
+      overlap: 'queue',
+      misfire: 'once',
+      channel: 'routes.yaml',
+      source: 'routes.yaml',
+    },
     ...{ created: '2026-11-20T00:00:00.000Z', next: now + HOUR },
     runs: [
       { planned, startedAt: planned + 47 * MINUTE, endedAt: planned + 49 * MINUTE, outcome: 'done' },
       { startedAt: planned - HOUR, endedAt: planned - HOUR + 4_000, outcome: 'failed' },
     ],
   })
-  assert.match(text, /^report {2}runs the skill report\n\nwhen +0 23 \* \* \*, UTC\nnext +20/)
-  assert.match(text, /\nset in +routes\.yaml\ncreated +2026-11-20 00:00 UTC\n/)
+  assert.match(
+    text,
+    /^report {2}runs the skill report\n\nwhen +0 23 \* \* \*, UTC\nnext +20.*:\d\d:\d\d UTC\narguments +folder: inbox, days: 7\n/,
+  )
+  assert.match(text, /\nset in +routes\.yaml\ncreated +2026-11-20 00:00:00 UTC\n/)
   assert.match(text, /\noverlap +a run .*\nmissed +runs .* by one run\n/)
   assert.match(text, /\nplanned +began +late +took +outcome\n20.* UTC +20.* UTC +47 min late +2 min +done\n/)
   assert.match(text, /\n- +20.* UTC +4 s +failed$/)

@@ -1,5 +1,6 @@
+import { argumentsIn, argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
-import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
@@ -115,24 +116,11 @@ function runText({ status, run, pausedBy }: JsonObject): string {
   return `${end} ${whenText(at)}${took}${said === undefined ? '' : `: ${shorten(String(said), 200)}`}`
 }
 
-/** The arguments by name; those of a caller that gave no object are one. */
-function argumentsIn(args: Json | undefined): [string, unknown][] {
-  if (args === undefined || args === null) return []
-  return isJsonObject(args) ? Object.entries(args) : [['arguments', args]]
-}
-
 /** An argument; a text of several lines is below its name. */
 function argumentLines([name, value]: [string, unknown]): string[] {
   const text = typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
   if (!text.includes('\n')) return [paragraph(`${name}  `, text)]
   return [name, ...text.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('  ', line)))]
-}
-
-/** `text: refund 5, subject: order 4711`. */
-function argumentsText(args: Json | undefined): string {
-  return argumentsIn(args)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ')
 }
 
 function decideHint({ id }: JsonObject): string {

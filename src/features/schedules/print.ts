@@ -1,5 +1,6 @@
+import { argumentsText } from '../../core/arguments-in-words.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, timeOf } from '../../core/readable.ts'
+import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -41,13 +42,9 @@ function humanSchedules(schedules: readonly JsonObject[]): string {
     lastRunOf(schedule),
     schedule.skill,
     schedule.source ?? schedule.channel,
-    isEmpty(schedule.args) ? '' : shorten(JSON.stringify(schedule.args), 60),
+    shorten(argumentsText(schedule.args), 60),
   ])
   return lineTable(COLUMNS, rows)
-}
-
-function isEmpty(args: unknown): boolean {
-  return Object.keys(Object(args)).length === 0
 }
 
 /** From this delay (ms) on, a late start is mentioned. */
@@ -80,8 +77,8 @@ function humanDetails(result: Json): string {
   const facts = factsOf(schedule).filter(([, text]) => text !== '')
   const longest = Math.max(...facts.map(([title]) => title.length))
   const runs = objectsIn(schedule.runs).map((run) => [
-    timeOf(run.planned),
-    timeOf(run.startedAt),
+    secondOf(run.planned),
+    secondOf(run.startedAt),
     lateText(run).replace(/^, began /, ''),
     run.endedAt === undefined ? `for ${age(run.startedAt)}` : tookText(run),
     run.outcome === 'failed' ? paint('red', 'failed') : run.outcome,
@@ -105,14 +102,19 @@ const RUN_COLUMNS: readonly Column[] = [
 
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
   const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
-  const end = paused ? `paused; ${commandText('schedule resume', id)} continues it` : nextOf(schedule)
+  const end = paused
+    ? `paused; ${commandText('schedule resume', id)} continues it`
+    : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
     ['when', whenOf(schedule)],
     ['next', end],
-    ['arguments', isEmpty(args) ? '' : JSON.stringify(args)],
+    ['arguments', argumentsText(args)],
     ['set in', String(source ?? channel)],
-    ['created', `${timeOf(Date.parse(String(created)))}${isJsonObject(by) ? ` by ${by.name ?? by.id}` : ''}`],
+    [
+      'created',
+      `${secondOf(Date.parse(String(created)))}${isJsonObject(by) ? ` by ${by.name ?? by.id}` : ''}`,
+    ],
     ['overlap', OVERLAP[String(overlap)] ?? ''],
     ['missed', missedText(misfire)],
   ]
@@ -170,9 +172,9 @@ function humanDeletion(result: Json, { id }: JsonObject): string {
 }
 
 /** When a schedule runs next. */
-function nextOf({ paused, next }: JsonObject): string {
+function nextOf({ paused, next }: JsonObject, format = timeOf): string {
   if (paused) return paint('yellow', 'paused')
-  return next === undefined ? 'over' : timeOf(next)
+  return next === undefined ? 'over' : format(next)
 }
 
 /** The times of a schedule: an interval, a time, or a cron expression. */

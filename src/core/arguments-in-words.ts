@@ -1,0 +1,14 @@
+import { isJsonObject, type Json } from './json.ts'
+
+/** The arguments by name; those of a caller that gave no object are one. */
+export function argumentsIn(args: Json | undefined): [name: string, value: unknown][] {
+  if (args === undefined || args === null) return []
+  return isJsonObject(args) ? Object.entries(args) : [['arguments', args]]
+}
+
+/** `text: refund 5, subject: order 4711`. */
+export function argumentsText(args: Json | undefined): string {
+  return argumentsIn(args)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}
