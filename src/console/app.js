@@ -14,12 +14,13 @@ import {
 } from './lib/api.js'
 import { html } from './lib/html.js'
 import { captureKeys, onKey } from './lib/keys.js'
+import { later } from './lib/later-file.js'
 import { clock, firstState, lostAt, now, state } from './lib/live.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
 import { useScrollPosition } from './lib/places.js'
 import { go, link, renderNow, route } from './lib/router.js'
 import { UnknownKeys } from './lib/unknown-keys.js'
-import { later, VIEWS } from './views/index.js'
+import { VIEWS } from './views/index.js'
 
 function App() {
   if (person.value === undefined) return html`<p class="loading">Trivium …</p>`

@@ -1,7 +1,9 @@
 /** Everything that the first view does not need, in one file that is loaded after it. */
+export { Histogram } from './lib/histogram.js'
 export { KeyDialog } from './lib/key-dialog.js'
 export { Palette } from './lib/palette.js'
 export { resumeWith } from './lib/resume.js'
+export { Retries } from './lib/retries.js'
 export { ApprovalsPage } from './views/approvals.js'
 export { AuditPage } from './views/audit.js'
 export { ComposePage } from './views/compose.js'

@@ -34,7 +34,13 @@ export function lazyFile(load) {
   return {
     /** Resolves with the file; rejects if it cannot be loaded. */
     fetch,
-    /** The component with this name in the file; shows that it is loading until then. */
+    /** The component with this name in the file; nothing until it is loaded. */
+    part: (name) =>
+      function LazyPart(props) {
+        const Part = loaded.value?.[name]
+        return Part ? html`<${Part} ...${props} />` : null
+      },
+    /** The view with this name in the file; shows that it is loading until then. */
     page: (name) =>
       function LazyPage(props) {
         useEffect(() => void fetch().catch(() => undefined), [])

@@ -1,4 +1,5 @@
 import { html } from './html.js'
+import { later } from './later-file.js'
 import { act, useOnce } from './parts.js'
 import { link } from './router.js'
 import { count, placeOf } from './troubles.js'
@@ -67,8 +68,7 @@ export function TroubleAction({ trouble }) {
   if (!label && !resume) return null
   const end = () =>
     act(async () => {
-      // The first view needs no question.
-      const { resumeWith } = await import('../later.js')
+      const { resumeWith } = await later.fetch()
       const { skill, args, said, name } = resume
       return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
     })

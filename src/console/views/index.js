@@ -1,10 +1,7 @@
 import { html } from '../lib/html.js'
-import { lazyFile } from '../lib/lazy.js'
+import { later } from '../lib/later-file.js'
 import { titles } from '../lib/router.js'
 import { NowPage } from './now.js'
-
-/** All but the first view. */
-export const later = lazyFile(() => import('../later.js'))
 
 const MessagePage = later.page('MessagePage')
 const MessagesPage = later.page('MessagesPage')

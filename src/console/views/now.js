@@ -1,15 +1,17 @@
 import { useEffect } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { Chart } from '../lib/chart.js'
-import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
+import { later } from '../lib/later-file.js'
 import { now, points } from '../lib/live.js'
 import { Age, Badge, CopyLink, dateTime, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
-import { Retries } from '../lib/retries.js'
 import { go, link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
 import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
+
+const Histogram = later.part('Histogram')
+const Retries = later.part('Retries')
 
 const RATES = [
   { name: 'accepted', color: 'accent', of: (point) => point.accepted },
