@@ -102,7 +102,7 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
   test('the help of a group has the options of the command that it runs by default', async () => {
     const { site } = suite
     const { out } = await site.run(['message', '--help'])
-    for (const option of ['--conversation <id>', '--explain', '--wait <ms>', '<command>'])
+    for (const option of ['--conversation <id>', '--explain', '--wait <ms or duration>', '<command>'])
       assert.ok(out.includes(option), `${option} in ${out}`)
     assert.match((await site.run(['dead-letter', '--help'])).out, /--route <name>/)
     assert.match(out, /With <gateway> <text...> instead of a command, it is message send/)
