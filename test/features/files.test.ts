@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
+import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
 import { rotatedFiles } from '../../src/lib/line-file.ts'
@@ -155,6 +156,21 @@ describe('documents in files', () => {
     assert.deepEqual([repaired.from, repaired.kept.length], ['text', 1])
     assert.equal((await manager.load('notes')).document.count, 5)
     assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 5)
+  })
+
+  test('keep an unreadable entry of a list when they are repaired', async (t) => {
+    const dir = temporaryDir(t)
+    const path = join(dir, 'state.json')
+    const manager = createStateManager({ dir, documents: [assistantDocument] })
+    t.after(() => manager.close())
+    const { document } = await manager.load('state')
+    const damaged = { id: 'schedule-7', rule: 7 }
+    writeFileSync(path, JSON.stringify({ ...document, schedules: [damaged] }))
+    await manager.load('state')
+    writeFileSync(join(dir, 'state.events.jsonl'), 'no event\n')
+    assert.equal((await manager.repair('state')).from, 'text')
+    assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).schedules, [damaged])
+    assert.deepEqual((await manager.load('state')).document.schedules, [])
   })
 
   test('forget earlier versions also after an edit, and in event logs that a repair set aside', async (t) => {

@@ -28,15 +28,22 @@ export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: S
     spec.adopt?.(document, stored.edited.at)
     if (stored.revision > 0) log?.info({ document: spec.name }, 'a change from outside was adopted')
   }
-  const complete = (commit: Commit): Commit => {
-    const whole = reading.withUnreadable(commit.document, current)
-    return { ...commit, document: whole, change: { ...commit.change, document: whole } }
-  }
+  const complete = (commit: Commit) => completeCommit(reading, commit, current)
   if (isMigrated) return complete(wholeCommit(writing, stored.revision, 'migration', document))
   return {
     ...complete(wholeCommit(writing, stored.revision, 'outside', document, EDITOR)),
     keepText: true,
   }
+}
+
+/** A whole commit with the unreadable entries of `current`, a document in the current version. */
+export function completeCommit<T extends JsonObject>(
+  reading: Reading<T>,
+  commit: Commit,
+  current: JsonObject,
+): Commit {
+  const whole = reading.withUnreadable(commit.document, current)
+  return { ...commit, document: whole, change: { ...commit.change, document: whole } }
 }
 
 /** The commit that replaces the document at `revision` completely. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { type Writing, wholeCommit } from './commits.ts'
+import { completeCommit, type Writing, wholeCommit } from './commits.ts'
 import { replayEvents } from './events.ts'
 import type { Reading } from './reading.ts'
 import type { DocumentBackend, Stored } from './spec.ts'
@@ -31,6 +31,8 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
     return { revision: stored.revision, from: 'nothing' as const, of: undefined, kept }
   const fromEvents = fromText ? undefined : usable(events.found?.document)
   const document = fromText ?? fromEvents
+  // With its unreadable entries, which stay as in every other write.
+  const source = fromText ? content : fromEvents && events.found?.document
   const from = sourceOf(fromText, fromEvents)
   // `usable` returns the same object if it changes nothing. Such content needs no copy.
   const backup = fromText && fromText === content ? undefined : await backend.backUp(name, label)
@@ -38,7 +40,8 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   let revision = 0
   await backend.transact(name, (current) => {
     revision = current.revision + 1
-    return wholeCommit(writing, current.revision, 'repair', document ?? spec.initial())
+    const commit = wholeCommit(writing, current.revision, 'repair', document ?? spec.initial())
+    return source ? completeCommit(reading, commit, reading.migrate(source)) : commit
   })
   log?.warn({ document: name, revision, from, kept }, 'a document was repaired')
   const of = from === 'events' ? events.found?.revision : undefined
