@@ -157,6 +157,24 @@ describe('the document of the assistant, when a person is erased', () => {
   })
 })
 
+test('unreadable records about a person are found and erased, and those of others stay', async (t) => {
+  const dir = await createFolder(t)
+  const manager = createStateManager({ dir, documents: [assistantDocument] })
+  cleanup(t, () => manager.close())
+  const state = manager.document(assistantDocument)
+  const { document } = await state.load()
+  const [ofAlice, ofBob] = ['alice', 'bob'].map((who) => {
+    return { id: `schedule-${who}`, rule: 7, by: { id: `desk:${who}@example.com` } }
+  })
+  const path = join(dir, 'state.json')
+  writeFileSync(path, JSON.stringify({ ...document, schedules: [ofAlice, ofBob] }))
+  const memory = createForgetting(manager, state)
+  assert.deepEqual(await memory.find(ALICE), [ofAlice])
+  await memory.erase(ALICE)
+  assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')).schedules, [ofBob])
+  assert.deepEqual(filesWith(dir, 'alice'), [])
+})
+
 async function openState(t: TestContext) {
   const documents = createStateManager({ dir: await createFolder(t), documents: [assistantDocument] })
   cleanup(t, () => documents.close())

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isJsonObject, type Json, type JsonObject, parseJson, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson, pathGet, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { StateManager } from '../documents/manager.ts'
 import { type AssistantState, assistantDocument } from './assistant-state.ts'
@@ -28,20 +28,26 @@ const CHANGES_PER_TURN = 200
  */
 export function createForgetting(
   documents: Pick<StateManager, 'changes' | 'setAside' | 'forgetHistory'>,
-  state: Pick<StateDocument<AssistantState>, 'load' | 'update'>,
+  state: Pick<StateDocument<AssistantState>, 'load' | 'update' | 'unreadable'>,
   betweenCopies: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ) {
   const { name } = assistantDocument
   return {
-    find: async (about: AboutPerson): Promise<Json[]> => divide((await state.load()).document, about).theirs,
+    async find(about: AboutPerson): Promise<Json[]> {
+      const { theirs } = divide((await state.load()).document, about)
+      const unreadable = await state.unreadable()
+      return [...theirs, ...unreadable.flatMap((one) => (isTheirs(one, about) ? [one] : about.partsOf(one)))]
+    },
     erase: (about: AboutPerson): Promise<void> =>
       betweenCopies(async () => {
-        await state.update((draft) => {
+        const eraseIn = (draft: AssistantState) => {
           const { extra, ...others } = divide(draft, about).others
           Object.assign(draft, others)
           if (extra) draft.extra = extra
           else delete draft.extra
-        })
+        }
+        const unreadable = (one: Json) => (isTheirs(one, about) ? undefined : about.without(one))
+        await state.update(eraseIn, { unreadable })
         await documents.forgetHistory(name)
       }),
     /**
@@ -67,6 +73,15 @@ export function createForgetting(
     },
     eraseHistory: (): Promise<void> => betweenCopies(() => documents.forgetHistory(name)),
   }
+}
+
+/** Whether an unreadable entry of the document is the person's. */
+function isTheirs(entry: Json, about: AboutPerson): boolean {
+  const names = ['owner', 'takenBy', 'by.id'].map((path) => pathGet(entry, path))
+  return about.isTheirs(
+    entry,
+    names.filter((name) => typeof name === 'string'),
+  )
 }
 
 /** Divides the document into the parts about the person, and the content without them. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import type { ChangeEntry } from './entries.ts'
 import { diff } from './patch.ts'
 import type { Reading } from './reading.ts'
 import type { Actor, Change, Commit, DocumentSpec, Snapshot, Stored } from './spec.ts'
@@ -68,13 +69,14 @@ export function updateCommit<T extends JsonObject>(
   stored: Snapshot,
   before: T,
   document: T,
-  actor: Actor,
+  { actor, unreadable }: { actor: Actor; unreadable?: ChangeEntry | undefined },
 ): Commit | undefined {
   const changes = diff(before, document)
-  if (changes.length === 0) return undefined
   const isComplete = before === stored.document
-  const complete = isComplete ? document : reading.withUnreadable(document, stored.document)
+  if (changes.length === 0 && (isComplete || !unreadable)) return undefined
+  const complete = isComplete ? document : reading.withUnreadable(document, stored.document, unreadable)
   const patch = isComplete ? changes : diff(stored.document, complete)
+  if (patch.length === 0) return undefined
   return { change: changeOf(now(), stored.revision + 1, 'update', actor, { patch }), document: complete }
 }
 

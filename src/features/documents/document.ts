@@ -1,7 +1,8 @@
 import { TriviumError } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { readyCommit, SYSTEM, updateCommit } from './commits.ts'
+import type { ChangeEntry } from './entries.ts'
 import { replayEvents, type Until } from './events.ts'
 import { copyOf } from './migration.ts'
 import { createReading } from './reading.ts'
@@ -17,6 +18,8 @@ export type UpdateOptions = {
   actor?: Actor
   /** The expected revision; throws `document_conflict` for another one. */
   expect?: number | undefined
+  /** Changes or removes the unreadable entries of lists. Default: they stay. */
+  unreadable?: ChangeEntry
 }
 
 /** One document in this process: creates, adopts, migrates, checks and changes it. */
@@ -45,17 +48,16 @@ export function createDocument<T extends JsonObject>(
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
     /** The document at a time (Unix ms) or revision; undefined if its events begin later. */
-    async replay(until: Until) {
-      const { found, error } = await replayEvents(() => backend.changes(name), until)
-      if (error) throw error
-      return found
-    },
+    replay: (until: Until) => replayUntil(until, backend, name),
     /** Migrates the document to the current version. Returns both versions if it has changed. */
     async migrate() {
       const from = reading.statedVersion(await backend.read(name))
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
+    /** The entries of its lists that are unreadable, and not in the loaded document. */
+    unreadable: (): Promise<Json[]> =>
+      ready().then(async () => reading.unreadableOf(reading.contentOf(await backend.read(name)))),
     /** Repairs an unreadable document; see `repairDocument`. */
     repair: () => inTurn(() => repairDocument(writing, backend)),
   }
@@ -74,7 +76,10 @@ export function createDocument<T extends JsonObject>(
     }
   }
 
-  async function update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
+  async function update<R>(
+    mutate: (draft: T) => R,
+    { actor = SYSTEM, expect, unreadable }: UpdateOptions = {},
+  ) {
     for (;;) {
       // A property, because `transact` may call its function several times; the last result counts.
       const outcome: { updated?: Snapshot<T> & { made: R } } = {}
@@ -89,7 +94,7 @@ export function createDocument<T extends JsonObject>(
         const made = mutate(draft)
         if (actor.kind === 'human') spec.adopt?.(draft, now())
         const document = reading.validateNew(draft)
-        const commit = updateCommit(writing, stored, before, document, actor)
+        const commit = updateCommit(writing, stored, before, document, { actor, unreadable })
         outcome.updated = { document, revision: commit ? revision + 1 : revision, made }
         return commit
       })
@@ -97,4 +102,10 @@ export function createDocument<T extends JsonObject>(
       await ready()
     }
   }
+}
+
+async function replayUntil(until: Until, backend: Pick<DocumentBackend, 'changes'>, name: string) {
+  const { found, error } = await replayEvents(() => backend.changes(name), until)
+  if (error) throw error
+  return found
 }

@@ -3,6 +3,11 @@ import type { Log } from '../../core/log.ts'
 import { createRecordReader } from '../../core/record-reader.ts'
 import type { DocumentSpec } from './spec.ts'
 
+/** Returns what takes the place of an unreadable entry; undefined removes it. */
+export type ChangeEntry = (entry: Json) => Json | undefined
+
+const same: ChangeEntry = (entry) => entry
+
 type Check<T> = (document: JsonObject, toError: (details: string) => Error) => T
 
 /**
@@ -29,7 +34,12 @@ export function createEntryReader<T extends JsonObject>(
     return result
   }
 
+  const unreadableIn = (document: JsonObject, { list, reader }: (typeof lists)[number]): Json[] =>
+    entriesOf(document, list).filter((one) => reader.read(keyOf(list, one), one) === undefined)
+
   return {
+    /** The unreadable entries of a document. */
+    unreadableOf: (document: JsonObject): Json[] => lists.flatMap((each) => unreadableIn(document, each)),
     /**
      * Checks a document, and returns it without unreadable entries; the same object if there are
      * none.
@@ -43,15 +53,16 @@ export function createEntryReader<T extends JsonObject>(
         return check(readable, toError)
       }
     },
-    /** A document with the unreadable entries of the `stored` one, at the end of their lists. */
-    withUnreadable<D extends JsonObject>(document: D, stored: JsonObject): D {
+    /**
+     * A document with the unreadable entries of the `stored` one, at the end of their lists.
+     * `change` returns what takes the place of an entry; undefined removes it.
+     */
+    withUnreadable<D extends JsonObject>(document: D, stored: JsonObject, change: ChangeEntry = same): D {
       let result = document
-      for (const { list, reader } of lists) {
-        const unreadable = entriesOf(stored, list).filter(
-          (one) => reader.read(keyOf(list, one), one) === undefined,
-        )
-        if (unreadable.length > 0)
-          result = { ...result, [list]: [...entriesOf(document, list), ...unreadable] }
+      for (const each of lists) {
+        const unreadable = unreadableIn(stored, each).map(change)
+        const kept = unreadable.filter((one) => one !== undefined)
+        if (kept.length > 0) result = { ...result, [each.list]: [...entriesOf(document, each.list), ...kept] }
       }
       return result
     },

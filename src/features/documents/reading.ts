@@ -18,7 +18,7 @@ export function createReading<T extends JsonObject>(
 ) {
   const { name } = spec
   const check = compileSchema<T>(spec)
-  const { checkReadable, withUnreadable } = createEntryReader(spec, check, log)
+  const { checkReadable, ...unreadableEntries } = createEntryReader(spec, check, log)
   return {
     isCurrent,
     currentOf,
@@ -28,7 +28,7 @@ export function createReading<T extends JsonObject>(
     validateStored,
     validateMigrated,
     validateNew,
-    withUnreadable,
+    ...unreadableEntries,
   }
 
   function isCurrent(stored: Stored): stored is Snapshot {
