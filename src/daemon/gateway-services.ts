@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Jobs, Journal, KeyValues } from '../core/store.ts'
 import type { Gateways } from '../engine/gateways.ts'
+import { createLastMessage, type LastMessage } from '../engine/last-message.ts'
 import type {
   gateways as gatewayOperations,
   refusals as refusalOperations,
@@ -124,20 +125,13 @@ function createTrafficOf(
   refusals: Pick<ReturnType<typeof createRefusals>, 'traffic'>,
   journal: Pick<Journal, 'search'>,
 ) {
+  const lastMessageOf = createLastMessage(journal)
   return async (gateway: string) => {
     const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
-    const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
-    return { ...summaryOf(minutes), ...defined({ lastAt }), minutes }
+    const { at: lastAt, searchedTo }: LastMessage =
+      lastGoodAt === undefined ? await lastMessageOf(gateway) : { at: lastGoodAt }
+    return { ...summaryOf(minutes), ...defined({ lastAt, searchedTo }), minutes }
   }
-}
-
-/** The time of the last message (Unix ms). For gateways without traffic in this daemon. */
-async function lastMessageTime(
-  journal: Pick<Journal, 'search'>,
-  gateway: string,
-): Promise<number | undefined> {
-  const { found } = await journal.search({ gateways: [gateway], limit: 1 })
-  return found[0]?.message.receivedAt
 }
 
 /** Sums of the counts per minute (oldest first). */

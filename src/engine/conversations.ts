@@ -70,7 +70,7 @@ export function createConversations(deps: {
     do {
       const { rows, next, away } = await read({ ...search, before }, Math.max(limit, STEP), deps.isOneOff)
       for (const row of rows)
-        if (row.waitingSince !== undefined && (await isNewest(journal, row))) found.push(row)
+        if (row.waitingSince !== undefined && (await isNewest(journal, row, deadline))) found.push(row)
       before = next
       missing = away ?? missing
     } while (before !== undefined && found.length < limit && performance.now() < deadline)
@@ -159,14 +159,23 @@ async function collect(
 
 /**
  * Whether a message is the newest of its conversation. If not, an earlier page had the
- * conversation.
+ * conversation. True if it is not known at the deadline: later pages may repeat conversations.
  */
 async function isNewest(
   journal: Pick<Store['journal'], 'search'>,
   { id, gateway, conversation }: Pick<Message, 'id' | 'gateway' | 'conversation'>,
+  deadline: number,
 ) {
-  const { found } = await journal.search({ gateways: [gateway], conversation, limit: 1 })
-  return found[0]?.message.id === id
+  const search = { gateways: [gateway], conversation, since: timeOf(id), limit: 1, isPartial: true }
+  let before: string | undefined
+  do {
+    const { found, next } = await journal.search({ ...search, before })
+    const [newest] = found
+    if (newest) return newest.message.id === id
+    if (next === undefined) return false
+    before = next
+  } while (performance.now() < deadline)
+  return true
 }
 
 /**

@@ -105,9 +105,9 @@ function Card({ gateway, traffic, isUnknown }) {
 /** Rate, last message, refusals, and a chart of the last hour. */
 function Traffic({ of }) {
   if (!of) return html`<p class="traffic dim">…</p>`
-  const { perMinute, lastAt, refused, errorShare, minutes } = of
+  const { perMinute, lastAt, searchedTo, refused, errorShare, minutes } = of
   return html`<div class="traffic"><${Sparkline} of=${minutes} />
-    <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? 'no message yet' : html`last <${Age} at=${lastAt} /> ago`}</span>
+    <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? (searchedTo === undefined ? 'no message yet' : html`none for <${Age} at=${searchedTo} />`) : html`last <${Age} at=${lastAt} /> ago`}</span>
     ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
 }
 

@@ -62,8 +62,13 @@ export function stateOfGateway({ ok, detail, refuses, recovered, warning, paused
   return stateText(ok, 'ok', detail)
 }
 
-function trafficText({ lastAt, perMinute, accepted, refused, errorShare }: JsonObject): string {
-  const last = typeof lastAt === 'number' ? `${timeOf(lastAt)} (${age(lastAt)} ago)` : 'none is retained'
+/** Without a known message of the gateway: that there is none, or since when at least. */
+function noMessage(searchedTo: Json | undefined): string {
+  return searchedTo === undefined ? 'none is retained' : `none since ${timeOf(searchedTo)}`
+}
+
+function trafficText({ lastAt, searchedTo, perMinute, accepted, refused, errorShare }: JsonObject): string {
+  const last = typeof lastAt === 'number' ? `${timeOf(lastAt)} (${age(lastAt)} ago)` : noMessage(searchedTo)
   const share = Number(refused) > 0 ? ` (${(100 * Number(errorShare)).toFixed(1)} %)` : ''
   const hour = `${accepted} accepted and ${refused} refused${share} in the last hour`
   return `Last message: ${last}; ${perMinute} a minute, ${hour}.`

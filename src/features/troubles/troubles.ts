@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { Journal, KeyValues } from '../../core/store.ts'
 import { type Trouble, troublesSchema } from '../../core/trouble.ts'
+import { createLastMessage } from '../../engine/last-message.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { findTroubles } from './find-troubles.ts'
 import { createFirstSeen } from './first-seen.ts'
@@ -36,14 +37,15 @@ export function createTroubles(deps: {
  * only know deliveries since the start of the daemon.
  */
 export function createLastGood(journal: Pick<Journal, 'search'>) {
+  const lastMessageOf = createLastMessage(journal)
   /** By gateway; undefined: it had no message. */
   const lastGood = new Map<string, number | undefined>()
   return async (refusal: RefusalCount): Promise<RefusalCount> => {
     const { gateway, lastGoodAt } = refusal
     if (lastGoodAt !== undefined) return refusal
     if (!lastGood.has(gateway)) {
-      const page = await journal.search({ gateways: [gateway], limit: 1 }).catch(() => undefined)
-      if (page) lastGood.set(gateway, page.found[0]?.message.receivedAt)
+      const last = await lastMessageOf(gateway).catch(() => undefined)
+      if (last && last.searchedTo === undefined) lastGood.set(gateway, last.at)
     }
     const at = lastGood.get(gateway)
     return at === undefined ? refusal : { ...refusal, lastGoodAt: at }
