@@ -47,9 +47,9 @@ export function createRoads(
   })
   const acceptance = createAccept({
     journal,
-    accepted(gateway, { fresh, duplicates }) {
+    accepted(gateway, { fresh, duplicates, deliveries }) {
       metrics.accepted(gateway, fresh, duplicates)
-      refusals.accepted(gateway, fresh + duplicates)
+      refusals.accepted(gateway, deliveries)
     },
     refused: refusals.add,
     maxPending: MAX_PENDING,

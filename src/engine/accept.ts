@@ -9,6 +9,9 @@ const MAX_BATCH = 256
 /** Maximum number of characters of texts in memory; a single larger text is allowed. */
 const MAX_HELD = 64 * 1024 * 1024
 
+/** Accepted messages, and the deliveries that had them: one each, or one for several with `split`. */
+type AcceptedCount = { fresh: number; duplicates: number; deliveries: number }
+
 /**
  * The entry point for every message of every transport. Calls in one turn of the event loop share
  * one store call. `maxPending` limits the messages in memory, `maxBacklog` those that wait in the
@@ -17,22 +20,24 @@ const MAX_HELD = 64 * 1024 * 1024
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
   /** Called for the messages of a batch, by gateway. */
-  accepted(gateway: string, count: { fresh: number; duplicates: number }): void
+  accepted(gateway: string, count: AcceptedCount): void
   refused(gateway: string, reason: string, what: Refused): void
   maxPending: number
   maxBacklog: number
 }) {
   const { journal } = options
   const load = createLoad(options)
-  const { report, reportRefusal } = createReports(options)
+  const { report, reportDelivery, reportRefusal } = createReports(options)
 
   const store = async (messages: readonly NewMessage[], isAtomic = false) => {
     try {
       const answers = await (isAtomic ? journal.accept(messages, true) : journal.accept(messages))
-      report(messages, answers)
+      if (isAtomic) reportDelivery(messages, answers)
+      else report(messages, answers)
       return answers
     } catch (error) {
-      for (const message of messages) reportRefusal(message, toTriviumError(error))
+      const refused = isAtomic ? messages.slice(0, 1) : messages
+      for (const message of refused) reportRefusal(message, toTriviumError(error))
       throw error
     } finally {
       load.leave(messages.length, lengthOf(messages))
@@ -98,19 +103,34 @@ function createReports(options: Pick<Parameters<typeof createAccept>[0], 'accept
      */
     report(messages: readonly NewMessage[], answers: readonly Accepted[]): void {
       let gateway = messages[0]?.gateway ?? ''
-      let count = { fresh: 0, duplicates: 0 }
+      let count = { fresh: 0, duplicates: 0, deliveries: 0 }
       for (const [index, message] of messages.entries()) {
         const { error, duplicate = false } = answers[index] ?? {}
         if (message.gateway !== gateway) {
           options.accepted(gateway, count)
           gateway = message.gateway
-          count = { fresh: 0, duplicates: 0 }
+          count = { fresh: 0, duplicates: 0, deliveries: 0 }
         }
         if (error) reportRefusal(message, toTriviumError(error))
         else if (duplicate) count.duplicates++
         else count.fresh++
+        if (!error) count.deliveries++
       }
       options.accepted(gateway, count)
+    },
+    /** Counts the messages of one delivery. It is refused as a whole if one of them is. */
+    reportDelivery(messages: readonly NewMessage[], answers: readonly Accepted[]): void {
+      const [first] = messages
+      if (!first) return
+      const refused = answers.findIndex(({ error }) => error)
+      const count = { fresh: 0, duplicates: 0, deliveries: refused < 0 ? 1 : 0 }
+      for (const { error, duplicate } of answers) {
+        if (!error && duplicate) count.duplicates++
+        else if (!error) count.fresh++
+      }
+      const message = messages[refused]
+      if (message) reportRefusal(message, toTriviumError(answers[refused]?.error))
+      options.accepted(first.gateway, count)
     },
   }
 }

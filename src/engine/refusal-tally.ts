@@ -1,6 +1,6 @@
 import type { Refused } from '../core/transport.ts'
 
-/** Refused deliveries and accepted messages are counted per minute, for an hour. */
+/** Refused and accepted deliveries are counted per minute, for an hour. */
 const MINUTE = 60_000
 const MINUTES = 60
 /** Maximum number of distinct senders and explanations per reason. */
@@ -14,14 +14,11 @@ export type RefusalCount = {
   /** The first refusal of a series without a gap of an hour. */
   since: number
   last: number
-  /**
-   * Messages that were accepted since `since`, within the last hour. An accepted delivery counts
-   * once for each of its messages, a refused delivery counts once.
-   */
+  /** Deliveries that were accepted since `since`, within the last hour. */
   accepted: number
-  /** Refused deliveries and accepted messages since `since`, even if that is over an hour ago. */
+  /** Refused and accepted deliveries since `since`, even if that is over an hour ago. */
   total: { refused: number; accepted: number }
-  /** When the gateway last accepted a message. */
+  /** When the gateway last accepted a delivery. */
   lastGoodAt?: number
   /** Refusals of this series since then. */
   sinceGood: number
@@ -30,7 +27,7 @@ export type RefusalCount = {
   why: { name: string; count: number }[]
 }
 
-/** Accepted messages and refused deliveries of the last hour per minute, the current one last. */
+/** Accepted and refused deliveries of the last hour per minute, the current one last. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
 type Minutes = { counts: Float64Array; minute: number }
@@ -38,7 +35,7 @@ type Refusals = {
   minutes: Minutes
   /** All refusals of the series. */
   total: number
-  /** Messages that were accepted before the series. */
+  /** Deliveries that were accepted before the series. */
   acceptedBefore: number
   since: number
   last: number
@@ -47,13 +44,13 @@ type Refusals = {
   why: Map<string, Minutes>
 }
 
-/** Counts refused deliveries and accepted messages per gateway, in memory. */
+/** Counts refused and accepted deliveries per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
   const refused = new Map<string, Map<string, Refusals>>()
   const acceptedOf = new Map<string, { minutes: Minutes; last: number; total: number }>()
 
   return {
-    /** Counts accepted messages. Called for each batch of them, so it must be cheap. */
+    /** Counts accepted deliveries. Called for each batch of them, so it must be cheap. */
     accepted(gateway: string, count = 1): void {
       if (count === 0) return
       const at = now()
@@ -83,7 +80,7 @@ export function createRefusalTally(now: () => number) {
       countName(known.from, at, from)
       countName(known.why, at, why)
     },
-    /** Accepted messages and refused deliveries of a gateway, minute by minute, oldest first. */
+    /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
     traffic(gateway: string): Traffic {
       const at = now()
       const accepted = acceptedOf.get(gateway)

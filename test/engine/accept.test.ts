@@ -69,6 +69,38 @@ describe('accept', () => {
     ])
   })
 
+  test('counts a split delivery once, whether it is accepted or refused', async (t) => {
+    const store = await openStore(t)
+    let failing: 'none' | 'one' | 'all' = 'none'
+    const journal = {
+      async accept(messages: readonly NewMessage[]): Promise<Accepted[]> {
+        if (failing === 'all') throw new Error('no')
+        const answers = await store.journal.accept(messages)
+        return failing === 'one' ? answers.map((answer) => ({ ...answer, error: new Error('no') })) : answers
+      },
+    }
+    const counts: unknown[] = []
+    const { acceptAll } = createAccept({
+      journal,
+      accepted: (_, { fresh, duplicates, deliveries }) => counts.push([fresh, duplicates, deliveries]),
+      refused: (gateway) => counts.push(gateway),
+      maxPending: 100,
+      maxBacklog: 100,
+    })
+    const parts = ['1', '2', '3'].map((key) => newMessage({ gateway: 'a', key }))
+    await acceptAll(parts)
+    await acceptAll(parts)
+    assert.deepEqual(counts.splice(0), [
+      [3, 0, 1],
+      [0, 3, 1],
+    ])
+    failing = 'one'
+    await assert.rejects(acceptAll(parts), /no/)
+    failing = 'all'
+    await assert.rejects(acceptAll(parts), /no/)
+    assert.deepEqual(counts, ['a', [0, 0, 0], 'a'])
+  })
+
   test('refuses messages above the limits of number and size in memory, and accepts more later', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const journal = {
