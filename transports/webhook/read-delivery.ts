@@ -11,6 +11,7 @@ import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
 import { withOriginal } from './keep-original.ts'
 import { createNormalizer, type Normalized } from './normalize.ts'
+import { splitterFor } from './part-view.ts'
 import { leavesTypeOpen, proofOf } from './proof.ts'
 import { decodeSignedBody } from './signed-body.ts'
 
@@ -108,12 +109,14 @@ export function createReader(
 /**
  * Makes a function that decodes bodies by their content type. Distrusts a type that is not signed.
  */
-function createDecoder({ verify, body: as }: WebhookOptions, preset: Preset | undefined) {
+function createDecoder(options: WebhookOptions, preset: Preset | undefined) {
+  const { verify, body: as } = options
+  const splits = splitterFor(options, preset?.split) !== undefined
   const isTypeOpen = leavesTypeOpen(proofOf(verify, preset, as))
   return ({ headers }: IncomingMessage, bytes: Buffer): DecompressedBody => {
     const type = headers['content-type']
     return isTypeOpen
-      ? { bytes, ...decodeSignedBody(type, bytes, as) }
+      ? { bytes, ...decodeSignedBody(type, bytes, as, splits) }
       : { bytes, decoded: decodeBody(type, bytes, as) }
   }
 }

@@ -66,6 +66,46 @@ describe('a captured delivery that is repeated with another content type', () =>
     )
   })
 
+  test('is a duplicate if it is a multipart form, also with another boundary', async () => {
+    for (const key of ['data.body.id', '#']) {
+      const { post, store } = await startWebhook({ key, verify })
+      const part = (boundary: string, name: string, value: string) =>
+        `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+      // With the inner boundary, the body is another form.
+      const inner = `${part('in', 'id', '8')}--in--`
+      const form = `${part('out', 'id', '7')}${part('out', 'note', inner)}--out--\r\n`
+      for (const type of [
+        'multipart/form-data; boundary=out',
+        'multipart/form-data; boundary=in',
+        'text/plain',
+        'image/png',
+        FORM,
+      ])
+        assert.ok((await post(form, { ...signatureOf(form), 'content-type': type })).status < 300, type)
+      assert.deepEqual(
+        store.messages.map(({ data }) => data.body),
+        [{ id: '7', note: inner }],
+      )
+    }
+  })
+
+  test('is a duplicate if it is a form that is not in UTF-8', async () => {
+    const { post, store } = await startWebhook({ key: 'data.body.id', verify })
+    const form = Buffer.from('id=7&name=Zo\xeb', 'latin1')
+    const proof = { 'x-sign': createHmac('sha256', 'key').update(form).digest('hex') }
+    for (const type of [`${FORM}; charset=windows-1252`, 'text/plain; charset=windows-1252', 'image/png'])
+      assert.ok((await post(form, { ...proof, 'content-type': type })).status < 300, type)
+    assert.equal(store.messages.length, 1)
+  })
+
+  test('is a duplicate if it is split, also as NDJSON', async () => {
+    const { post, store } = await startWebhook({ key: 'id', split: 'data.body', verify })
+    const list = '[{"id":1},{"id":2}]'
+    for (const type of ['application/json', 'application/x-ndjson'])
+      await post(list, { ...signatureOf(list), 'content-type': type })
+    assert.equal(store.messages.length, 2)
+  })
+
   test('keeps its own type if the type is signed, or nothing is', async () => {
     const signed = await startWebhook({ verify: { ...verify, template: '{header.content-type}{body}' } })
     await signed.post('{}', { ...signatureOf('text/csv{}'), 'content-type': 'text/csv' })
