@@ -11,8 +11,8 @@ import { updateKv } from '../../core/update-kv.ts'
 /** Key prefix of the requests, by id. */
 export const REQUEST_PREFIX = 'approval:'
 /**
- * Key prefix of an index of the requests that are pending, or whose invocation has not resumed yet.
- * A sweep reads only these, not every past request.
+ * Key prefix of an index, so that a sweep does not read every past request: the index has the
+ * requests that are pending, or whose invocation has not resumed yet.
  */
 export const OPEN_PREFIX = 'approval-open:'
 /** How long a request is kept after its expiry, whether it was decided or not. */
@@ -36,7 +36,7 @@ export function createApprovalRecords(deps: {
     return entry && settle(records.require(key, entry.value))
   }
 
-  /** A request that is overdue gets the outcome of its `onTimeout`. */
+  /** Gives an overdue request the outcome of its `onTimeout`. */
   const settle = async (found: Approval): Promise<Approval> => {
     const { id } = found
     if (found.status !== 'pending' || found.expiresAt > now()) return found
@@ -59,21 +59,18 @@ export function createApprovalRecords(deps: {
     })
     if (value === undefined) throw new TriviumError('approval_not_found', { id })
     const approval = records.require(key, value)
-    // An expired request has no decider.
+    // A request that timed out has no decider.
     const event = approval.decidedBy ? 'approval_decided' : 'approval_expired'
     if (hasNewStatus) await deps.onEvent(event, approval)
     return approval
   }
 
   return {
-    /** Reads a request. One that is overdue first gets the outcome of its `onTimeout`. */
+    /** Reads a request. If it is overdue, it first gets the outcome of its `onTimeout`. */
     load,
     /** Changes a request, unless `next` returns undefined. Throws `approval_not_found`. */
     change,
-    /**
-     * The requests under a key prefix whose id starts with `id`, oldest first, without unreadable
-     * ones.
-     */
+    /** The readable requests under a key prefix whose id starts with `id`, oldest first. */
     async all(prefix: string, id = ''): Promise<Approval[]> {
       const keys = await allKeys(kv, prefix + id)
       const readOne = async (indexKey: string) => {

@@ -53,11 +53,10 @@ export function createApprovalService(deps: ApprovalDeps) {
       const expiresAt = requestedAt + request.timeout
       const created: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
       const ttl = request.timeout + RETENTION_MS
-      // The index comes first: after a crash between the two, an index entry without a request is
-      // harmless.
+      // The index entry comes first: without its request, after a crash, it is harmless.
       await kv.set(OPEN_PREFIX + id, id, { ttl })
       const version = await kv.set(REQUEST_PREFIX + id, { ...created }, { ifVersion: 0, ttl })
-      // A concurrent call has just made the same request, which is read here.
+      // A concurrent call has just made the same request. `change` reads it.
       if (version === undefined) return change(id, () => undefined)
       await deps.onEvent('approval_required', created)
       return created

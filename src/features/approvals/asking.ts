@@ -14,8 +14,8 @@ import { approvalQuestion, shortArguments } from './request-text.ts'
 import { mailConversation, mayDecideByWords } from './words.ts'
 
 /**
- * Asks for approvals: in the conversation, and by mail to approvers whose address is known, each
- * with a link of their own.
+ * Asks for approvals in the conversation, and by mail to the approvers whose address is known. Each
+ * mail has a link for its recipient.
  */
 export function createApprovalAsking(deps: {
   store: Pick<Store, 'journal' | 'kv'>

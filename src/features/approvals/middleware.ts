@@ -17,7 +17,8 @@ import { slimArgs } from '../../runtime/session/session-entries.ts'
 import { approvalSettings } from './schema.ts'
 
 /**
- * Runs the skill only after someone approved exactly these arguments in this outermost invocation.
+ * Runs the skill only after someone approved its arguments. An approval counts only for exactly
+ * these arguments, within the outermost invocation for which it was requested.
  * A dispatched invocation ends with `approval_pending` and is dispatched again after the decision.
  * Other callers wait; disconnecting cancels their request. `notifyApprovers` is called for each
  * pending request.
@@ -64,8 +65,8 @@ export function createApprovalMiddleware(
           return recorded(requested.id, ctx, next)
         }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
-        // A reply to the author of the message: a denial is an outcome, not a failure that becomes
-        // a dead letter.
+        // The author of the message gets a reply: a denial is an outcome. The error would make the
+        // message a dead letter.
         if (message && call.depth === 0) return { text: denied.message }
         throw denied
       }
@@ -77,8 +78,8 @@ export function createApprovalMiddleware(
 const MAX_RESULT = 2_000
 
 /**
- * Runs the approved skill, and stores with the approval how the run ended. A run that will be
- * resumed has not ended.
+ * Runs the approved skill. Stores with the approval how the run ended, unless the run will be
+ * resumed.
  */
 async function recorded(id: string, ctx: SkillContext, next: () => Promise<unknown>): Promise<unknown> {
   const { services, log, call } = ctx
@@ -133,8 +134,8 @@ async function awaitDecision(request: Approval, ctx: SkillContext): Promise<Appr
 const MAX_ARGS = 4_000
 
 /**
- * Asks the caller for the decision, if the client supports questions and the caller may decide.
- * Others may decide first.
+ * Asks the caller for the decision, if their client supports questions and they may decide.
+ * `waiting` aborts when the request is decided, possibly by someone else.
  */
 function letCallerDecide(
   { id, title, args }: Approval,

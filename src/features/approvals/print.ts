@@ -112,11 +112,11 @@ function runText({ status, run, pausedBy }: JsonObject): string {
   const { at, ms, code, error, result } = Object(run)
   const took = typeof ms === 'number' ? `, took ${formatDuration(ms)}` : ''
   const end = code === undefined ? paint('green', 'ran') : paint('red', `failed with ${code}`)
-  const said = error ?? (typeof result === 'string' ? result : undefined)
-  return `${end} ${whenText(at)}${took}${said === undefined ? '' : `: ${shorten(String(said), 200)}`}`
+  const output = error ?? (typeof result === 'string' ? result : undefined)
+  return `${end} ${whenText(at)}${took}${output === undefined ? '' : `: ${shorten(String(output), 200)}`}`
 }
 
-/** An argument; a text of several lines is below its name. */
+/** The lines of an argument. A text of several lines begins below the name. */
 function argumentLines([name, value]: [string, unknown]): string[] {
   const text = typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
   if (!text.includes('\n')) return [paragraph(`${name}  `, text)]

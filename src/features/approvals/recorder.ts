@@ -6,7 +6,7 @@ import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
 /** Maximum characters of a reason in the audit log. */
-const LONGEST_REASON = 200
+const MAX_REASON = 200
 
 /**
  * Returns the function that records the steps of approvals in events.jsonl, and decisions in the
@@ -26,10 +26,10 @@ export function createApprovalRecorder(
       await journal.note(message.id, [decisionNote({ id: approval, message, ...rest })])
     if (event !== 'approval_decided' || by === undefined) return
     const target = defined({ id: approval, skill, messageId: message?.id, status })
-    // In a gateway, the reason is a part of the text of a message.
+    // A decision by a message has its reason in the text, which does not belong in the audit log.
     const why = via === 'gateway' ? undefined : reason
     const entry = { by, via, action: 'approval-decide', target, outcome: 'ok' }
-    await recordAudit({ ...entry, ...defined({ reason: why?.slice(0, LONGEST_REASON) }) })
+    await recordAudit({ ...entry, ...defined({ reason: why?.slice(0, MAX_REASON) }) })
   }
 }
 

@@ -46,8 +46,8 @@ export function shortArguments(approval: Approval): string {
 const DECEPTIVE = /[`\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
 /**
- * The arguments as JSON with deceptive characters escaped. The message of a dispatched skill is
- * replaced by its id.
+ * The arguments as JSON with deceptive characters escaped. A dispatched skill gets its message as
+ * an argument, of which only the id is shown.
  */
 function fullArguments({ args }: Pick<Approval, 'args'>): string {
   const { message } = isJsonObject(args) ? args : {}

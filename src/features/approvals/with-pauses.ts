@@ -7,9 +7,9 @@ import type { approvals } from './operations.ts'
 type Asking = NonNullable<Approval['message']>
 
 /**
- * `approval-list` and `approval-decide`. They add `pausedBy` to requests that are pending, or
- * approved and not run yet: the pauses that hold the message of the request. An approved call waits
- * for them.
+ * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a
+ * request, for which an approved call waits. Only requests that are pending, or approved and not
+ * run yet, have it.
  */
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,
@@ -24,11 +24,11 @@ export function withPauses(
   return {
     async list(args) {
       const requests = await service.list(args)
-      const asked = requests.flatMap(({ message, status }) =>
+      const approved = requests.flatMap(({ message, status }) =>
         message && status === 'approved' ? [message.id] : [],
       )
-      const outcomes = asked.length > 0 ? await journal.reachableOutcomes(asked) : []
-      const waiting = new Set(asked.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
+      const outcomes = approved.length > 0 ? await journal.reachableOutcomes(approved) : []
+      const waiting = new Set(approved.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
       return requests.map((request) => {
         const isOpen = request.status === 'pending' || waiting.has(request.message?.id ?? '')
         return isOpen ? withPausedBy(request) : request

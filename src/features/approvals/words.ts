@@ -16,14 +16,14 @@ import { mayDecide } from './approval-service.ts'
 
 /** Transports on which a verified sender may decide by words. */
 const CHATS = ['cli', 'slack', 'websocket']
-/** A decision, with the beginning of the id if there is one: `yes`, `No!`, `approve 3fa9`. */
+/** A decision, optionally with the beginning of a request's id: `yes`, `No!`, `approve 3fa9`. */
 const DECISION =
   /^\s*(?:(yes|approved?)|no|deny|denied|reject(?:ed)?)(?:\s+(?:approval[- ])?([0-9a-f]{4,16}))?[\s.!]*$/i
 const SKILL: InternalSkill = 'approval-words'
 
 /**
- * This route comes last: a message without another route may still be a decision. `prefix` is a
- * quick test that rules out most messages before the regex runs.
+ * The last route: it takes decisions that no other route matches. `prefix` rules out most messages
+ * before the slower regex runs.
  */
 export const WORDS_ROUTE = routeSchema.parse({
   name: SKILL,
@@ -48,9 +48,7 @@ export function mayDecideByWords(message: Message): boolean {
   return transport === 'webhook' ? data.respond === 'result' : CHATS.includes(transport)
 }
 
-/**
- * Whether a message may be a decision. Such messages are not merged into the call of another one.
- */
+/** Whether a message may be a decision. Then it is not merged into the call of another message. */
 export function isDecision(message: Message): boolean {
   // Edited and resent messages do not count: they were written for an earlier request.
   const isNew = message.data.notice !== true && message.data.resent === undefined
@@ -147,8 +145,8 @@ function isAskedIn(reply: Message, approval: Approval): boolean {
 }
 
 /**
- * Whether a decision without an id may refer to a request: it was sent after the request, and where
- * several people talk (a Slack channel, a mail with the bot in copy) it is addressed to the bot.
+ * Whether a decision without an id may refer to a request. It must be sent after the request. Where
+ * several people talk (a Slack channel, a mail with the bot in copy), it must address the bot.
  */
 function mayReferTo({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
   if (requestedAt > receivedAt) return false

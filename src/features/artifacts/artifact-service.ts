@@ -17,11 +17,12 @@ const RIGHT_PREFIX = 'artifact:'
 /**
  * The files of messages, for skills and programs. Knowing a hash grants no access: files are for
  * operators, for the conversation in which they arrived or were saved, and for the caller who saved
- * them. `keepFor`: how long (ms) rights and files are kept.
+ * them.
  */
 export function createArtifactService(deps: {
   artifacts: Artifacts
   store: { kv: Store['kv']; journal: Pick<Store['journal'], 'get'> }
+  /** How long (ms) rights and files are kept. */
   keepFor(): number
 }): ArtifactService {
   const { artifacts, store } = deps
@@ -90,7 +91,9 @@ export async function filesSavedFor(
     .map(([sha256]) => sha256)
 }
 
-/** The files of a message. Other hashes in `data` may have been written by the sender. */
+/**
+ * The files of a message. Other hashes in `data` do not count: the sender may have written them.
+ */
 function filesOf({ transport, attachments, data }: Message): string[] {
   const textPaths = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
   return [...attachments.map(({ sha256 }) => sha256), ...textPaths.map((path) => hashIn(String(path)))]

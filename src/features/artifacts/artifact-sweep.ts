@@ -7,16 +7,10 @@ import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { ArtifactStore } from './artifacts.ts'
 
-/**
- * Files that were saved up to this long (ms) before the oldest message stay, because files are
- * saved before their message is accepted.
- */
+/** Files saved up to this long (ms) before the oldest message stay: they are saved before it. */
 const MARGIN_MS = DAY
 const HASH = /\b[0-9a-f]{64}\b/g
-/**
- * Files of the data directory that may refer to artifacts: documents, values, sessions. Logs do not
- * count.
- */
+/** Files of the data directory whose references keep artifacts. Logs are not among them. */
 const REFERRING_FILES = '{*.json,state/**/*.json,sessions/**/*.json}'
 
 /**
@@ -38,7 +32,8 @@ export function createArtifactSweep(deps: {
     const { journal } = await store.stats()
     const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN_MS
     const referenced = new Set<string>()
-    // Twice, as a job can become a dead letter and be retried meanwhile, or continue after an approval.
+    // Twice, because a job may move while the places are read: it becomes a dead letter, is
+    // retried, or continues after an approval.
     await addReferences(referenced)
     await addReferences(referenced)
     const swept = await artifacts.sweep(before, referenced)
@@ -51,7 +46,7 @@ export function createArtifactSweep(deps: {
     }
     for await (const jobs of readParts((after) => store.erasing.jobs(after, 'unfinished')))
       for (const { content } of jobs) addHashesIn(JSON.stringify(content))
-    // One at a time, as they may be large.
+    // Dead letters may be large, so they are read one at a time.
     for (const id of await store.jobs.deadLetters.ids())
       addHashesIn(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
     for (const key of await allKeys(store.kv, ''))

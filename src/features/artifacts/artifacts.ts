@@ -46,7 +46,7 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
     const folder = dirname(pathOf(sha256))
     const isNewFolder = !existsSync(folder)
     disk.makeDir(folder)
-    // Always renamed, even over equal content: the new modification time protects it from a sweep.
+    // Renames even over equal content: the new modification time protects the file from a sweep.
     disk.rename(temporary, pathOf(sha256))
     await syncDir(folder)
     if (isNewFolder) await syncDir(root)
@@ -79,20 +79,20 @@ export function createArtifacts(dataDir: string, shared?: SharedArtifacts): Arti
       disk.remove(pathOf(sha256))
     },
     async sweep(before, referenced) {
-      const kept = new Set(referenced)
+      const toRenew = new Set(referenced)
       const swept = { removed: 0, bytes: 0 }
       for await (const path of glob(`{[0-9a-f][0-9a-f],${INCOMING}}/*`, { cwd: root })) {
         const file = statSync(join(root, path), { throwIfNoEntry: false })
         if (!file) continue
         const isYoung = file.mtimeMs > before
         const isArtifact = dirname(path) !== INCOMING
-        if (isYoung && isArtifact) kept.add(basename(path))
+        if (isYoung && isArtifact) toRenew.add(basename(path))
         if (isYoung || referenced.has(basename(path))) continue
         disk.remove(join(root, path))
         swept.removed++
         swept.bytes += file.size
       }
-      for (const sha256 of kept) await sharedFiles?.renew(sha256, pathOf(sha256))
+      for (const sha256 of toRenew) await sharedFiles?.renew(sha256, pathOf(sha256))
       return swept
     },
   }
@@ -103,7 +103,7 @@ async function writeBody(path: string, body: Readable | Uint8Array, name: string
   const hash = createHash('sha256')
   const fd = disk.open(path, 'w')
   let size = 0
-  let complete = false
+  let isComplete = false
   try {
     for await (const chunk of body instanceof Uint8Array ? [body] : body) {
       const bytes: Uint8Array = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
@@ -113,10 +113,10 @@ async function writeBody(path: string, body: Readable | Uint8Array, name: string
       disk.write(fd, bytes)
     }
     await disk.fsync(fd)
-    complete = true
+    isComplete = true
   } finally {
     disk.close(fd)
-    if (!complete) disk.remove(path)
+    if (!isComplete) disk.remove(path)
   }
   return { size, sha256: hash.digest('hex') }
 }

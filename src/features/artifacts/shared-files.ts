@@ -5,10 +5,7 @@ import { DAY, MIB } from '../../core/units.ts'
 /** A store that shares artifacts between daemons, and how long (ms) each stays available. */
 export type SharedArtifacts = { blobs: Blobs; keepFor(): number }
 
-/**
- * Files are on the store in pieces of this many bytes, so that large ones do not block other
- * commands.
- */
+/** Size of the pieces of a file on the store. Larger ones would block other commands. */
 const PIECE_BYTES = MIB
 /** Minimum lifetime (ms) of a piece after a renewal, longer than the interval between renewals. */
 const RENEWAL_MS = 2 * DAY

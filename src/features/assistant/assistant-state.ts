@@ -15,7 +15,7 @@ const stateSchema = z.strictObject({
   searches: z.array(searchSchema),
   delegations: z.array(delegationSchema),
   schedules: z.array(scheduleSchema),
-  /** The next number of each kind. */
+  /** Per kind (`memory`, `search`, …): the number in the next id. */
   next_ids: z.record(z.string(), z.int().min(1)),
   /** Unknown content of an older file. */
   extra: jsonObjectSchema.exactOptional(),
@@ -77,8 +77,8 @@ function asNote(stored: Json, index: number): JsonObject {
 }
 
 /**
- * Adds owners. A note belongs to its channel: an operator, or a gateway. A schedule already has its
- * creator, who gets the gateway in front: `ada` becomes `team:ada`.
+ * Adds owners. The owner of a note is its channel (an operator, or a gateway). A schedule already
+ * has a creator, whose id gets the gateway in front: `ada` becomes `team:ada`.
  */
 function withOwners(document: JsonObject): JsonObject {
   const { memory, schedules } = document
@@ -97,7 +97,9 @@ function mapObjects(list: Json | undefined, change: (one: JsonObject) => JsonObj
   return list.map((one) => (isJsonObject(one) ? change(one) : one))
 }
 
-/** Limits of the assistant’s state, which is written as a whole. Lengths are in characters. */
+/**
+ * Limits of the assistant's state, because each change writes all of it. Lengths are in characters.
+ */
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
   /** Total for all unverified senders, so that they cannot use up the space of others. */
@@ -121,8 +123,8 @@ export const LIMITS = {
 } satisfies Record<string, Limit>
 
 /**
- * Changes the state and resolves with the result of `mutate`. Logs `entry` once the change is
- * durable.
+ * Changes the state and resolves with the result of `mutate`. Once the change is durable, logs what
+ * `entry` returns.
  */
 export type Change = <T>(
   mutate: (draft: AssistantState) => T,

@@ -16,10 +16,7 @@ import { createPlanning, type Schedules } from './planning.ts'
 import { createSearching } from './searching.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
-/**
- * Makes the assistant on `state.json` and the transcript. `scope` is read at each call; `now`
- * returns Unix ms.
- */
+/** The assistant, which works on `state.json` and the transcript. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Activity
@@ -27,7 +24,9 @@ export function createAssistant(deps: {
   schedules: Schedules
   kv: KeyValues
   context: AssistantContext
+  /** Read at each call. */
   scope: () => Scope
+  /** Unix ms. */
   now: () => number
   log: Log
 }) {

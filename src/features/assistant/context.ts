@@ -28,8 +28,8 @@ export type AssistantContext = {
   /** Sends a result to its requester, once per key. `by`: the part that reports it. */
   report(to: AskedBy, result: { key: string; text: string; by: string }): Promise<void>
   /**
-   * Sends a question to a person, in their conversation or to an address. Resolves with the reason
-   * if that is impossible.
+   * Sends a question to a person, in their conversation or to an address. If that is impossible,
+   * resolves with the reason.
    */
   ask(
     recipient: { message: Message } | { gateway: string; to: string },

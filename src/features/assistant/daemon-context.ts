@@ -24,7 +24,7 @@ export function createAssistantContext(deps: {
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
   router: Pick<Router, 'explain' | 'routes'>
-  /** Called once a call made here has ended and will not be repeated. */
+  /** Called when a call made by `run` has ended and will not be repeated. */
   onEnd(rootId: string): Promise<unknown>
   /** The skills that the configured roles allow. */
   rules(): readonly AccessRule[]
@@ -32,7 +32,7 @@ export function createAssistantContext(deps: {
   now(): number
 }): AssistantContext {
   const { manager, store, outbox, gateways, config, now } = deps
-  /** Without configured roles, everyone may use all routed skills. */
+  /** Whether the rules allow the skill. Without configured roles, all routed skills are allowed. */
   const isGranted = (skill: string, caller: Caller) =>
     deps.rules().some(({ isMember, skills }) => isMember(caller) && skills.matches(skill))
   /**
@@ -66,10 +66,10 @@ export function createAssistantContext(deps: {
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true
-      // The id is the same at each attempt, so that a repeated call finds its approvals. It differs
-      // from that of the outer call, so that events and subscriptions stay separate.
+      // A repeated call has the same id, and so finds its approvals. The outer call has another id,
+      // so that events and subscriptions stay separate.
       const ownRootId = `${rootId}:${skill}`
-      // Each call starts at depth 0, so the recursion limit does not stop a circle of them.
+      // The recursion limit cannot stop a skill that calls itself: each call starts at depth 0.
       if (`${rootId}:`.includes(`:${skill}:`))
         throw new TriviumError('usage', { details: `${skill} is already running this.` })
       try {

@@ -13,7 +13,7 @@ import type { TranscriptIndex } from './transcript-index.ts'
 import { createWork, reportOf } from './work.ts'
 
 const HINT = 'Say who should do what: delegate to ada: check the invoices.'
-/** `delegation-2: all paid`, also with only the number. */
+/** `delegation-2: all paid`, or `2: all paid`. */
 const NUMBER_AND_RESULT = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
 
 /** Delegates work to skills, people and workers. */

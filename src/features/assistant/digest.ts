@@ -20,13 +20,17 @@ import { startOf } from './when/moment.ts'
 const FIRST_PERIOD = DAY
 /** Maximum period (ms) of a digest for which no period was named. */
 const MAX_PERIOD = 7 * DAY
-/** Key prefix of a person's last digest. */
+/** Key prefix of the last digests, by person. */
 const LAST_PREFIX = 'assistant-digest:'
-/**
- * `at`: when the digest was made; `since`: when its period started (Unix ms); `message`: id of the
- * request.
- */
-const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.string() })
+/** The last digest. */
+const lastSchema = z.object({
+  /** When it was made (Unix ms). */
+  at: z.number(),
+  /** When its period started (Unix ms). */
+  since: z.number(),
+  /** The id of the message that requested it. */
+  message: z.string(),
+})
 /** How long (ms) the last digest is remembered. */
 const LAST_RETENTION = 30 * DAY
 /** Maximum number of transcript lines that are read. */
@@ -56,7 +60,10 @@ export function createDigest(deps: {
 }) {
   const { load, viewer, index, kv, context, now, log } = deps
 
-  /** The time of the last digest. A retry of a message gets the same start as its first attempt. */
+  /**
+   * The start of a period that begins at the last digest. A retry of a message gets the same start
+   * as its first attempt.
+   */
   const sinceLast = async (key: string, message: string) => {
     const last = lastSchema.safeParse((await kv.get(key))?.value).data
     if (message !== '' && last?.message === message) return last.since
@@ -69,7 +76,7 @@ export function createDigest(deps: {
       const key = LAST_PREFIX + owner
       const message = call.message?.id ?? ''
       requireRoom(LIMITS.timed, text)
-      // Before the lines are read: what arrives while the model writes is for the next digest.
+      // Before the lines are read, so that a message that arrives later is in the next digest.
       const at = now()
       const requestedStart = await readStart(text, at, context.timezone())
       const since = requestedStart ?? (await sinceLast(key, message))
@@ -178,7 +185,7 @@ function firstLines(lines: readonly Line[]): string[] {
   })
 }
 
-/** At most `MAX_LISTED` of both lists. A long one leaves half of the room to the other. */
+/** At most `MAX_LISTED` lines of both lists together. Each list gets at least half of the room. */
 function cut(conversations: readonly string[], entries: readonly string[]): string[] {
   const room = Math.max(MAX_LISTED / 2, MAX_LISTED - conversations.length)
   const shown = entries.slice(0, room)

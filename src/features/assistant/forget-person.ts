@@ -6,14 +6,11 @@ import { type AssistantState, assistantDocument } from './assistant-state.ts'
 
 /** Recognises what is about the person. */
 type AboutPerson = {
-  /**
-   * Whether a record is theirs. `names`: the values of its fields that may identify them, such as
-   * its owner.
-   */
+  /** Whether a record is theirs. `names`: its values that may name them, such as the owner. */
   isTheirs(record: Json, names: readonly string[]): boolean
   /** The parts of a value that are about them. */
   partsOf(value: Json): Json[]
-  /** The value without these parts; undefined if nothing remains. */
+  /** The value without what `partsOf` returns; undefined if nothing remains. */
   without(value: Json): Json | undefined
 }
 
@@ -31,7 +28,7 @@ export function createForgetting(
   state: Pick<StateDocument<AssistantState>, 'load' | 'update' | 'unreadable'>,
   betweenCopies: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ) {
-  const { name } = assistantDocument
+  const { name: documentName } = assistantDocument
   return {
     async find(about: AboutPerson): Promise<Json[]> {
       const { theirs } = divide((await state.load()).document, about)
@@ -48,7 +45,7 @@ export function createForgetting(
         }
         const unreadable = (one: Json) => (isTheirs(one, about) ? undefined : about.without(one))
         await state.update(eraseIn, { unreadable })
-        await documents.forgetHistory(name)
+        await documents.forgetHistory(documentName)
       }),
     /**
      * Searches earlier versions, which may have notes that were forgotten since. Returns the parts
@@ -57,21 +54,21 @@ export function createForgetting(
     async findInHistory({ partsOf }: Pick<AboutPerson, 'partsOf'>): Promise<Json[]> {
       const found: Json[] = []
       let count = 0
-      for await (const { seq, time, patch = [], document } of documents.changes(name)) {
+      for await (const { seq, time, patch = [], document } of documents.changes(documentName)) {
         const values = [...patch.flatMap((each) => ('value' in each ? [each.value] : [])), document ?? null]
         found.push(...values.flatMap(partsOf).map((part) => ({ seq, time, part })))
         count++
         if (count % CHANGES_PER_TURN === 0) await nextTurn()
       }
-      for (const text of documents.setAside(name)) {
-        // A damaged line is searched as it is.
+      for (const text of documents.setAside(documentName)) {
+        // Text that is not JSON, such as a damaged line, is searched as it is.
         const value = parseJson(text) ?? text
         found.push(...partsOf(value).map((part) => ({ part })))
         await nextTurn()
       }
       return found
     },
-    eraseHistory: (): Promise<void> => betweenCopies(() => documents.forgetHistory(name)),
+    eraseHistory: (): Promise<void> => betweenCopies(() => documents.forgetHistory(documentName)),
   }
 }
 
@@ -115,9 +112,10 @@ type Searches = AssistantState['searches']
 const idsOf = (notes: AssistantState['memory']) => new Set(notes.map(({ id }) => id))
 
 /**
- * Searches of others stay, but lose the results about the person, and results from notes that no
- * longer exist: the owners of such notes are unknown. The person's own searches are returned
- * without results, which may be about others.
+ * Removes the person's own searches, and returns them without results, which may be about others.
+ * Searches of others stay without two kinds of results: those about the person, and those from
+ * notes that no longer exist, because nobody knows whose notes they were. `notes`: the ids before
+ * and after the removal of the person's notes.
  */
 function divideSearches(
   searches: Searches,
@@ -132,12 +130,13 @@ function divideSearches(
       theirs.push(toJson(rest))
       continue
     }
-    const isLost = ({ source, ref }: (typeof results)[number]) => source === 'note' && !notes.after.has(ref)
-    const isTheirResult = (result: (typeof results)[number]) =>
-      (isLost(result) && notes.before.has(result.ref)) || about.isTheirs(toJson(result), [result.ref])
+    type Result = (typeof results)[number]
+    const hasNoNote = ({ source, ref }: Result) => source === 'note' && !notes.after.has(ref)
+    const isTheirResult = (result: Result) =>
+      (hasNoNote(result) && notes.before.has(result.ref)) || about.isTheirs(toJson(result), [result.ref])
     const found = results.filter(isTheirResult)
     if (found.length > 0) theirs.push(toJson({ id: search.id, results: found }))
-    const remaining = results.filter((result) => !isLost(result) && !isTheirResult(result))
+    const remaining = results.filter((result) => !hasNoNote(result) && !isTheirResult(result))
     others.push({ ...search, results: remaining })
   }
   return { theirs, others }

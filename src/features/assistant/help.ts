@@ -21,8 +21,8 @@ export function createHelp(context: Pick<AssistantContext, 'words' | 'requireAcc
       const words = permitted.flat()
       const lines = words.map(({ description }) => `- ${description}`)
       if (call.message && (isVerified || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
-      const none = 'There are no commands here; routes.yaml determines what answers.'
-      return { text: lines.length > 0 ? `Commands:\n${lines.join('\n')}` : none, words }
+      const noCommands = 'There are no commands here; routes.yaml determines what answers.'
+      return { text: lines.length > 0 ? `Commands:\n${lines.join('\n')}` : noCommands, words }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }

@@ -71,15 +71,12 @@ export function createNotes(deps: {
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }
 
-/** A search whose results have no text of a note that was removed. */
+/** A search without the results from a note. */
 function withoutNote(search: Search, id: string): Search {
   return { ...search, results: search.results.filter(({ source, ref }) => source !== 'note' || ref !== id) }
 }
 
-/**
- * Whether notes of this owner are from an unverified sender: then the owner is
- * `gateway/conversation`.
- */
+/** Whether the owner is an unverified sender, written `gateway/conversation`. */
 function isUnverified(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/') && !isOperatorOwner(owner)
 }

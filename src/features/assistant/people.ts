@@ -17,7 +17,7 @@ export function createPeople(
     const gateway = ownGateway || call.message?.gateway || ''
     const transport = context.transportOf(gateway)
     if (transport === undefined) return undefined
-    // Senders of mail are in lower case.
+    // The index has senders of mail in lower case.
     const name = transport === 'email' ? withoutCase(given) : given
     const identity = `${gateway}:${name}`
     const messageId = await index.lastMessage(gateway, name)

@@ -11,7 +11,7 @@ import type { AssistantContext } from './context.ts'
 import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 
-/** This skill, which must not be scheduled: it would create a schedule at each run. */
+/** The skill of this file. It must not be scheduled: each run would create a schedule. */
 const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
@@ -36,18 +36,20 @@ type NewSchedule = Pick<Schedule, 'skill' | 'args' | 'name'> &
 export type Schedules = {
   list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
   delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
-  /** `askedBy`: recipient of the results. `askedAt`: only planned times after it count. */
+  /**
+   * `askedBy`: recipient of the results. `askedAt` (Unix ms): planned times before it do not count.
+   */
   create(schedule: NewSchedule, call: Call, askedBy: AskedBy | undefined, askedAt: number): Promise<Schedule>
   /** The first planned time (Unix ms) after `time`, if any. */
   next(
-    times: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
+    rule: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
     time: number,
   ): number | undefined
 }
 
 /**
- * Schedules in plain words. At the planned time, words of the assistant run as if the person wrote
- * them then; other text is sent as a reminder.
+ * Schedules in plain words. At the planned time, a text that begins with a word of the assistant
+ * runs as if the person wrote it then; other text is sent as a reminder.
  */
 export function createPlanning(deps: {
   schedules: Schedules
@@ -58,8 +60,8 @@ export function createPlanning(deps: {
 
   /** The skill that these words invoke, or a reminder of them. */
   const skillFor = (text: string, call: Call): Pick<Schedule, 'skill' | 'args'> => {
-    const isIn = (prefix: string) => compilePrefix(prefix).test(text)
-    const word = context.words().find(({ prefixes }) => prefixes.some(isIn))
+    const isAtStart = (prefix: string) => compilePrefix(prefix).test(text)
+    const word = context.words().find(({ prefixes }) => prefixes.some(isAtStart))
     if (word) return { skill: word.name, args: { text } }
     const [, skill = '', rest = ''] = SKILL_AND_TEXT.exec(text) ?? []
     if (skill !== '' && context.mayUse(skill, call)) return { skill, args: { text: rest } }
@@ -86,7 +88,7 @@ export function createPlanning(deps: {
     requireRoom(LIMITS.timed, text)
     const ofMessage = pathGet(call.message?.data, 'timezone')
     const timezone = typeof ofMessage === 'string' ? ofMessage : context.timezone()
-    // Later steps may take longer than "in 3 seconds".
+    // Measured first: the steps below may take longer than "in 3 seconds".
     const askedAt = now()
     const found = await readWhen(text, { timezone, now: askedAt })
     if (!found)

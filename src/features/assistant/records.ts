@@ -10,18 +10,15 @@ export const noteSchema = z.strictObject({
   channel: z.string(),
   /**
    * The author, see `viewerOf`: their identity; `gateway/conversation` if they are not verified;
-   * `operator/http` for a call of an operator. The channel for a message of an operator, and in
-   * versions before 2.
+   * `operator/http` for a call of an operator; the channel for a message of an operator, and for a
+   * note from before version 2 of the document.
    */
   owner: z.string(),
   time: isoTime,
 })
 export type Note = z.infer<typeof noteSchema>
 
-/**
- * A past search, kept under `searches`. `ref`: the note's id, or time and role of a transcript
- * line.
- */
+/** A past search, kept under `searches`. */
 export const searchSchema = z.strictObject({
   id: z.string(),
   query: z.string(),
@@ -32,6 +29,7 @@ export const searchSchema = z.strictObject({
   results: z.array(
     z.strictObject({
       source: z.enum(['note', 'message']),
+      /** The id of a note, or the time and role of a transcript line. */
       ref: z.string(),
       text: z.string(),
       channel: z.string(),

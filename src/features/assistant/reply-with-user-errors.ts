@@ -4,7 +4,7 @@ import type { Skill } from '../../core/skill.ts'
 /** Codes of errors that the user made. */
 const USER_ERRORS = new Set(['usage', 'not_found', 'limit_reached', 'skill_args_invalid'])
 
-/** Wraps a skill: for a message, an error of the user becomes the reply. Programs get the error. */
+/** Wraps a skill: an error of the user becomes the reply to a message. Programs get the error. */
 export function replyWithUserErrors(skill: Skill): Skill {
   return {
     ...skill,

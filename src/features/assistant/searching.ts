@@ -12,7 +12,7 @@ import type { TranscriptIndex } from './transcript-index.ts'
 
 /** Maximum number of searches in the list; the oldest are removed. */
 const MAX_SEARCHES = 100
-/** Notes processed before other work gets a turn. */
+/** Number of notes that are processed before other work gets a turn. */
 const BATCH = 50
 
 /** Searches notes and the transcript. */
@@ -92,8 +92,8 @@ function shorten(text: string, maxLength: number): string {
 }
 
 /**
- * Scores a text: 0 if one of the prefixes has no word; higher for frequent words and short texts.
- * Takes time linear in the text.
+ * Scores a text: 0 unless each prefix begins one of its words; higher if they begin many words, and
+ * for short texts. Takes time linear in the text.
  */
 function scoreOf(text: string, prefixes: readonly string[]): number {
   const words = wordsOf(text)

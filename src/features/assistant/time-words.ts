@@ -79,14 +79,14 @@ async function readTime(text: string, { timezone, now }: Options): Promise<When 
 
 const DATE_WORD =
   '(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)'
-/** Words that look like a time. If no time was found, they show that one was meant. */
+/** Words that show that the person meant a time, although none was found. */
 const TIME_LIKE = String.raw`(?:at\s+(?:a\s+)?)?(?:half|quarter)\s+(?:past|to|after)\s+\w+|at\s+\w+|(?:on\s+)?(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?\.?\s+(?:of\s+)?${DATE_WORD}\b|(?:on\s+)?${DATE_WORD}\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)?|on\s+(?:the\s+)?\S*\d\S*|in\s+\w+\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b`
 const LIKELY = new RegExp(`^\\s*(?:${TIME_LIKE})`, 'i')
 const LIKELY_AT_END = new RegExp(`\\b(?:${TIME_LIKE})[\\s.!?]*$`, 'i')
 
 /**
- * Finds a recurring time at the start or end; elsewhere it belongs to the task. Adds the errors of
- * impossible times at the end to `errors`.
+ * Finds a recurring time at the start or end; elsewhere it belongs to the task. If a time at the
+ * end is impossible, adds the error to `errors`.
  */
 function findRepeated(text: string, errors: unknown[]): Found | undefined {
   const begin = Math.max(0, text.length - EDGE)
@@ -96,8 +96,8 @@ function findRepeated(text: string, errors: unknown[]): Found | undefined {
     const { end, ...found } = leading
     const last = head[end - 1]?.end ?? 0
     const isTimed = hasTimeOfDay(text.slice(0, last))
-    const clockWords = isTimed ? lengthOfClockWords(text.slice(last)) : 0
-    return { ...found, start: 0, end: last + clockWords, isTimed, isOnce: false }
+    const clockWordsLength = isTimed ? lengthOfClockWords(text.slice(last)) : 0
+    return { ...found, start: 0, end: last + clockWordsLength, isTimed, isOnce: false }
   }
   const tail = tokensOf(text.slice(begin).replace(/[\s.!?]+$/, ''))
   for (const [index, { word, start }] of tail.entries()) {
@@ -118,8 +118,8 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   if (!moment) return undefined
   const zone = zoneAfter(text.slice(moment.to))
   const { isTimed } = moment
-  const clockWords = zone || !isTimed ? 0 : lengthOfClockWords(text.slice(moment.to))
-  const end = moment.to + (zone?.[0].length ?? clockWords)
+  const clockWordsLength = zone || !isTimed ? 0 : lengthOfClockWords(text.slice(moment.to))
+  const end = moment.to + (zone?.[0].length ?? clockWordsLength)
   const start = /^\s*on(?:\s+the)?\s*$/i.test(text.slice(0, moment.from)) ? 0 : moment.from
   // A time in the middle belongs to the task.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
@@ -133,10 +133,7 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   return { start, end, plan: { cron }, isTimed, isOnce: true, zone: named }
 }
 
-/**
- * The time zone after a time. `PR/FAQ` is not one; `Europe/Berlinn` and `in Foo/Bar` are misspelt
- * ones.
- */
+/** The match of a zone after a time: also of a misspelt one (`in Foo/Bar`), but not of `PR/FAQ`. */
 function zoneAfter(after: string): RegExpExecArray | null {
   const zone = ZONE_AFTER.exec(after)
   const name = zone?.groups?.zone ?? ''

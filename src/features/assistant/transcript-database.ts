@@ -29,7 +29,7 @@ const MAX_LINES = 200_000
 const MAX_LENGTH = 16_000
 /** Maximum wait (ms) for the lock of another process. */
 const LOCK_TIMEOUT = 10_000
-/** Lines added before other work gets a turn. */
+/** Number of lines that are added before other work gets a turn. */
 const BATCH = 500
 /**
  * `place` and `log_start` have one row: the position in the log up to which lines are indexed. They
@@ -58,7 +58,7 @@ END;
 const INSERT_LINE =
   'INSERT INTO line (time, role, channel, conversation, message, sender, skill, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** The columns of a `Line` but its text; the table `line` is `l`. */
+/** The columns of a `Line` except its text. `l` is the table `line`. */
 export const COLUMNS = 'l.time, l.role, l.channel, l.conversation, l.message, l.sender'
 
 /** The fields of a line by which a person's lines are found. */
@@ -69,7 +69,7 @@ export function createTranscriptDatabase({ dir, logs }: { dir: string; logs: Mes
   const file = createDatabaseFile(join(dir, 'search.db'))
   const inTurn = createTurns()
 
-  /** Repeats the work after removing the file if it is damaged. */
+  /** If the file is damaged, removes it and repeats the work. */
   const repairing = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -132,7 +132,7 @@ async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
   try {
     const position = positionOf(db)
     const isContinued = position !== undefined && (await logs.hasMessages(position))
-    // Lines of a log that was removed must not be found any more.
+    // The indexed lines are of a log that was removed: nobody may find them any more.
     if (!isContinued) db.exec('DELETE FROM line')
     const reading = logs.newestMessages(isContinued ? position : undefined)
     const insert = db.prepare(INSERT_LINE)

@@ -14,8 +14,8 @@ const QUOTING_SKILLS =
  */
 const IS_READABLE = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
-/** Leaves out the question itself and quotes. The inner SELECT is evaluated once, by an index. */
-const IS_NO_QUOTE = `(:asking = '' OR l.message <> :asking)
+/** Leaves out the question itself, and quotes. SQLite evaluates the SELECT once, by an index. */
+const IS_OWN_TEXT = `(:asking = '' OR l.message <> :asking)
   AND l.message NOT IN (SELECT message FROM line WHERE skill <> '' AND skill IN ${QUOTING_SKILLS} AND message <> '')`
 
 /**
@@ -34,7 +34,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
       if (!reads || words.length === 0) return []
       return query(
         `SELECT ${COLUMNS}, snippet(words, 0, '', '', '…', 48) AS text FROM words JOIN line l ON l.id = words.rowid
-          WHERE words MATCH :match AND ${IS_READABLE} AND ${IS_NO_QUOTE} AND (:only = '' OR l.channel = :only)
+          WHERE words MATCH :match AND ${IS_READABLE} AND ${IS_OWN_TEXT} AND (:only = '' OR l.channel = :only)
           ORDER BY bm25(words), l.time DESC LIMIT :limit`,
         {
           ...readableParameters(reads),
@@ -49,7 +49,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
     async since(time: string, reads: ReadableLines, { asking = '', limit = 1000 }) {
       if (!reads) return []
       const lines = await query(
-        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${IS_READABLE} AND ${IS_NO_QUOTE}
+        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${IS_READABLE} AND ${IS_OWN_TEXT}
           ORDER BY l.time DESC LIMIT :limit`,
         { ...readableParameters(reads), time, asking, limit },
       )

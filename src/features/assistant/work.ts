@@ -105,8 +105,8 @@ function byEnd({ finished: a = '' }: Delegation, { finished: b = '' }: Delegatio
 }
 
 /**
- * Whether a caller may access work. Programs limited to gateways: work that messages of these asked
- * for, and their own.
+ * Whether a caller may access work. A program limited to gateways may access the work that messages
+ * of these gateways requested, and its own.
  */
 export function mayReach({ askedBy: requester, owner }: Delegation, { gateways, id }: Caller): boolean {
   if (!gateways) return true

@@ -20,7 +20,7 @@ import type { audit } from './operations.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 
-/** Entries read from the store at a time. */
+/** Number of entries that are read from the store at a time. */
 const PAGE_SIZE = 500
 /** Maximum number of entries that one call reads. */
 const MAX_READ = 20_000
@@ -40,7 +40,7 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
     for (let end = last; end > 0; end -= PAGE_SIZE) {
       const start = Math.max(0, end - PAGE_SIZE)
       const { entries, areExpired } = await readEntries(topics, start, end)
-      // Then all older entries have expired, too.
+      // All older entries have expired, too.
       if (areExpired) return
       yield* entries.reverse()
     }
@@ -77,12 +77,12 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 
 /**
  * Entries after position `start`, up to and including `end`, oldest first, without those that only
- * a newer version can read. `areExpired`: the store has none there. The store may return them in
- * parts.
+ * a newer version can read. `areExpired`: the store has no entries there.
  */
 async function readEntries(topics: Topics, start: number, end: number) {
   const entries: Placed[] = []
   let areExpired = true
+  // The store may return the entries in parts.
   for (let after = start; after < end; ) {
     const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
     for (const { position, event } of items) {

@@ -12,7 +12,8 @@ const AUDITED = createNameMatcher(
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
 /**
- * Read-only skills, and frequent operations of programs on their own data. These take precedence.
+ * Read-only skills, and frequent operations of programs on their own data. A skill in both lists is
+ * not audited.
  */
 const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
@@ -32,7 +33,7 @@ export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLay
       return async (ctx, next) => {
         const { call } = ctx
         if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
-        // Only the meaning of the arguments of built-in skills is known. A dry run changes nothing.
+        // A dry run changes nothing. Other skills may use an argument `dryRun` for something else.
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
         const { record } = deps
         const common = {

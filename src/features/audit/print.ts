@@ -64,7 +64,9 @@ function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons =
   ])
 }
 
-/** `ok` or the decision, or what went wrong: the code, and whether the call was denied. */
+/**
+ * After a success: `ok`, or the decision. Otherwise the error code, marked if the call was denied.
+ */
 function outcomeOf({ action, outcome, status, target }: JsonObject): string {
   if (status === 'done') {
     const decision = action === DECISION ? pathGet(target, 'status') : undefined
@@ -74,14 +76,14 @@ function outcomeOf({ action, outcome, status, target }: JsonObject): string {
   return paint(status === 'failed' ? 'red' : 'yellow', text)
 }
 
-/** The reason, the objects of an entry with whole ids, as they are copied, and the error. */
+/** The reason, the objects of an entry, and the error. Ids are whole, because people copy them. */
 function aboutOf(
   { action, target, reason, error }: JsonObject,
   titles: JsonObject,
   hasReason: boolean,
 ): string {
   const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
-  const fault = error === undefined ? [] : [shorten(String(error), LONGEST_TARGET)]
+  const fault = error === undefined ? [] : [shorten(String(error), MAX_SHOWN)]
   return [...why, targetOf(String(action), Object(target), titles), ...fault].filter(Boolean).join('; ')
 }
 
@@ -96,16 +98,17 @@ function humanEntry({ status, target, result, changes, ...entry }: JsonObject): 
 }
 
 /** Maximum characters of an error, and of a value that is not a text. */
-const LONGEST_TARGET = 100
+const MAX_SHOWN = 100
 const TIMES = new Set(['since', 'until', 'at'])
-/** Arguments that an action always has: they say nothing. */
+/** Arguments that are not shown, because an action always has them. */
 const ALWAYS = new Set(['all', 'confirm'])
 
 function targetOf(action: string, target: JsonObject, titles: JsonObject): string {
   const isDecision = action === DECISION
   const title = isDecision ? titles[String(target.id)] : undefined
-  const isKnown = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
-  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !isKnown(name))
+  // The title replaces the id, and the column `outcome` has the decision.
+  const isElsewhere = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
+  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !isElsewhere(name))
   const parts = shown.map(([name, value]) => `${name} ${textOf(name, value)}`)
   return [...(typeof title === 'string' ? [title] : []), ...parts].join(', ')
 }
@@ -113,5 +116,5 @@ function targetOf(action: string, target: JsonObject, titles: JsonObject): strin
 function textOf(name: string, value: Json): string {
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
   if (name === 'for' && typeof value === 'number') return age(0, value)
-  return typeof value === 'string' ? shortId(value) : shorten(JSON.stringify(value), LONGEST_TARGET)
+  return typeof value === 'string' ? shortId(value) : shorten(JSON.stringify(value), MAX_SHOWN)
 }

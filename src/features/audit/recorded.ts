@@ -9,7 +9,7 @@ const RECORDED_ARGUMENTS =
     ' ',
   )
 /**
- * Skills whose arguments `from` and `to` are ids or places. In other skills, they are addresses.
+ * Skills whose arguments `from` and `to` are ids or positions. Of other skills, they are addresses.
  */
 const OF_EVENTS = /^(?:event|subscription)-/
 const EVENT_ARGUMENTS = ['from', 'to']
@@ -68,9 +68,9 @@ function jobIn(result: JsonObject): Json | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** Errors of skills that are not built in may quote messages, except these. */
+/** Codes of errors whose message is recorded for every skill. Others may quote messages. */
 const OWN_WORDS = /^(?:forbidden|cancelled)$/
-/** Errors whose message contains that of another one, or arguments. */
+/** Codes of errors whose message is never recorded: it quotes another error, or arguments. */
 const QUOTING = /^(?:internal|skill_failed|invalid_arguments|approval_denied)$/
 
 /** Why a call failed. */

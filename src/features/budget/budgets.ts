@@ -14,17 +14,17 @@ import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
 const MAX_LISTED = 100
-/** Maximum number of senders that are listed with what they have left. */
-const MOST_FULLEST = 5
-/** The owner of the budgets in total. */
+/** Maximum number of senders that are listed with what they have left: those with the least. */
+const MAX_FULLEST = 5
+/** The owner of the budgets for all runs together. */
 const TOTAL = 'total'
 /** Prefix of the owners of the budgets of skills. */
 const SKILL = 'skill '
-/** Prefix of the keys of runs that were reported as refused. */
+/** Prefix of the keys that mark runs whose refusal was reported. */
 const REFUSED = 'budget-refused:'
 /**
- * How long (ms) such a key outlives the wait: others may use up the budget first, or the run may be
- * paused.
+ * How long (ms) such a key is kept after the budget is available again. The run may need longer:
+ * others use up the budget first, or the run is paused.
  */
 const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
@@ -41,9 +41,7 @@ export function createBudgets(deps: {
   prices(): Prices
   /** Called once for each refused run, also if it checks its budget again and again. */
   refused(budget: BudgetStatus['budget']): void
-  /**
-   * Called for each step with its usage, caller and cost; undefined for a model without a price.
-   */
+  /** Called after each step of a model. `money` is absent if the model has no price. */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
@@ -65,7 +63,7 @@ export function createBudgets(deps: {
     ]
   }
 
-  /** A model without a price counts only in tokens. */
+  /** The price of a step. Undefined for a model without a price, which counts only in tokens. */
   const moneyOf = (spent: Spent): number | undefined => {
     const prices = deps.prices()
     const money = spent.money ?? moneyFor(prices, spent)
@@ -99,10 +97,7 @@ export function createBudgets(deps: {
       })
       return money
     },
-    /**
-     * The state of the budgets, for operators; `[]` without budgets. `senders`: whose budgets to
-     * look at.
-     */
+    /** The state of the budgets; `[]` without budgets. `senders`: candidates for `fullest`. */
     status: (senders = []) => statusOf(deps.budget(), kv, sums, now, senders),
   }
 }
@@ -164,7 +159,7 @@ async function statusOf(
   const fullest = (await Promise.all(uses))
     .filter(({ used }) => used > 0)
     .sort((a, b) => a.left / a.most - b.left / b.most)
-    .slice(0, MOST_FULLEST)
+    .slice(0, MAX_FULLEST)
   return [
     ...shared,
     {
@@ -199,15 +194,13 @@ function formatMinute(time: number): string {
  * for operators, who count only towards the total.
  */
 function senderOf({ caller, message }: Call): string | undefined {
-  // Also for work that the daemon does on behalf of a sender.
-  if (message) {
-    return withoutTag(identityOf(message) ?? `${message.gateway}/unverified`)
-  }
+  // The message comes first: the daemon itself may be the caller, on behalf of its sender.
+  if (message) return withoutTag(identityOf(message) ?? `${message.gateway}/unverified`)
   if (caller.kind === 'route') return caller.id && withoutTag(caller.id)
   return caller.skills ? `${caller.kind} ${caller.id}` : undefined
 }
 
-/** The price of a step; undefined if no entry of `prices` matches the model. */
+/** The price of a step by `prices`; undefined if no entry matches the model. */
 function moneyFor(prices: Prices, { model, inputTokens, outputTokens }: Spent): number | undefined {
   const [, price] = Object.entries(prices).find(([pattern]) => compilePattern(pattern).test(model)) ?? []
   return price && (inputTokens * price.input + outputTokens * price.output) / TOKENS_PER_PRICE

@@ -5,18 +5,17 @@ import { DAY, parseDuration } from '../../core/units.ts'
 
 /** Number, thousands or millions, unit (tokens or a currency), and time: `200k tokens/1d`. */
 const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
-/** The name of a unit of time. Not just its first letter, which would make `month` a minute. */
+/** A unit of time, whole or by its letter: by the first letter alone, `month` would be a minute. */
 const TIME_UNIT = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
 const HINT = 'expected an amount per time, such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
-/** Limits (ms) of the time of a budget. */
-const SHORTEST = 1_000
-const LONGEST = 90 * DAY
+/** Shortest and longest time (ms) of a budget. */
+const SPANS = { shortest: 1_000, longest: 90 * DAY }
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, M: 1e6 }
 
 const amount = z.string({ error: HINT }).transform((text, context): Amount => {
   const [, number, factor = '', unit = '', span = ''] = FORM.exec(text.trim()) ?? []
   const per = parseSpan(span)
-  if (Number(number) > 0 && per >= SHORTEST && per <= LONGEST) {
+  if (Number(number) > 0 && per >= SPANS.shortest && per <= SPANS.longest) {
     const most = Number(number) * (FACTORS[factor] ?? 1)
     return { most, unit: unit.startsWith('token') ? 'tokens' : unit, per, text: text.trim() }
   }
@@ -34,9 +33,7 @@ const amounts = z
   .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
   .default([])
 
-/**
- * Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply.
- */
+/** Budgets for models, per sender, in total, and by skill. All amounts of a list apply. */
 export const budgetSchema = z
   .strictObject({
     sender: amounts.describe('Limit for each sender: an amount such as `200k tokens/1d`, or a list of them.'),

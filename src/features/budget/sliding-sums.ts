@@ -5,10 +5,12 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const PREFIX = 'budget:'
-/** Number of buckets of a sliding window. The window may be too long by the length of one. */
+/**
+ * Number of buckets of a sliding window. The window may be too long by the length of one bucket.
+ */
 const BUCKETS = 48
 
-/** Usage per bucket, by its start (Unix ms): tokens, and money. */
+/** The tokens and money of each bucket, by the start of the bucket (Unix ms). */
 const bucketsSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
 export type Buckets = z.infer<typeof bucketsSchema>
 

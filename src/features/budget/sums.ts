@@ -10,8 +10,7 @@ export function sumOf(buckets: Buckets, { unit }: Amount): number {
 }
 
 /**
- * When all usage will have left the window (Unix ms); undefined without usage in the unit of the
- * amount.
+ * When all usage will have left the window (Unix ms). Undefined without usage in the amount's unit.
  */
 export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
   const starts = Object.entries(buckets)
@@ -21,7 +20,8 @@ export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
 }
 
 /**
- * When enough usage will have left the window (Unix ms); undefined if the amount is not used up.
+ * When so much usage will have left the window that a run may start (Unix ms). Undefined if one may
+ * start now.
  */
 export function availableAt(buckets: Buckets, amount: Amount): number | undefined {
   let used = sumOf(buckets, amount)
@@ -34,13 +34,12 @@ export function availableAt(buckets: Buckets, amount: Amount): number | undefine
   return used < amount.most ? until : Number.POSITIVE_INFINITY
 }
 
-/** Share of a window whose usage tells how fast a budget is used. */
+/** The newest share of a window. Its usage tells how fast a budget is used. */
 const RECENT = 0.25
 
 /**
  * When the amount is used up (Unix ms), if usage goes on as in the newest quarter of its window,
- * and older usage leaves the window meanwhile. Undefined if it lasts until all present usage has
- * left.
+ * and older usage leaves the window meanwhile. Undefined if the amount lasts for a whole window.
  */
 export function usedUpAt(buckets: Buckets, amount: Amount, now: number): number | undefined {
   const length = bucketLength(amount.per)

@@ -21,7 +21,7 @@ export type JobRequest = {
  * that jumps must not time a job out.
  */
 export type AwaitedJob = JobRequest & {
-  /** When the time limit of the route started: when the job last became ready for a worker. */
+  /** Start of the route's time limit: when the job last became ready for a worker. */
   limitFrom: number
   /** When to query the queue. Undefined: the job must be added. */
   checkAt?: number | undefined
@@ -39,15 +39,15 @@ export type NewJob = { name: string; data: Message; opts: BulkJobOptions }
 /** A queue. `add` combines concurrent calls into one command. */
 export type JobQueue = { name: string; queue: Queue; add(job: NewJob): Promise<unknown> }
 
-/** Interval (ms) of queries. Events are faster, but can be lost. */
+/** Interval (ms) between queries of a job. Events are faster, but can be lost. */
 const CHECK_INTERVAL = 15_000
 /** Maximum wait (ms) for the events of a removed job. */
 const EVENTS_TIMEOUT = 5_000
-/** If a reply takes longer than this (ms), the server was unreachable, also for the workers. */
+/** If a reply takes longer (ms), the server counts as unreachable, also for the workers. */
 const SLOW_REPLY = 1_000
 /**
- * Retention of finished jobs (seconds): enough for a daemon that died while waiting, and for Bull
- * Board.
+ * Retention of finished jobs (seconds): long enough for the restart of a daemon that died while
+ * waiting, and for readers of Bull Board.
  */
 const RETENTION_SECONDS = 7 * 86_400
 /** Maximum number of completed jobs that are kept. */
@@ -83,7 +83,7 @@ async function addJob({ queue, add }: JobQueue, job: AwaitedJob): Promise<void> 
     removeOnComplete: { age: RETENTION_SECONDS, count: MAX_COMPLETED },
     removeOnFail: { age: RETENTION_SECONDS },
   }
-  // Before the command: the event of a removal may arrive before the reply.
+  // Before the job is added: the event of a new removal may arrive before the reply.
   delete job.removed
   // Telemetry passes the current trace with the job, which a shared command cannot.
   if (queue.opts.telemetry) await queue.add(name, message, opts)
@@ -98,7 +98,7 @@ async function check(to: JobQueue, job: AwaitedJob): Promise<void> {
   const { id } = job.message
   const askedAt = performance.now()
   job.checkAt = askedAt + CHECK_INTERVAL
-  // The state first: a job that was read before its state may lack its result.
+  // The state is read first: a job that is read before its state may lack the result.
   const [state, found] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
   if (state === 'delayed' || performance.now() - askedAt > SLOW_REPLY) job.limitFrom = performance.now()
   if (!found) {

@@ -10,8 +10,8 @@ import { waitFor } from '../../lib/wait-for.ts'
 import { type AwaitedJob, advance, dueAt, type JobRequest, type NewJob } from './awaited-job.ts'
 
 /**
- * Maximum clock difference (ms) to the server. Events of this time are read again, which is
- * harmless.
+ * Maximum clock difference (ms) to the server. Events from this time before the start are read too,
+ * which is harmless.
  */
 const CLOCK_SKEW = 60_000
 /** Pause (ms) after a failed command. */
@@ -22,8 +22,7 @@ const MAX_BATCH = 256
 export type QueueClient = Awaited<ReturnType<typeof createQueueClient>>
 
 /**
- * Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their
- * results.
+ * Runs messages as jobs of a BullMQ queue, and waits for their results. A job has the message's id.
  */
 export async function createQueueClient(name: string, { options, failed, worked, trouble }: QueueServer) {
   const { Queue, QueueEvents } = await loadPart('queues', () => import('bullmq'))
@@ -40,9 +39,8 @@ export async function createQueueClient(name: string, { options, failed, worked,
     queue,
     trouble,
     /**
-     * Resolves with the result of the job, which is added if it is missing. While the server is
-     * unreachable, it waits without limit. Throws `job_failed`, `job_timeout`, or the reason of
-     * `signal`.
+     * Resolves with the result of the job. Adds the job if it is missing. Waits without limit while
+     * the server is unreachable. Throws `job_failed`, `job_timeout`, or the reason of `signal`.
      */
     async run(request: JobRequest): Promise<unknown> {
       const { signal } = request
@@ -55,7 +53,7 @@ export async function createQueueClient(name: string, { options, failed, worked,
           } catch (error) {
             if (error instanceof TriviumError) throw error
             failed(error)
-            // Adds it again: for an existing job, that only emits an event.
+            // Adds the job again: if it exists, BullMQ only emits an event.
             job.checkAt = undefined
             return { retryIn: RETRY_PAUSE }
           }
@@ -98,7 +96,7 @@ function followEvents(events: QueueEvents, waiting: ReadonlyMap<string, AwaitedJ
 }
 
 /**
- * BullMQ has already parsed the result; if that may have rounded a number, the raw value is read
+ * BullMQ has already parsed the result. If that may have rounded a number, reads the raw value
  * again.
  */
 async function exactResult(

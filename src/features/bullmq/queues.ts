@@ -17,7 +17,7 @@ const CLOSE_TIMEOUT = 1_000
 
 /** The BullMQ queues of this daemon. Loads BullMQ and connects on first use. */
 export function createQueues(deps: {
-  /** Default Redis and key prefix of queues; `redis` is set if a route has a queue. */
+  /** Default Redis and key prefix of queues. `redis` may be absent only if no route has a queue. */
   where(): { redis?: string; prefix: string }
   connect(url: string): Promise<Connection>
   telemetry?: Telemetry | undefined

@@ -4,9 +4,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/**
- * Record of a call. `unknown`: it ended with an error that does not show whether it took effect.
- */
+/** A call. `unknown`: it ended with an error that does not show whether the call took effect. */
 export type CallRecord = { key: string; time: string; by: string; messageId?: string } & (
   | { state: 'started' }
   | { state: 'done'; result: Json }
@@ -25,8 +23,8 @@ export function createCallRecords(
 ) {
   return {
     /**
-     * Replaces a call's record with that of `change`; undefined writes nothing. Returns the
-     * previous record.
+     * Replaces a call's record with the one that `change` returns; undefined changes nothing.
+     * Resolves with the previous record.
      */
     async swap(key: string, change: (found: CallRecord | undefined) => CallRecord | undefined) {
       let before: CallRecord | undefined
@@ -49,8 +47,7 @@ export function createCallRecords(
         .sort((a, b) => (a.time < b.time ? -1 : 1))
     },
     /**
-     * Restores records from the log (newest first) if the store has none, because it is new or was
-     * lost.
+     * If the store has no records, because it is new, restores them from the log (newest first).
      */
     async restore(logged: AsyncIterable<Json>) {
       if ((await kv.list(PREFIX, 1)).items.length > 0) return

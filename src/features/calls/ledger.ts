@@ -9,13 +9,14 @@ import { type CallRecord, createCallRecords } from './call-records.ts'
 import type * as operations from './operations.ts'
 
 /**
- * The ledger of calls with external effects, shared by all daemons of a store: a call with a known
- * outcome does not run again. `by` names this process; `note` writes each new record to the log and
- * must not throw.
+ * The ledger of calls with external effects, shared by all daemons of a store. A call that
+ * succeeded does not run again, nor does one with an unknown outcome.
  */
 export function createCallLedger(deps: {
   kv: KeyValues
+  /** The name of this process. */
   by: string
+  /** Writes each new record to the log. Must not throw. */
   note(record: CallRecord): Promise<void>
   now: () => number
 }) {

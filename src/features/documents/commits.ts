@@ -72,10 +72,10 @@ export function updateCommit<T extends JsonObject>(
   { actor, unreadable }: { actor: Actor; unreadable?: ChangeEntry | undefined },
 ): Commit | undefined {
   const changes = diff(before, document)
-  const isComplete = before === stored.document
-  if (changes.length === 0 && (isComplete || !unreadable)) return undefined
-  const complete = isComplete ? document : reading.withUnreadable(document, stored.document, unreadable)
-  const patch = isComplete ? changes : diff(stored.document, complete)
+  const isAllReadable = before === stored.document
+  if (changes.length === 0 && (isAllReadable || !unreadable)) return undefined
+  const complete = isAllReadable ? document : reading.withUnreadable(document, stored.document, unreadable)
+  const patch = isAllReadable ? changes : diff(stored.document, complete)
   if (patch.length === 0) return undefined
   return { change: changeOf(now(), stored.revision + 1, 'update', actor, { patch }), document: complete }
 }

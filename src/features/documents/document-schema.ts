@@ -5,8 +5,8 @@ import { compileJsonSchema, type ErrorObject, type ValidateFunction } from '../.
 import type { DocumentSpec } from './spec.ts'
 
 /**
- * Returns a check against the schema of a document, which is compiled on first use. The check
- * returns the document, or throws the error of `toError` with the details.
+ * Makes the check of a document against its schema. It compiles the schema on first use. It returns
+ * a valid document; for another, it throws what `toError` makes of the details.
  */
 export function compileSchema<T extends JsonObject>(spec: Pick<DocumentSpec<T>, 'schema' | 'type'>) {
   let validate: ValidateFunction<T> | undefined

@@ -10,8 +10,8 @@ import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
 /**
- * The state of subscriptions, with their last attempts. `isInFile`: it is in routes.yaml.
- * `settledCount`: see `countsOf`.
+ * The state of subscriptions, with their last attempts. `isInFile`: whether routes.yaml has the
+ * subscription. `settledCount`: see `countsOf`.
  */
 export async function listSubscriptions(
   store: Store,
@@ -45,8 +45,8 @@ export async function listSubscriptions(
 }
 
 /**
- * Since when attempts fail, if the last one failed. A single success does not end a failing share,
- * so this is not later than the begin of the share.
+ * Since when attempts fail, if the last one failed. While a large share fails, a single success
+ * does not count: then it is the time at which that share began, if that is earlier.
  */
 function failingSince({ failingSince: inARow, errorsSince = Number.POSITIVE_INFINITY }: Report) {
   return inARow === undefined ? undefined : Math.min(inARow, errorsSince)
@@ -63,7 +63,7 @@ function lastReasonOf(attempts: Report['attempts']): string {
   return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
 }
 
-/** Since when the oldest waiting job of a queue waits (Unix ms), since its last replay or retry. */
+/** Since when the oldest waiting job of a queue waits (Unix ms): a replay or retry starts again. */
 function oldestIn(queue: string, waiting: readonly Waiting[]): number | undefined {
   const times = waiting.flatMap(({ road, oldestAt }) => (road === queue ? [oldestAt] : []))
   return times.length > 0 ? Math.min(...times) : undefined
@@ -81,7 +81,7 @@ async function nextAttempt(
   return Math.max(openUntil, due ?? 0) || undefined
 }
 
-/** The history entry of an attempt to push the event of a message. */
+/** The name of the history entry of an attempt to push the event of a message. */
 const ATTEMPT = 'push attempt'
 
 /** Returns the function that keeps attempts of a subscription in the histories of messages. */
@@ -102,8 +102,8 @@ export function keepWith(
 }
 
 /**
- * The attempts to push the event of a message: all that failed and the success after them, and
- * other successes that are still in the reports of their subscriptions.
+ * The attempts to push the event of a message. The history has all that failed, and the success
+ * after them. Other successes are only in the reports of their subscriptions, for some time.
  */
 export async function attemptsOf(
   store: Store,
@@ -149,9 +149,9 @@ function healthOf(
 }
 
 /**
- * The unsent events of a subscription (`queued`: waiting for an attempt; `unread`: not examined
- * yet), and its dead letters. `settled`: the number of events that the group counts as unread
- * although they were sent or are jobs; they will be acknowledged shortly.
+ * The unsent events of a subscription (`queued`: jobs that wait for an attempt; `unread`: not
+ * examined yet), and its dead letters. `settled`: the number of events that were sent or are jobs,
+ * but that the group counts as unread until they are acknowledged.
  */
 export function countsOf(
   jobs: StoreStats['jobs'][number] | undefined,

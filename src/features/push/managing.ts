@@ -22,7 +22,7 @@ import {
 } from './stored-settings.ts'
 import type { StoredByName, StoredSubscription, StoredSubscriptions } from './stored-subscriptions.ts'
 
-/** Limited because every daemon checks the lease of each subscription every second or two. */
+/** Limited because every daemon checks the lease of every subscription each second or two. */
 const LIMIT = {
   most: 250,
   what: 'Push subscriptions on the store',
@@ -83,7 +83,7 @@ export function createManaging(deps: {
         : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))
       if (dryRun) return { name, deleted: false, ...lost }
       if (!force && lost.waiting + lost.dead > 0)
-        throw new TriviumError('subscription_not_empty', { name, what: wordsOf(lost) })
+        throw new TriviumError('subscription_not_empty', { name, what: lostInWords(lost) })
       await stored.change((all) => {
         const found = find(all, name)
         const { [name]: _, ...others } = all
@@ -108,7 +108,7 @@ function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['c
     // Finishes a recent deletion of the same name first.
     await ending.complete(name)
     const outcome = { isNew: false }
-    // Paused before it exists, so that nothing is sent.
+    // The pause is stored before the subscription, so that nothing is sent.
     const startsPaused = paused && !(await stored.all())[name]
     const pause = { why: 'paused', by: whoIs(call), at: now() } as const
     const undoPause = startsPaused ? await pauseFirst(deps.records(name), pause) : async () => {}
@@ -130,8 +130,8 @@ function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['c
 }
 
 /**
- * Pauses a subscription that does not exist yet. Returns a function that undoes this, for the case
- * that another call creates it first; it keeps a later pause.
+ * Pauses a subscription that does not exist yet. Returns a function that removes this pause, but
+ * not a later one: another call may create the subscription first.
  */
 async function pauseFirst(records: Records, pause: NonNullable<Control['stopped']>) {
   await records.change((control) => ({ ...control, stopped: pause }))
@@ -142,8 +142,8 @@ async function pauseFirst(records: Records, pause: NonNullable<Control['stopped'
 }
 
 /**
- * Whether a repeated call asks for the existing settings. Ignores a generated secret, which the
- * call does not contain.
+ * Whether a call asks for the existing settings. If it has no secret, the stored one does not
+ * count.
  */
 function isSame(stored: JsonObject, requested: JsonObject): boolean {
   const { secret: _storedSecret, ...storedSettings } = stored
@@ -166,7 +166,7 @@ function existsAlready(name: string, where: string, instead: string): TriviumErr
   return new TriviumError('subscription_exists', { name, where, instead })
 }
 
-function wordsOf({ waiting, dead }: { waiting: number; dead: number }): string {
+function lostInWords({ waiting, dead }: { waiting: number; dead: number }): string {
   const parts = [waiting > 0 && `${waiting} waiting`, dead > 0 && `${dead} dead`]
   const total = waiting + dead
   return `${parts.filter(Boolean).join(' and ')} ${total === 1 ? 'event' : 'events'}`

@@ -11,22 +11,22 @@ import type { PushSubscription } from './schema.ts'
 const RENEW_BEFORE = 30_000
 /** Lifetime (ms) of a token without `expires_in`. */
 const DEFAULT_LIFETIME = 5 * MINUTE
-/** Longest time (ms) that a token is used. */
+/** Maximum lifetime (ms) of a token, whatever its `expires_in`. */
 const LONGEST_LIFETIME = DAY
 /** Maximum bytes read of an answer. */
 const MAX_ANSWER = 65_536
 /** Maximum characters of the endpoint's error text that our error quotes. */
 const SHOWN = 200
 
-/** `until`: when it is renewed (Unix ms). */
+/** `until`: when to get a new token (Unix ms). */
 type CachedToken = { token: string; until: number }
 
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
  * Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4), cached until shortly
- * before they expire. Concurrent callers share one request. Private addresses are refused as for
- * the receiver.
+ * before they expire. Concurrent callers share one request. The token endpoint, like the receiver,
+ * may have a private address only with `allow-private`.
  */
 export function createTokens(
   { oauth, allowPrivate, timeout }: Pick<PushSubscription, 'oauth' | 'allowPrivate' | 'timeout'>,

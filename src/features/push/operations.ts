@@ -51,7 +51,7 @@ const settings = {
     .describe('Attempts, the delay before the second one, and the longest delay'),
 }
 
-/** The settings with null, which removes one in an update. */
+/** The settings of an update: null removes one. */
 const changes = {
   match: settings.match.nullable(),
   secret: settings.secret,

@@ -1,6 +1,8 @@
 import type { Rate } from '../../core/units.ts'
 
-/** Limits the rate of calls: spaced evenly, in order. `close` runs the waiting ones immediately. */
+/**
+ * Limits the rate of calls: it runs them in order, evenly spaced. `close` runs the rest at once.
+ */
 export function createPace(rate: Rate | 'off') {
   const waiting: (() => void)[] = []
   const interval = rate === 'off' ? 0 : rate.per / rate.count

@@ -24,7 +24,7 @@ export type Answer = {
 
 /** Longest pause (ms) that a receiver can ask for. */
 const LONGEST_PAUSE = DAY
-/** Maximum shown characters of an answer. */
+/** Maximum characters of an answer that are kept. */
 const SHOWN = 300
 /** Headers that `headers` of a subscription cannot replace. */
 const OWN_HEADERS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
@@ -38,7 +38,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const { allowPrivate, secret, format } = subscription
   const url = new URL(subscription.url)
   const path = url.pathname + url.search
-  // Node does not look up literal addresses.
+  // The look-up checks names only: Node does not look up a literal address.
   const refused = !allowPrivate && isPrivateHost(url) ? privateRefusal(url.hostname) : undefined
   const configured = Object.entries(subscription.headers).filter(([name]) => !OWN_HEADERS.test(name))
   const fixed = ['user-agent', 'Trivium', ...configured.flat()]
@@ -75,8 +75,8 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
 
   return {
     /**
-     * Sends one event. Always calls `done` once: within `timeout` ms, plus as long to connect,
-     * after its turn in the rate limit; earlier if the poster is closed.
+     * Sends one event, at its turn in the rate limit. Always calls `done` once: at most `timeout`
+     * ms to connect and `timeout` ms for the answer later, and earlier if the poster is closed.
      */
     post(event: Event, done: (answer: Answer) => void): void {
       if (refused) queueMicrotask(() => done({ reason: refused }))

@@ -109,7 +109,7 @@ export function createPush(deps: PushDeps) {
   }
 }
 
-/** The newest attempts with an outcome. `more`: there are others. */
+/** The newest attempts with an outcome. `more`: whether there are others. */
 function shownAttempts(
   all: readonly object[] | undefined,
   outcome: 'ok' | 'failed' | undefined,

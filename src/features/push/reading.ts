@@ -13,8 +13,9 @@ import type { Control, Records } from './records.ts'
  * another read.
  */
 const READ_BATCH = 256
-/** Events are acknowledged when this many are done, or after this time (ms). */
+/** Finished events are acknowledged at once when there are this many. */
 export const ACK_BATCH = 1_000
+/** Fewer finished events are acknowledged after this time (ms). */
 export const ACK_INTERVAL = 100
 /** How long (ms) a partition whose shard is unreachable is neither read nor acknowledged. */
 const SHARD_PAUSE = 500
@@ -24,11 +25,11 @@ type Partition = {
   partition: number
   /** Whether the group may have unread events. */
   hasMore: boolean
-  /** Earlier events are pending or done. The next read starts after this position. 0: unknown. */
+  /** The next read starts after this position: earlier events are pending or done. 0: unknown. */
   readTo: number
   /** Whether earlier events may have become visible since the last read from the start. */
   isBehind: boolean
-  /** The next attempt after its shard was unreachable (monotonic time). */
+  /** If its shard was unreachable: when the next read may start (monotonic time); else 0. */
   retryAt: number
 }
 
@@ -41,14 +42,14 @@ type ReadingDeps = {
   lanes: Lanes
   /** Whether the subscription wants an event. Absent: all events. */
   wants?: ((event: Event) => Promise<boolean>) | undefined
-  /** Whether an event of a lane that may have jobs may become a job too. */
+  /** Whether the next event of a lane, which may have older jobs, may become a job too. */
   mayBecomeJob(lane: string): boolean
   now(): number
 }
 
 /**
- * Reads the group of one subscription ahead into its lanes, and acknowledges finished events.
- * Peeks, so that no event is hidden after a crash. Only one daemon does this at a time.
+ * Reads the events of one subscription ahead, from its group into lanes, and acknowledges finished
+ * ones. Peeks, so that no event is hidden after a crash. Only one daemon does this at a time.
  */
 export function createReading(deps: ReadingDeps) {
   const { topics, topic, group, wants, now } = deps
@@ -65,7 +66,8 @@ export function createReading(deps: ReadingDeps) {
       .map((event, index): Delivery => ({ event, lane: laneOf(event), round: roundAt(index) }))
       .filter((delivery) => !pending.has(delivery))
     const [first] = fresh
-    // Check `control` before the first event: a pause is written before the events it holds back.
+    // `control` may have changed since the start. A pause is stored before the events that it holds
+    // back, so these are not taken.
     if (first && !isDeepStrictEqual(await deps.records.control(), deps.control)) return
     const isGap = first !== undefined && missedIn(first.event.id) > 0
     let isAllTaken = !isGap
@@ -75,7 +77,7 @@ export function createReading(deps: ReadingDeps) {
       if (pending.add(delivery, wanted[index] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
-    // If events are large, a read returns only a few, so only an empty read marks the end.
+    // A read returns only a few large events, so only an empty read marks the end of the partition.
     const last = events.at(-1)
     if (isAllTaken && last) from.readTo = topics.placeOf(topic, last.id)?.position ?? 0
     // After an empty read, the partition is read from its start if earlier events may be visible
@@ -90,7 +92,7 @@ export function createReading(deps: ReadingDeps) {
         if (partition === undefined || partition === each.partition) each.hasMore = each.isBehind = true
       }
     },
-    /** Reads all partitions once more, as events may have been skipped. */
+    /** Makes the next read cover all partitions, because events may have been skipped. */
     readAgain(): void {
       for (const each of partitions) each.hasMore = true
     },
@@ -143,16 +145,15 @@ function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitio
   if (failures.length >= partitions) throw failures[0]
 }
 
-/** An event to acknowledge. */
+/** An event that needs only an acknowledgement. */
 type Done = { id: string; round: number | undefined }
 
 /** The events that were read but are not acknowledged yet: in lanes, or done. */
 function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: ReadingDeps) {
   /** The rounds of unacknowledged ids, including those in `done` and `unreachable`. */
   const pending = new Map<string, number | undefined>()
-  /** Events that only need an acknowledgement. */
   const done: Done[] = []
-  /** Events that are done, but whose shard was unreachable. */
+  /** Events that are done, but could not be acknowledged, because their shard was unreachable. */
   let unreachable: { items: Done[]; retryAt: number } = { items: [], retryAt: 0 }
   let ackedAt = 0
   /** Number of events that are being acknowledged. */
@@ -168,8 +169,8 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
     return [...Map.groupBy(items, keyOf).values()]
   }
   /**
-   * Acknowledges events of one round. One that was redelivered meanwhile has another round, and
-   * stays unread.
+   * Acknowledges events of one round. An event redelivered meanwhile is of another, and stays
+   * unread.
    */
   const ackPart = (part: readonly Done[]) => {
     const as = { areRead: true, ...defined({ round: part[0]?.round }) }
@@ -181,7 +182,7 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
     )
   }
   return {
-    /** Whether an event was read in the same round. */
+    /** Whether an event of this round is pending. */
     has: ({ event: { id }, round }: Delivery) => pending.get(id) === round && pending.has(id),
     /** Adds an event or a gap; false if it has to be read again later. */
     add(delivery: Delivery, isWanted: boolean, isGap: boolean): boolean {
@@ -194,13 +195,13 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
       pending.set(event.id, round)
       return true
     },
-    /** An event was sent, or has become a job. */
+    /** Called when an event was sent, or has become a job. */
     done: ({ event: { id }, round }: Delivery) => void done.push({ id, round }),
     doneCount: () => done.length,
     /** Events that need nothing more, and that the group still counts as unread. */
     settledCount: () => done.length + acking + unreachable.items.length,
     isAckDue: () => done.length >= ACK_BATCH || now() >= ackedAt + ACK_INTERVAL,
-    /** When the unreachable ids are acknowledged again: one time, or none. */
+    /** When `unreachable` is acknowledged again: one time, or none. */
     retryTimes: () => (unreachable.items.length > 0 ? [unreachable.retryAt] : []),
     async ack(): Promise<void> {
       ackedAt = now()

@@ -9,7 +9,7 @@ const controlSchema = z.object({
   stopped: z
     .object({ why: z.enum(['paused', 'gone']), by: z.string(), at: z.number().exactOptional() })
     .exactOptional(),
-  /** The last resumption (Unix ms): the change restarts a subscription that is failing. */
+  /** The last resumption (Unix ms). A change of it restarts a failing subscription. */
   resumedAt: z.number().default(0),
 })
 const reportSchema = z.object({
@@ -17,13 +17,16 @@ const reportSchema = z.object({
   attempts: z
     .array(z.looseObject({ reason: z.string().exactOptional(), since: z.number().exactOptional() }))
     .default([]),
-  /** Newest first: replays (`round`, Unix ms) that were tried, and how many events were accepted. */
+  /**
+   * The replays that were tried, newest first. `round`: start of the replay (Unix ms). `delivered`:
+   * the number of its events that the receiver accepted.
+   */
   replays: z.array(z.object({ round: z.number(), delivered: z.number() })).default([]),
   /** Consecutive failures. */
   failures: z.number().default(0),
-  /** When the first of them began (Unix ms). */
+  /** When the first of these failed (Unix ms). */
   failingSince: z.number().exactOptional(),
-  /** Since when a share of the attempts fails (Unix ms). */
+  /** Since when a large share of the attempts fails (Unix ms). */
   errorsSince: z.number().exactOptional(),
   /** Nothing is tried before then (Unix ms). */
   openUntil: z.number().default(0),
@@ -39,12 +42,11 @@ export type Report = z.infer<typeof reportSchema>
 /** How long (ms) a report is kept without an update. */
 const REPORT_RETENTION = 30 * DAY
 
-/** The queue of a subscription's jobs, and the name of its lease. */
+/** The name of the queue of a subscription's jobs. Its lease has the same name. */
 export const queueOf = (name: string) => `push/${name}`
 
 /**
- * The stored state of a subscription, for all daemons. `key` is signalled as `kv:KEY` when its
- * control changes.
+ * The stored state of a subscription, for all daemons. A change of its control signals `kv:KEY`.
  */
 export function createRecords(kv: KeyValues, name: string) {
   const key = `trivium:push:${name}`

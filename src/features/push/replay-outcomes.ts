@@ -4,8 +4,8 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { createRecords, type Report } from './records.ts'
 
 /**
- * Adds to replays what became of their own events by now: events of other replays, and new ones,
- * do not count. Replays without an attempt so far have no outcomes.
+ * Adds to replays the outcomes of their events so far. Events of other replays, and new ones, do
+ * not count. Replays without an attempt so far have no outcomes.
  */
 export async function withReplayOutcomes(
   store: Pick<Store, 'kv' | 'jobs'>,
@@ -31,9 +31,9 @@ function outcomesOf(
   push: SubscriptionInfo,
   { delivered, dead }: { delivered: number; dead: number },
 ): ReplayOutcomes {
-  const handed = Number(Object(job.result).events ?? job.done)
+  const replayed = Number(Object(job.result).events ?? job.done)
   // An event may have been accepted twice, and others may have been removed from the queue.
-  const accepted = Math.min(delivered, Math.max(0, handed - dead))
-  const waiting = Math.min(push.waiting, Math.max(0, handed - dead - accepted))
+  const accepted = Math.min(delivered, Math.max(0, replayed - dead))
+  const waiting = Math.min(push.waiting, Math.max(0, replayed - dead - accepted))
   return { delivered: accepted, waiting, dead }
 }

@@ -75,7 +75,7 @@ export const pushSchema = z
       .default(16)
       .describe('Requests at the same time; each conversation has one at a time.'),
     timeout: timerDuration.default(15_000).describe('Timeout of one request.'),
-    // Doubles up to 15 minutes: two to three days in total, depending on jitter (`backoff`).
+    // With the defaults, the attempts take two to three days in total, depending on the jitter.
     retry: z
       .strictObject({
         attempts: z.int().min(1).max(1000).default(300).describe('Attempts, including the first.'),

@@ -19,7 +19,7 @@ import type { PushSubscription } from './schema.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
-  /** Counts an attempt; `seconds`: duration of a successful one. */
+  /** Counts an attempt. `seconds`: its duration, if it succeeded. */
   pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead', seconds?: number): void
   /** Runs work within the trace of an event, if tracing is on. */
   traced?: (<T>(name: string, event: Event, work: () => Promise<T>) => Promise<T>) | undefined
@@ -32,8 +32,8 @@ export type Start = {
   subscription: PushSubscription
   control: Control
   /**
-   * When its settings changed on this daemon (Unix ms); 0 if they did not. Failures before then do
-   * not delay an event.
+   * When the settings changed on this daemon (Unix ms); 0 if they did not. Failures from before the
+   * change do not delay an event.
    */
   changedAt: number
   records: Records
@@ -43,7 +43,7 @@ const jobSchema = z.object({
   event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
   /** Why the attempt before the job failed. It counts as the first attempt of the job. */
   failure: z.string().exactOptional(),
-  /** When it failed (Unix ms). */
+  /** When that attempt failed (Unix ms). */
   failedAt: z.number().default(0),
 })
 
@@ -53,12 +53,12 @@ const READ_BELOW = 128
 const PROBE_WAIT = 1_000
 
 /**
- * POSTs the events of one subscription directly from its consumer group, in order per lane
- * (see `laneOf`). Events are acknowledged after a 2xx response. An event that fails becomes a job
- * with its own attempts. Later events of its lane become jobs too, until the last job of the lane
- * has ended. While the circuit is open, all other events stay in the group. Only one
- * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
- * `control`: after a change, call `stop` and start again.
+ * POSTs the events of one subscription directly from its consumer group, in order per lane (see
+ * `laneOf`). Events are acknowledged after a 2xx response. An event that fails becomes a job with
+ * its own attempts. Later events of its lane become jobs too, until the last job of the lane has
+ * ended. While the circuit is open, all other events stay in the group. Only one daemon reads the
+ * group, and it peeks, so that no event is hidden after a crash. `control` is that of the start:
+ * after a change of it, call `stop` and start again.
  */
 export async function startSending(start: Start, deps: SendingDeps) {
   const { records } = start
@@ -72,13 +72,13 @@ export async function startSending(start: Start, deps: SendingDeps) {
   parts.wakeWorker = worker.wake
 
   await parts.checkForOlderJobs()
-  const look = (partition?: number) => {
+  const readMore = (partition?: number) => {
     reading.markReadable(partition)
     loop.wake()
   }
   const unsubscribes = [
-    store.onSignal(`topic:${topic}`, look),
-    store.onSignal(`kv:${records.key}`, () => look()),
+    store.onSignal(`topic:${topic}`, readMore),
+    store.onSignal(`kv:${records.key}`, () => readMore()),
   ]
   loop.start()
   worker.start()
@@ -161,7 +161,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     wakeWorker: () => {},
     /** Maximum number of concurrent attempts at the moment. */
     capacity: () => (state.isStopping || state.isGone ? 0 : circuit.capacity()),
-    /** Whether more events should be read, and there may be some. */
+    /** Whether there is room for more events, and there may be some to read. */
     shouldRead: () => lanes.unsent() < READ_BELOW + concurrency && reading.hasMore(),
     post(event: Event, done: (answer: Answer) => void): void {
       const work = () => new Promise<Answer>((resolve) => parts.poster.post(event, resolve))
@@ -181,8 +181,8 @@ async function makeParts(start: Start, deps: SendingDeps) {
  * The pause that the receiver asked for before this start. Undefined if it asked for none, or if
  * the subscription was resumed, changed or given another receiver after that.
  */
-function pauseFrom({ retryAfter }: Report, host: string, newSince: number): Pause | undefined {
-  return retryAfter?.host === host && retryAfter.at >= newSince ? retryAfter : undefined
+function pauseFrom({ retryAfter }: Report, host: string, changedAt: number): Pause | undefined {
+  return retryAfter?.host === host && retryAfter.at >= changedAt ? retryAfter : undefined
 }
 
 function createState(concurrency: number) {
@@ -198,7 +198,7 @@ function createState(concurrency: number) {
     seenCapacity: concurrency,
     /** How often the circuit had opened when the loop last saw it. */
     seenOpenings: 0,
-    /** The opening after which an event of an unknown lane became a job. */
+    /** The last opening after which an event of a lane with unknown state became a job. */
     probedAfter: -1,
     /** Rings when no attempt is running any more. */
     drained: createWakeSignal(),
@@ -257,10 +257,9 @@ function createSendLoop(parts: Parts) {
       state.seenOpenings = circuit.openings()
       const reads = capacity > 0 && parts.shouldRead()
       const acks = reading.isAckDue() || state.inFlight === 0
-      // Concurrently: the store runs them in this order, with a single flush. Both end before the
-      // next step.
+      // Concurrently: the store runs both in this order, with a single flush.
       const ends = await Promise.allSettled([acks && reading.ack(), reads && reading.read()])
-      // What was read is sent even if nothing can be acknowledged.
+      // Sends what was read, even if the acknowledgement failed.
       sendMore(parts)
       for (const end of ends) if (end.status === 'rejected') throw end.reason
       const pause = circuit.msUntilHalfOpen()
@@ -278,8 +277,9 @@ function createSendLoop(parts: Parts) {
 }
 
 /**
- * Standard Webhooks: 410 means that the receiver wants no more events. A pause or a resumption
- * since the start has precedence; the receiver is asked again after it.
+ * Stops the subscription after a 410, by which a receiver of Standard Webhooks asks for no more
+ * events. If the subscription was paused or resumed since the start, that counts instead: the
+ * receiver is asked again afterwards.
  */
 async function disable({ records, control, deps, state, log }: Parts): Promise<void> {
   let isDisabled = false

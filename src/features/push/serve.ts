@@ -5,12 +5,9 @@ import { type Control, createRecords, queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
 
-/**
- * Lease (ms) of the daemon that serves a subscription. If it is not renewed, another daemon takes
- * over.
- */
+/** How long (ms) a daemon may serve a subscription without renewing its lease. */
 const LEASE = 5_000
-/** Interval (ms) of its renewals. */
+/** Interval (ms) between renewals of the lease. */
 const RENEW_INTERVAL = 1_500
 /** How long (ms) running attempts may take to end when their subscription changes. */
 export const GRACE = 10_000
@@ -24,15 +21,17 @@ export type ServeDeps = SendingDeps & {
 type Sending = { stop(grace: number): Promise<void>; settledCount(): number }
 
 /**
- * Serves a subscription as its control says, while this daemon holds the lease. `changedAt`: see
- * `Start`.
+ * Serves a subscription while this daemon holds its lease and its control does not stop it.
+ * `changedAt`: see `Start`.
  */
 export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt = 0) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
   let sending: ({ control: Control; ending?: Promise<void> } & Sending) | undefined
-  /** Stops sending. The loop starts it again if it still should. */
+  /**
+   * Stops sending. The loop starts it again, unless the lease is lost or the control forbids it.
+   */
   const end = (grace: number) => {
     if (!sending) return
     sending.ending ??= sending.stop(grace).finally(() => {
@@ -63,10 +62,7 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
   loop.start()
   return {
     subscription,
-    /**
-     * Events that this daemon has sent or made jobs of, and that the group still counts as unread.
-     * 0 if another daemon serves the subscription.
-     */
+    /** See `countsOf`. 0 if another daemon serves the subscription. */
     settledCount: () => sending?.settledCount() ?? 0,
     async stop(grace: number): Promise<void> {
       unsubscribe()

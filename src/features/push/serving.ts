@@ -10,8 +10,8 @@ import { GRACE, type ServeDeps, serve } from './serve.ts'
 import { STORED_KEY, type StoredByName, type StoredSubscriptions, usableOf } from './stored-subscriptions.ts'
 
 /**
- * Interval (ms) of refreshes, which keep groups alive: groups that nobody reads are removed after
- * days.
+ * Interval (ms) between refreshes, which also keep the groups: a group that nobody uses is removed
+ * after days.
  */
 const REFRESH_INTERVAL = HOUR
 /** How long (ms) running attempts may take to end when their subscription is deleted. */
@@ -29,7 +29,7 @@ export function createServing(
   let storedByName: StoredByName = {}
   let subscriptions: readonly PushSubscription[] = []
   let isStarted = false
-  /** Warnings that were shown: the first ones by the start, later ones in the log. */
+  /** The last warnings that were shown: by the start of the daemon, later in the log. */
   let shownWarnings = ''
   const served = createServed(deps)
   const inTurn = createTurns()
@@ -54,7 +54,7 @@ export function createServing(
     )
     const names = new Set(subscriptions.map(({ name }) => name))
     const changed = new Set(old).intersection(names)
-    // The new settings may be the repair of what failed.
+    // The new settings may repair the failure, so waiting jobs are tried at once.
     for (const name of changed) await store.jobs.hasten(queueOf(name))
     if (isStarted) served.begin(subscriptions, changed)
   }
@@ -64,7 +64,7 @@ export function createServing(
   const loop = createLoop({
     async step() {
       await refresh()
-      // Not awaited: it may wait for another daemon.
+      // Not awaited, because a deletion may wait for another daemon.
       completing ??= ending.completeAll().finally(() => {
         completing = undefined
       })
@@ -110,7 +110,7 @@ function createServed(deps: ServeDeps) {
     await found?.stop(grace)
   }
   return {
-    /** `changed`: names of those that were served with other settings until now. */
+    /** Serves those that are not served yet. `changed`: names of those that had other settings. */
     begin(subscriptions: readonly PushSubscription[], changed: ReadonlySet<string> = new Set()): void {
       for (const each of subscriptions) {
         if (serving.has(each.name)) continue

@@ -17,10 +17,10 @@ import { isPem } from './tls.ts'
 /** Shown in place of a secret. */
 const MASK = '[secret]'
 /**
- * Maximum size of one subscription's settings in characters, as all of them are one value in the
- * store.
+ * Maximum characters of the settings of one subscription. All subscriptions are one value in the
+ * store, which must not grow too large.
  */
-const MOST_CHARACTERS = 32_768
+const MAX_CHARACTERS = 32_768
 
 /** Settings whose texts are all secrets. */
 const SECRET_SETTINGS = new Set(['secret', 'headers', 'clientSecret', 'key'])
@@ -89,8 +89,8 @@ export function validate(
   known: KnownNames,
 ): PushSubscription {
   const refuse = (message: string, path = '') => refusedArgs(skill, [{ path, message }])
-  if (JSON.stringify(settings).length > MOST_CHARACTERS)
-    throw refuse(`expected at most ${MOST_CHARACTERS} characters of settings`)
+  if (JSON.stringify(settings).length > MAX_CHARACTERS)
+    throw refuse(`expected at most ${MAX_CHARACTERS} characters of settings`)
   if (isMasked(settings))
     throw refuse(`${MASK} stands for a secret that is not shown; leave the setting out to keep it`)
   const inFile = asInFile({ ...settings, name })
@@ -114,7 +114,7 @@ function isReserved(topic: string): boolean {
   return topic.startsWith(REPLY_TOPICS) || topic.startsWith(NOTIFY_TOPICS)
 }
 
-/** Throws what `refuse` makes if a pattern in `match` fits no gateway or transport. */
+/** If a pattern in `match` fits no gateway or transport, throws the error that `refuse` makes. */
 function requireKnownNames(
   match: RouteMatch,
   known: KnownNames,
@@ -139,8 +139,8 @@ function asInCall(path: string): string {
 }
 
 /**
- * Allows operators, and programs whose token includes the skill. `changed`: the subscription as it
- * would be. Throws `forbidden`.
+ * Allows operators, and programs whose token includes the skill; throws `forbidden` for others.
+ * `changed`: the subscription as the call would make it.
  */
 export function requireMayChange(
   { caller, skill }: Pick<Call, 'caller' | 'skill'>,

@@ -9,15 +9,16 @@ import { type PushSubscription, pushSchema } from './schema.ts'
 /** Signalled as `kv:KEY` whenever a subscription is created, changed or deleted. */
 export const STORED_KEY = 'trivium:push-made'
 
-/** Times are Unix ms. */
 const storedSchema = z.object({
   /** The settings in the form of `subscription-create`, with secrets. */
   given: z.record(z.string(), z.json()),
   /** The caller that created it. */
   by: z.string(),
+  /** When it was created (Unix ms). */
   at: z.number(),
+  /** When it was last changed (Unix ms). */
   updatedAt: z.number().exactOptional(),
-  /** Its deletion has begun: nothing more is sent, and any daemon may finish it. */
+  /** Its deletion has begun: nothing more is sent, and any daemon may finish the deletion. */
   isEnding: z.boolean().exactOptional(),
 })
 
@@ -34,9 +35,9 @@ export function createStoredSubscriptions(kv: KeyValues) {
   return {
     all: async (): Promise<StoredByName> => read((await kv.get(STORED_KEY))?.value).entries,
     /**
-     * `change` returns the new value, or undefined for no change. It may throw, and is called again
-     * after a lost race. `isUnknown`: whether a newer version has stored a subscription of this
-     * name.
+     * `change` returns the new value, or undefined for no change. It may throw. It is called again
+     * if another daemon changes the value meanwhile. `isUnknown`: whether a newer version has
+     * stored a subscription of this name.
      */
     change: (
       change: (before: StoredByName, isUnknown: (name: string) => boolean) => StoredByName | undefined,

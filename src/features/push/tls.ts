@@ -3,8 +3,8 @@ import { reasonOf } from '../../core/errors.ts'
 import type { PushSubscription } from './schema.ts'
 
 /**
- * The TLS options of a connection. Reads those that are paths of files. Throws an Error that names
- * the option if a file cannot be read.
+ * The TLS options of a connection as PEM text. Reads the files. If one cannot be read, throws an
+ * Error that names the option.
  */
 export function tlsOptions(tls: PushSubscription['tls']): Partial<Record<'cert' | 'key' | 'ca', string>> {
   const entries = Object.entries(tls ?? {}).map(([name, value]) => [name, pemOf(name, value)])

@@ -42,8 +42,8 @@ export function conversationOf({ data }: Event): string | undefined {
 }
 
 /**
- * Makes a function that returns the headers of Standard Webhooks 1.0; `now` is in Unix ms. The id
- * is the same for each attempt, so that receivers recognise repetitions.
+ * Makes a function that returns the headers of Standard Webhooks 1.0 (`now` in Unix ms). All
+ * attempts at an event have the same id, so that receivers recognise repetitions.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function createSigner(secrets: readonly string[]) {

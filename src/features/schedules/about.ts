@@ -1,6 +1,6 @@
 import type { Schedule } from '../../core/schedule.ts'
 
-/** Identifies a schedule uniquely, as ids can be reused. */
+/** Identifies a schedule. The id alone does not: it can be reused. */
 export type ScheduleKey = Pick<Schedule, 'id' | 'created'>
 
 /** The key in the store of a schedule's cursor: the last planned time that was handled. */

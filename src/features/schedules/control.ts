@@ -25,10 +25,10 @@ export function createScheduleControl(deps: {
   runsOf: SkillRuns
   /** The schedules that the call may see. */
   visible(call: Call): Promise<readonly Schedule[]>
-  /** Throws `not_found` if there is none, or the call may not see it. */
+  /** The schedule. Throws `not_found` if there is none, or if the call may not see it. */
   require(id: string, call: Call): Promise<Schedule>
   permit(skill: string, call: Call): Promise<void>
-  /** Returns whether the occasion is new. */
+  /** Runs the schedule. Resolves with false if this occasion has run before. */
   fire(occasion: Occasion): Promise<boolean>
   record(entry: ActivityEntry): Promise<void>
   now: () => number
@@ -70,7 +70,7 @@ export function createScheduleControl(deps: {
     async resume({ id }, call) {
       const schedule = await require(id, call)
       if (!pauseOf(await pauses.read(), id)) return { ok: true, id, paused: false }
-      // In this order: times during the pause are dropped, even if a crash comes in between.
+      // The cursor moves first: even after a crash in between, no time during the pause is run.
       await deps.kv.set(cursorKey(schedule), now())
       await pauses.end(id)
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })

@@ -3,10 +3,7 @@ import { type Reader, readNumber } from './reader.ts'
 
 type Half = 'am' | 'pm'
 
-/**
- * A part of the day: its default minute after midnight, and the half of the day of most of its
- * hours.
- */
+/** `minute`: its default time (minutes after midnight). `half`: that of most of its hours. */
 export type PartOfDay = { name: string; minute: number; half?: Half }
 
 const NIGHT: PartOfDay = { name: 'night', minute: 22 * 60, half: 'pm' }
@@ -30,15 +27,12 @@ export function readPartOfDay(reader: Reader): PartOfDay | undefined {
   return name !== undefined && part ? { name, ...part } : undefined
 }
 
-/**
- * A time of day. `half` is set if am or pm was given. `isPlain`: just an hour, so it may also be
- * pm.
- */
+/** `half`: set if am or pm was given. `isPlain`: just an hour, which may be am or pm. */
 type ClockTime = { hour: number; minute: number; half?: Half; isPlain: boolean }
 
 /**
- * Parses `at 9`, `9am, 1pm and 17:30`, `noon` to minutes after midnight, sorted. Without `at`, only
- * unambiguous times. `part`: a part of the day that was named before.
+ * Parses `at 9`, `9am, 1pm and 17:30`, `noon` to minutes after midnight, sorted. Without `at`, a
+ * bare number is not a time. `part`: a part of the day that was named before.
  */
 export function readClocks(reader: Reader, part: PartOfDay | undefined): number[] | undefined {
   return reader.attempt(() => {
@@ -74,8 +68,8 @@ function readNextClock(reader: Reader, isAt: boolean): ClockTime | undefined {
     reader.take(/at|@/)
     const clock = readClock(reader, isAt)
     // `at 9, 10 apples`: the number belongs to the task.
-    const isOfTask = isListed && clock?.isPlain && !MAY_FOLLOW_HOURS.test(reader.peek())
-    return isOfTask ? undefined : clock
+    const belongsToTask = isListed && clock?.isPlain && !MAY_FOLLOW_HOURS.test(reader.peek())
+    return belongsToTask ? undefined : clock
   })
 }
 
@@ -109,8 +103,8 @@ export function readWindow(reader: Reader): { from: number; to: number } | undef
   })
 }
 
-/** Parses one time of day. `isPlainFine`: also accepts just an hour, or four digits. */
-function readClock(reader: Reader, isPlainFine: boolean): ClockTime | undefined {
+/** Parses one time of day. `allowsPlain`: also accepts just an hour, or four digits. */
+function readClock(reader: Reader, allowsPlain: boolean): ClockTime | undefined {
   return reader.attempt(() => {
     const name = reader.take(/noon|midday|midnight/)
     if (name) return { hour: name === 'midnight' ? 0 : 12, minute: 0, isPlain: false }
@@ -126,11 +120,11 @@ function readClock(reader: Reader, isPlainFine: boolean): ClockTime | undefined 
     const isFourDigits = hour > 99
     if (isFourDigits && half !== undefined)
       return { ...clockOf(Math.floor(hour / 100), hour % 100, half), isPlain: false }
-    const isHour = reader.take(/o[’']?clock|h|hrs|hours|uhr/) !== undefined
+    const saysOclock = reader.take(/o[’']?clock|h|hrs|hours|uhr/) !== undefined
     const isPlain = !hasMinutes && half === undefined
     // Military time: 1730.
-    if (isPlain && isFourDigits) return isPlainFine ? clockOf(Math.floor(hour / 100), hour % 100) : undefined
-    if (isPlain && !isPlainFine && !isHour) return undefined
+    if (isPlain && isFourDigits) return allowsPlain ? clockOf(Math.floor(hour / 100), hour % 100) : undefined
+    if (isPlain && !allowsPlain && !saysOclock) return undefined
     // A percentage, a date or a fraction.
     if (/^(?:%|\/)$/.test(reader.peek())) return undefined
     return { ...clockOf(hour, minute, half), isPlain }
@@ -154,8 +148,7 @@ function readSpoken(reader: Reader): ClockTime | undefined {
     const isPlain = half === undefined
     const minutes = fraction === 'half' ? 30 : 15
     if (side !== 'to') return { ...clockOf(hour, minutes, half), isPlain }
-    // People differ on whether `quarter to 12pm` is before noon. `quarter to 0` is on the day
-    // before.
+    // People disagree whether `quarter to 12pm` is before noon. `quarter to 0` is the day before.
     if (hour === 0 || (hour === 12 && !isPlain))
       throw notPossible(`${fraction} to ${hour}${half ?? ''}`, 'say 11:45 or 23:45')
     const hourBefore = hour === 1 && !isPlain ? 12 : hour - 1
@@ -192,9 +185,7 @@ const HOURS: Record<string, { from: number; to: number }> = {
   night: { from: 18, to: 5 },
 }
 
-/**
- * Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning.
- */
+/** Throws `usage` for `every morning at 15`, and for `every morning at 12`: noon or midnight? */
 function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: ClockTime, minute: number): void {
   if (part === undefined) return
   const isWithin = isHourOf(part.name, Math.floor(minute / 60))

@@ -12,7 +12,7 @@ const WEEKEND = [0, 6]
 /** Days of the week. */
 export type Days = {
   days: number[]
-  /** Whether the words mean every such day, even without `every`: `mondays`, `monday to friday`. */
+  /** Whether the words mean every such day without `every`: `mondays`, `monday to friday`. */
   isPlural: boolean
   /** Whether a later day has an `every` of its own: `every monday and every friday`. */
   isEach?: boolean
@@ -87,8 +87,8 @@ export type Dates = {
 }
 
 /**
- * Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `place`: the
- * ordinal of a day of the week.
+ * Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `place` is set
+ * for a day of the week: its ordinal, or -1 for the last.
  */
 export function readDates(reader: Reader): (Dates & { place?: number }) | undefined {
   return reader.attempt(() => {
@@ -96,11 +96,12 @@ export function readDates(reader: Reader): (Dates & { place?: number }) | undefi
     const place = readOrdinal(reader)
     if (place === undefined) return undefined
     if (reader.take(/day/)) return { dates: [place === -1 ? 'L' : String(place)] }
-    const set = readDay(reader)
-    if (set?.days.length === 5 && Math.abs(place) === 1) return { dates: [place === -1 ? 'LW' : '1W'] }
-    if (set) {
-      if (place > 5 || place === 0 || set.days.length > 1) return undefined
-      return { nth: set.days.map((day) => `${day}#${place === -1 ? 'L' : place}`), place }
+    const weekdays = readDay(reader)
+    const isWorkingDay = weekdays?.days.length === 5
+    if (isWorkingDay && Math.abs(place) === 1) return { dates: [place === -1 ? 'LW' : '1W'] }
+    if (weekdays) {
+      if (place > 5 || place === 0 || weekdays.days.length > 1) return undefined
+      return { nth: weekdays.days.map((day) => `${day}#${place === -1 ? 'L' : place}`), place }
     }
     if (place === -1) return undefined
     const dates = [place]

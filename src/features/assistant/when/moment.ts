@@ -4,8 +4,8 @@ import { MIDNIGHT } from './plan.ts'
 import { spell } from './spelling.ts'
 
 /**
- * Number of characters at the start and at the end that are searched for a time: the library takes
- * up to 2 ms per character.
+ * Only this many characters at the start and at the end are searched for a time, because the
+ * library takes up to 2 ms per character.
  */
 export const EDGE = 200
 
@@ -16,11 +16,12 @@ export type Moment = NonNullable<Awaited<ReturnType<typeof findMoment>>>
 type Clock = { timezone: string; now: number }
 
 /**
- * Finds a time: at the start of a text, else the last near its end, else the first near its start.
+ * Finds a time: the one at the start of a text, else the last one in the `EDGE` characters at the
+ * end, else the first one in those at the start.
  */
 export async function findMoment(text: string, { timezone, now }: Clock) {
   const { casual } = await import('chrono-node')
-  // The library takes missing parts from the current local time.
+  // The library completes a time from the current local time.
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const { spelled, originOf } = spell(text)
   const timesAfter = (begin: number) =>
@@ -66,7 +67,7 @@ export function isoOf(moment: Moment, clock: Clock): string {
 function isoOfInstant({ time, phrase }: Moment, { timezone, now }: Clock): string {
   const instant = time.date().getTime()
   const isNow = /^(?:right\s+)?now$/i.test(phrase)
-  // Planned times are whole seconds, and this one must still be in the future when it is stored.
+  // Planned times are whole seconds. This one must still be in the future when it is stored.
   const earliest = Math.ceil(now / 1000 + 1) * 1000
   if (instant > now || isNow) return new Date(Math.max(instant, earliest)).toISOString()
   // `2 hours after noon` is over today: the same local time tomorrow.
@@ -116,14 +117,12 @@ function requirePossibleHour({ time, phrase }: Moment): void {
     throw notPossible(phrase, `that is not in the ${part}`)
 }
 
-/** A day, whose midnight may be its beginning or its end. */
+/** A day beside `midnight`, which may be its beginning or its end. */
 const OF_DAY = /\b(?:tonight|tomorrow|\w+day|\d)/i
 /** `tonight at 1`: an hour after midnight, which can be meant as today's or tomorrow's. */
 const AT_NIGHT = /\b(?:to)?night\b.*?\b(?:at|@)\s*(?:12|[1-5])\b(?!\s*[ap]\.?m)/i
 
-/**
- * Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next.
- */
+/** Throws `usage` for `friday at midnight` and `tonight at 1`: is it that day, or the next? */
 function requireOneNight(phrase: string): void {
   if (/\bmidnight\b/i.test(phrase) && OF_DAY.test(phrase) && !RELATIVE_TO_CLOCK.test(phrase))
     throw notPossible(phrase, MIDNIGHT)
@@ -195,8 +194,8 @@ const MONTHS = 'January February March April May June July August September Octo
 )
 
 /**
- * The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for
- * other texts. For the start of a past period: a weekday is the most recent one.
+ * The time (Unix ms) at which a past period starts, if the whole text is a day or a time: for a
+ * day, its beginning in the zone; for a weekday, the most recent one. Undefined for other texts.
  */
 export async function startOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
@@ -207,11 +206,11 @@ export async function startOf(text: string, timezone: string, now: number): Prom
   if (time.isCertain('timezoneOffset')) return time.date().getTime()
   const nearest = dayOf(time) + (time.isCertain('hour') ? timeOfDay(time) : 0)
   const localNow = now + offsetAt(now, timezone) * MINUTE
-  // The library finds the nearest Monday, which may be the next one.
+  // For `monday`, the library finds the nearest one, which may be in the future.
   const isNext = time.isCertain('weekday') && !time.isCertain('day') && nearest > localNow
   const local = isNext ? nearest - 7 * DAY : nearest
-  // The offset at `local`, read as UTC, may be the one before or after a clock change. The offset
-  // at the approximate time is exact.
+  // The offset at `local`, read as UTC, may be from the other side of a clock change. It gives an
+  // approximate time, at which the offset is the right one.
   const approximate = local - offsetAt(local, timezone) * MINUTE
   return local - offsetAt(approximate, timezone) * MINUTE
 }

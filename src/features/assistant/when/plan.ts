@@ -8,7 +8,7 @@ export type Parts = {
   unit?: Unit
   /** Every n units. */
   count?: number
-  /** The unit was given as quarters, which begin in January, April, July and October. */
+  /** Whether the unit was given as quarters, which begin in January, April, July and October. */
   isQuarter?: boolean
   /** Number of times per unit. */
   times?: number
@@ -21,11 +21,9 @@ export type Parts = {
   birthday?: { date: number; month: number }
   /** Times of day, in minutes after midnight. */
   clocks?: number[]
-  /**
-   * The part of the day in which hours or minutes recur, in minutes after midnight; both ends are
-   * included.
-   */
+  /** `9 to 17` of `every hour from 9 to 17`, in minutes after midnight; both ends are included. */
   window?: { from: number; to: number }
+  /** The part of the day: `every morning`. */
   part?: PartOfDay
   zone?: string
 }
@@ -49,10 +47,7 @@ const MONDAY = 1
 /** Maximum number of cron expressions; more indicate a mistake. */
 const MAX_CRONS = 12
 
-/**
- * Makes a recurrence from all parts of the phrase `words`. Throws `usage` if they cannot be
- * combined.
- */
+/** Makes a recurrence from the parts of the phrase `words`. Throws `usage` if they do not fit. */
 export function planOf(parts: Parts, words: string): Repetition {
   const refuse = (why: string) => notPossible(words, why)
   const { unit, count = 1, times, window, clocks } = parts

@@ -52,8 +52,9 @@ export function createReader(tokens: readonly Token[], from: number) {
   }
 }
 
-/** Numbers and ordinals by their index. */
+/** Each word is at the index of its value. */
 const NUMBERS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
+/** Each word is at the index of its value. */
 const ORDINALS = 'zeroth first second third fourth fifth'.split(' ')
 const OTHER_NUMBERS: Record<string, number> = {
   a: 1,

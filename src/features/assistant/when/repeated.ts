@@ -5,7 +5,7 @@ import { createReader, type Reader, readNumber, readOrdinal, type Token } from '
 
 /**
  * Parses a recurrence that starts at token `from` of `text`. `end`: the index of the token after
- * it. Undefined if there is none. Throws `usage` for an impossible one.
+ * the recurrence. Undefined if there is none. Throws `usage` for an impossible recurrence.
  */
 export function readRepeated(
   tokens: readonly Token[],
@@ -21,10 +21,7 @@ export function readRepeated(
   return { plan: planOf(parts, words), end: reader.at(), ...(parts.zone ? { zone: parts.zone } : {}) }
 }
 
-/**
- * Reads the parts, in any order, each once. Undefined unless one of them makes the time a recurring
- * one.
- */
+/** Reads the parts, in any order, each once. Undefined if the time does not recur. */
 function readParts(reader: Reader): Parts | undefined {
   let parts: Parts = {}
   let isRepeated = false
@@ -42,7 +39,7 @@ function readParts(reader: Reader): Parts | undefined {
   return isRepeated ? parts : undefined
 }
 
-/** One or more parts. `isRepeated`: they make the time a recurring one, as `every` does. */
+/** One or more parts. `isRepeated`: with them, the time recurs, as with `every`. */
 type Piece = Parts & { isRepeated?: boolean }
 
 /** Reads the next part that is still missing. */
@@ -114,7 +111,7 @@ function readTimes(reader: Reader): Piece | undefined {
   return unit && { unit, times, isRepeated: true }
 }
 
-/** Parses `every …`, longest alternative first. */
+/** Parses `every …`. The alternatives are in this order because the first that matches counts. */
 function readEvery(reader: Reader): Piece | undefined {
   reader.take(/once/)
   if (reader.take(/everyday/)) return { unit: 'day', isRepeated: true }
@@ -159,7 +156,7 @@ function readCounted(reader: Reader): Parts | undefined {
   const count = ordinal ?? readNumber(reader)
   const isLetter = count === undefined && reader.peek().length === 1
   const unit = isLetter ? undefined : readUnit(reader)
-  // `every week end` and `every week day` are days.
+  // `every week end` and `every week day` name days: see `readDays`.
   if (unit === 'week' && count === undefined && /^(?:ends?|days?)$/.test(reader.peek())) return undefined
   if (ordinal !== undefined && (ordinal < 2 || /^(?:of|in)$/.test(reader.peek()))) return undefined
   if (unit) return { unit, ...(count === undefined ? {} : { count }) }
@@ -198,9 +195,9 @@ function readEveryDates(reader: Reader): Parts | undefined {
   // Ambiguous: the second Monday, or every other one.
   if (place !== undefined && place !== 1 && place !== -1)
     throw notPossible(`every ${begin} …`, 'say "every other monday" or "the second monday of the month"')
-  const isClear =
+  const isOfMonth =
     place !== undefined || dates.dates?.some((date) => date.startsWith('L')) || /^\d/.test(begin)
-  return isClear ? { dates, unit: 'month' } : undefined
+  return isOfMonth ? { dates, unit: 'month' } : undefined
 }
 
 /** `of the month`, `of every other month`, `each month`. */

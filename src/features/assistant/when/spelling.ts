@@ -1,4 +1,4 @@
-/** Spellings that the library does not know, and those that it does. */
+/** Spellings that the library does not know, each with one that it knows. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\S)@\s*(?=\d|noon|mid)/gi, 'at '],
   [/\s+[–—]\s+(?=\d{1,2}(?::\d\d|\s*[ap]\.?m\b))/gi, ', '],
@@ -18,7 +18,7 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
 
 type Replaced = { from: number; to: number; by: string }
 
-/** Replaces the spellings. `originOf`: the index in `text` of an index in the result. */
+/** Replaces the spellings. `originOf` turns an index in the result into one in `text`. */
 export function spell(text: string): { spelled: string; originOf(index: number): number } {
   const all: Replaced[] = []
   for (const [pattern, by] of SPELLINGS) {
@@ -37,7 +37,9 @@ export function spell(text: string): { spelled: string; originOf(index: number):
   return { spelled: spelled + text.slice(last), originOf: (index) => originIn(all, index) }
 }
 
-/** An index within a replacement leads to its end. */
+/**
+ * The index in the original text. For an index within a replacement: the end of what it replaced.
+ */
 function originIn(all: readonly Replaced[], index: number): number {
   let shift = 0
   for (const { from, to, by } of all) {

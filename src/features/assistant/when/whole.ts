@@ -27,7 +27,7 @@ export function lengthOfClockWords(after: string): number {
   return CLOCK_WORDS.exec(after)?.[0].length ?? 0
 }
 
-// The words that `requireWhole` looks for beside a time.
+// Below: words that `requireWhole` looks for beside a time.
 const UNIT = '(?:minute|hour|day|week|month|year|fortnight|quarter|weekday|weekend)s?'
 const DAY_OF_WEEK = '(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?s?'
 const DAY_OR_MONTH = `(?:${DAY_OF_WEEK}|(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)|mornings?|noon|afternoons?|evenings?|nights?|midnight|tonight|today|tomorrow)`
@@ -37,12 +37,9 @@ const RECURRING =
 const HEDGE = String.raw`(?:~|(?:around|about|approximately|approx|roughly|circa|ca|by)\b\.?)`
 /** A number that can only be a time of day. */
 const CLEAR_TIME = String.raw`(?:\d{1,2}(?:[:.]\d\d\b|\s*[ap]\.?m\b|\s*(?:h|uhr)\b)|noon|midnight)`
-/**
- * Days that are left out, in words that are not understood: `apart from sunday`, `skipping
- * weekends`.
- */
+/** Exceptions that are not understood: `apart from sunday`, `skipping weekends`. */
 const EXCEPTION = String.raw`(?:(?:apart|aside)\s+from|other\s+than|(?:minus|save|barring|bar|skip(?:ping)?|omit(?:ting)?|avoid(?:ing)?|ignor(?:e|ing))\s+(?:(?:for|on|the|all)\s+)*(?:(?:bank\s+|public\s+)?holidays?|${UNIT}|${DAY_OR_MONTH})(?![\w-]))`
-/** Words that restrict a time: `only on weekdays`, `no later than 9`, `max 3 times`. */
+/** Restrictions that are not understood: `only on weekdays`, `no later than 9`, `max 3 times`. */
 const RESTRICTION = String.raw`(?:only|just|mostly|mainly|ideally|preferably|usually|normally|again|latest|earliest|late|early|straight|right|shortly|directly|immediately)\s+(?:(?:in\s+the|at|on|if|when|around|by|between|from|after|before)\s|\d|${DAY_OR_MONTH}(?![\w-]))|(?:no|not)\s+(?:later|earlier|before|after)\b|(?:at\s+)?(?:the\s+)?(?:latest|earliest)\s+at\b|(?:at\s+)?(?:max(?:imum)?|most|least|up\s+to)\s+\d|(?:two|three|four|five|six|\d+)\s+times\b|forever\b|indefinitely\b|as\s+well\s+as\b|(?:eod|eob|cob|eow|eom|eve|hence|lunch(?:time)?)(?![\w-])|(?:the\s+)?(?:end|start)\s+of\s+(?:the\s+)?(?:day|business)\b|(?:same|this)\s+time\b|in\s+(?:a|an|one|two|three|four|\d+)\s+${UNIT}(?![\w-])|some\s?time\b|upon\s|${DAY_OF_WEEK}\s*[-–—/]\s*${DAY_OF_WEEK}`
 /** More of a number or word: `9a`, `9:00Z`, `9'30`. */
 const TORN = /^(?:\p{L}|\d|[:;.,'’]\d|\.[a-z]\b)/iu
@@ -98,8 +95,9 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
   }
   // The phrase was cut too early: `every week` of `every week end`, `9` of `9a`, `at nine` of `at
   // nine thirty`.
-  const isEnd = !isTimed && /^[\s-]+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
-  const isCut = isEnd || TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
+  const isWeekEnd = !isTimed && /^[\s-]+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
+  const isCut =
+    isWeekEnd || TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
   if (isCut || (!isTimed && COLON_AND_TIME.test(after)))
     throw notUnderstood(`${phrase}${/^\s*\S+(?:\s+\S+)?/.exec(after)?.[0] ?? ''}`)
   if (/^\s*:/.test(after)) return
@@ -115,7 +113,7 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
 
 const ZONE_NAMES =
   '(?:[ECMP]T|[ECMPAN][SD]T|A[CEKW][SD]T|NZ[SD]T|[BHIJK]ST|[CEW]ES?T|MSK|TRT|GST|PKT|NPT|ICT|WIB|SGT|HKT|PHT|SAST|BRT)'
-/** A time zone in other words after a time: `9am ET`, `9am London time`. */
+/** A time zone that is not understood, after a time: `9am ET`, `9am London time`. */
 const ZONE_WORDS = new RegExp(
   String.raw`^\s*,?\s*\(?(?:${ZONE_NAMES}(?![\w-])|(?:in\s+)?(?:US\s+)?(?:(?:\p{Lu}[\p{L}.]+|local|my|our|your|their|eastern|central|mountain|pacific|server|system)\s+){1,2}(?:standard\s+|daylight\s+)?time(?!\w))`,
   'u',
