@@ -19,7 +19,7 @@ export function createTransportDeps(
     http: PublicHttp
     queues: Pick<Queues, 'server'>
     manager: Pick<SkillManager, 'invoke'>
-    notify: Pick<Notify, 'settled'>
+    notify: Pick<Notify, 'outcomeFor'>
   },
 ): (gateway: string) => TransportDeps & Hosts {
   const { store, artifacts, access, refusals, note, log, now } = base
@@ -42,7 +42,8 @@ export function createTransportDeps(
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
     listeners: roads.listeners(gateway),
-    settled: async (id, timeout) => notify.settled(id, (await waitUntilSettled(store, id, timeout))?.outcome),
+    settled: async (id, timeout) =>
+      notify.outcomeFor(id, (await waitUntilSettled(store, id, timeout))?.outcome),
     log: log.child({ gateway }),
     now,
     takeOver: (seen) => takeOver(gateway, seen),

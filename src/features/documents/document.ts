@@ -14,7 +14,7 @@ import { stampOf } from './text.ts'
 export type StateDocument<T extends JsonObject = JsonObject> = ReturnType<typeof createDocument<T>>
 
 export type UpdateOptions = {
-  /** The author, for the event log. Default: the system. */
+  /** The author, for the event log. Default: `SYSTEM`. */
   actor?: Actor
   /** The expected revision; throws `document_conflict` for another one. */
   expect?: number | undefined
@@ -81,7 +81,7 @@ export function createDocument<T extends JsonObject>(
     { actor = SYSTEM, expect, unreadable }: UpdateOptions = {},
   ) {
     for (;;) {
-      // A property, because `transact` may call its function several times; the last result counts.
+      // `transact` may call its function several times. The last result counts.
       const outcome: { updated?: Snapshot<T> & { made: R } } = {}
       await backend.transact(name, (stored) => {
         delete outcome.updated

@@ -11,8 +11,8 @@ const same: ChangeEntry = (entry) => entry
 type Check<T> = (document: JsonObject, toError: (details: string) => Error) => T
 
 /**
- * Reads the lists that `entries` of a spec names, entry by entry. Unreadable ones are left out of
- * the document, logged once, and kept by writes.
+ * Reads the lists that `entries` of a spec names, entry by entry. Unreadable entries are left out
+ * of the document, logged once, and kept by writes.
  */
 export function createEntryReader<T extends JsonObject>(
   { name, entries = {} }: Pick<DocumentSpec, 'name' | 'entries'>,
@@ -41,8 +41,7 @@ export function createEntryReader<T extends JsonObject>(
     /** The unreadable entries of a document. */
     unreadableOf: (document: JsonObject): Json[] => lists.flatMap((each) => unreadableIn(document, each)),
     /**
-     * Checks a document, and returns it without unreadable entries; the same object if there are
-     * none.
+     * Checks a document. Returns it without unreadable entries: if there are none, the same object.
      */
     checkReadable(document: JsonObject, toError: (details: string) => Error): T {
       try {

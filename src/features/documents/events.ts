@@ -71,7 +71,7 @@ export async function replayEvents(
     }
     return { found }
   } catch (error) {
-    // Replayed once more up to `found`, as the patch that failed may have been applied in part.
+    // Replays again up to `found`, because a patch that failed may have changed that document.
     return { found: found && (await replayEvents(changes, found)).found, error }
   }
 }

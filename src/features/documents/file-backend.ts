@@ -10,15 +10,15 @@ import type { Commit, DocumentBackend, Stored } from './spec.ts'
 import { fingerprint, formatDocument, isLink, parseDocument } from './text.ts'
 
 /**
- * The files of a document: its content and text, its file status, and the size of its event log in
- * bytes.
+ * The files of a document. `file`: status of the document's file. `logSize`: bytes of the event
+ * log.
  */
 type Files = { stored: Stored; text: string; file: Stats | undefined; logSize: number }
 
 const MAX_LOG_SIZE = 32 * MIB
 /**
- * A log is not rotated before it is this many times larger than the document. Each log starts with
- * a complete document, which should be a small part of it.
+ * A log is not rotated before it is this many times larger than the document: each log starts with
+ * the complete document, which should be a small part of the log.
  */
 const DOCUMENTS_PER_LOG = 8
 
@@ -46,8 +46,7 @@ export function createFileBackend(options: {
 
   return {
     locate: documentOf,
-    // Without the lock, so this may read in the middle of a commit. `transact` reads again under
-    // the lock.
+    // Reads without the lock, possibly in the middle of a commit. `transact` reads again under it.
     read: async (name) => (await readFiles(dir, name)).stored,
     transact: (name, work) =>
       locked(name, async () => {
@@ -106,7 +105,8 @@ async function readFiles(dir: string, name: string): Promise<Files> {
 }
 
 /**
- * Returns false if a person saved the file meanwhile: their text stays, and `work` must run again.
+ * Writes a commit. Resolves with false if a person saved the file meanwhile: their text stays, and
+ * `work` must run again.
  */
 async function write(
   { dir, target, maxLogSize }: { dir: string; target: Disk; maxLogSize: number },

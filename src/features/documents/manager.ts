@@ -49,8 +49,8 @@ export function createStateManager(options: Options) {
     replay: async (name: string, until: Until) => await find(name).replay(until),
     repair: async (name: string) => await find(name).repair(),
     /**
-     * Migrates all documents, or one, to the current version. Returns which it changed. Safe to
-     * call at each start: documents of the current version stay unchanged.
+     * Migrates all documents, or one, to the current version. Resolves with those that changed.
+     * Safe to call at each start: documents of the current version stay unchanged.
      */
     async migrate(only?: string) {
       const changed: { name: string; from: number; to: number }[] = []

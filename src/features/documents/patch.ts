@@ -6,8 +6,8 @@ import type { Operation } from './spec.ts'
 export function diff(before: Json, after: Json, path = ''): Operation[] {
   if (before === after) return []
   if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path)
-  // An object with the key `__proto__` is replaced as a whole: patch libraries refuse paths with
-  // it.
+  // Patch libraries refuse paths with `__proto__`, so an object with this key is replaced as a
+  // whole.
   const isPlain = ![before, after].some((value) => isJsonObject(value) && Object.hasOwn(value, '__proto__'))
   if (!isPlain || !isJsonObject(before) || !isJsonObject(after))
     return [{ op: 'replace', path, value: after }]
@@ -26,8 +26,7 @@ export function diff(before: Json, after: Json, path = ''): Operation[] {
 }
 
 /**
- * Replaces the elements between the equal start and the equal end, as most changes concern one
- * element.
+ * Replaces the elements between the equal start and the equal end. Most changes are of one element.
  */
 function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
   const shorter = Math.min(before.length, after.length)

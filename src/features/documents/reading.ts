@@ -35,7 +35,7 @@ export function createReading<T extends JsonObject>(
     return 'document' in stored && versionOf(stored.document) === spec.version
   }
 
-  /** Validates a document that is current. Throws `state_corrupt`. */
+  /** Validates a document of the current version. Throws `state_corrupt`. */
   function currentOf({ document, revision }: Snapshot): Snapshot<T> {
     return { document: validateStored(document), revision }
   }

@@ -7,10 +7,10 @@ import type { DocumentBackend, Stored } from './spec.ts'
 import { stampOf } from './text.ts'
 
 /**
- * Repairs an unreadable document from its text, else from its events, else from scratch. Resolves
- * with the revision now (a new one, unless `from` is `nothing`), the source (`from`; `nothing` if no
- * repair was needed), the revision that was restored from events (`of`), and where copies of what
- * was replaced are (`kept`). Throws `state_version` for a newer document, and for one whose
+ * Repairs an unreadable document from its text, else from its events, else from scratch. Result:
+ * `from`: the source, or `nothing` if no repair was needed. `revision`: the current one, which is
+ * new after a repair. `of`: the revision that was restored from events. `kept`: the locations of
+ * copies of what was replaced. Throws `state_version` for a newer document, and for one whose
  * migration fails.
  */
 export async function repairDocument<T extends JsonObject>(writing: Writing<T>, backend: DocumentBackend) {
@@ -34,7 +34,7 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   // With its unreadable entries, which stay as in every other write.
   const source = fromText ? content : fromEvents && events.found?.document
   const from = sourceOf(fromText, fromEvents)
-  // `usable` returns the same object if it changes nothing. Such content needs no copy.
+  // Content that `usable` returns unchanged needs no copy.
   const backup = fromText && fromText === content ? undefined : await backend.backUp(name, label)
   if (backup !== undefined) kept.push(backup)
   let revision = 0

@@ -10,8 +10,8 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   /** JSON Schema (2020-12) of this version. */
   readonly schema: JsonObject
   /**
-   * Equivalent to `schema`, or stricter: a document that it accepts unchanged is not checked by
-   * `schema`.
+   * Equivalent to `schema`, or stricter. A document that this type accepts and does not change is
+   * not checked by `schema`.
    */
   type?: ZodType
   /**
@@ -24,7 +24,7 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   /** The first document, which must match the schema. Called for each bootstrap. */
   initial(): JsonObject
   /**
-   * Called when a person has changed the document outside the manager. May record that in the
+   * Called when a person has changed the document, `at` a time (Unix ms). May record that in the
    * document.
    */
   adopt?(document: T, at: number): void
@@ -32,14 +32,17 @@ export type DocumentSpec<T extends JsonObject = JsonObject> = {
   guard?(document: T, write: { name: string; actor: Actor; now: number }): void
 }
 
-/** The author of a write. Documents may protect edits of a `human` from an `agent`. */
+/**
+ * The author of a write. The guard of a document may protect edits of a `human` from an `agent`.
+ */
 export type Actor = { kind: 'human' | 'agent' | 'system'; name: string }
 
 /** One step of a JSON Patch (RFC 6902), limited to the operations used here. */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string }
 
-/** One line of the event log. `document`: the complete document after the change, if included. */
+/** One line of the event log. */
 export type Change = {
+  /** The number of the event, which is the revision of the document after it. */
   seq: number
   /** ISO 8601, UTC. */
   time: string
@@ -50,6 +53,7 @@ export type Change = {
   event: 'update' | 'bootstrap' | 'outside' | 'migration' | 'repair'
   actor: string
   patch?: Operation[]
+  /** The complete document after the change. Either this or `patch` is set, or both. */
   document?: JsonObject
 }
 
@@ -84,8 +88,8 @@ export type DocumentBackend = {
    */
   forgetHistory(name: string): Promise<void>
   /**
-   * What `forgetHistory` removes and `changes` does not have: backups, and the events that were set
-   * aside. Only for files.
+   * Earlier versions that `changes` does not have: backups, and events that were set aside.
+   * `forgetHistory` removes them. Only for files.
    */
   setAside?(name: string): Iterable<string>
   /**
@@ -105,8 +109,5 @@ export type Stored = { revision: number } & (
   | { missing: true }
 )
 
-/**
- * A new document, and the event that leads to it. `keepText`: the stored text stays as a person
- * wrote it.
- */
+/** A new document, and the event that leads to it. `keepText`: a person's text stays as it is. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }

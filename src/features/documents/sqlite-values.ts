@@ -58,8 +58,8 @@ export function createSqliteValues(path: string): Values & { close(): void } {
 }
 
 /**
- * Sets a value if its version is `:expected`: null is any, 0 means that there is no value. A single
- * statement, so that no other process can write between the check and the update.
+ * Sets a value if its version is `:expected` (null: any version; 0: only if there is no value). A
+ * single statement, so that no other process can write between the check and the update.
  */
 const SET = `INSERT INTO entry (key, value, version)
   SELECT :key, :value, 1 WHERE coalesce(:expected, 0) = 0 OR EXISTS (SELECT 1 FROM entry WHERE key = :key)

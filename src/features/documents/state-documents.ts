@@ -13,13 +13,14 @@ import { createStoreBackend } from './store-backend.ts'
 import { readDocument } from './text.ts'
 
 /**
- * Makes the manager of one document: in `<name>.json` of the data directory, or in Redis, where a
- * missing document begins with the content of that file. Does nothing before the first call.
+ * Makes the manager of one document, which is in `<name>.json` of the data directory or in Redis.
+ * In Redis, a missing document begins with the content of that file. Does nothing before the first
+ * call.
  */
 export function createDocumentManager<T extends JsonObject>(deps: {
   spec: DocumentSpec<T>
   dataDir: string
-  /** Without it, the document is in the file. Commands may use it beside a running daemon. */
+  /** Without it, the document is in the file, which commands may use beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
   /** Closes a store in Redis, together with the manager. */
   closeStore?: () => Promise<void>
@@ -43,19 +44,19 @@ function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string)
     initial() {
       const initial = spec.initial()
       if (!existsSync(path)) return initial
-      // The manager validates it, as every new document.
+      // Not validated here: the manager validates every new document.
       const found = readDocument(path, 'move it away to start with an empty one')
       return { ...initial, ...migrateDocument(spec, found, path) }
     },
   }
 }
 
-/** How often (ms) the copy is updated. */
+/** Interval (ms) between updates of the copy. */
 const COPY_INTERVAL = 2_000
 
 /**
- * Keeps `<name>.json` as a copy of a document in Redis, from `start` on. A document that cannot be
- * read or migrated leaves the file as it is.
+ * Keeps `<name>.json` as a copy of a document in Redis, from `start` on. The file stays as it is
+ * while the document cannot be read or migrated.
  */
 export function createStateCopy<T extends JsonObject>(
   spec: DocumentSpec<T>,

@@ -11,22 +11,22 @@ export type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
 export type EventLimits = {
   /** Minimum number of events that are kept. */
   minKept: number
-  /** One of this many events contains the complete document. */
+  /** One in this many events contains the complete document. */
   wholeEvery: number
 }
 
 const LIMITS: EventLimits = { minKept: 20_000, wholeEvery: 1000 }
 
 /**
- * The value of a document's key: the document, and the events of its last commit, written
- * atomically. `before`: the revision before that commit.
+ * The value of a document's key: the document at `revision`, and the events of its last commit
+ * (`changes`). `before`: the revision before that commit.
  */
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
 
 /**
- * Stores documents as keys and values. A commit is one compare-and-set that contains its events, so
- * there is never one without the other. The next commit first copies the events to a key of their
- * own. `address` names the store in messages.
+ * Stores documents as keys and values. A commit is one compare-and-set of the document together
+ * with its events, so there is never one without the other. The next commit first copies the events
+ * to a key of their own. `address` names the store in messages.
  */
 export function createStoreBackend(options: {
   values: Values
@@ -50,8 +50,8 @@ export function createStoreBackend(options: {
     head ? { revision: head.revision, document: head.document } : { revision: 0, missing: true }
 
   /**
-   * Removes old events. The remaining ones may start anywhere, as a replay starts at the first
-   * complete document.
+   * Removes old events. The first remaining one may be any: a replay starts at the first complete
+   * document.
    */
   const trim = async (name: string, revision: number) => {
     const firstKept = eventKey(name, revision - limits.minKept)
@@ -72,7 +72,7 @@ export function createStoreBackend(options: {
         const stored = toStored(head)
         const commit = work(stored)
         if (!commit) return undefined
-        // If this commit fails, the next one writes the same events under the same key.
+        // Harmless if this commit fails: the next one writes the same events under the same key.
         if (head) await values.set(eventKey(name, head.before + 1), head.changes)
         const { change, document } = commit
         revision = change.seq
@@ -109,9 +109,7 @@ export function createStoreBackend(options: {
   }
 }
 
-/**
- * The document with only its last event, which contains the complete document instead of a patch.
- */
+/** A head with only its last event, with the complete document in place of its patch. */
 function wholeHead(head: Head | undefined) {
   const last = head?.changes.at(-1)
   if (!head || !last) return undefined

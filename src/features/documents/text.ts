@@ -31,10 +31,7 @@ export function stampOf(time: number): string {
   return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
 }
 
-/**
- * The error for an unreadable document. The repair command needs `--dir` for documents other than
- * `state`.
- */
+/** The error for an unreadable document. Only for the document `state`, repair needs no `--dir`. */
 export function corruptError(name: string, path: string, reason: string, cause?: unknown): TriviumError {
   const option = name === 'state' ? '' : ` --dir ${dirname(path)}`
   const todo = `run \`trivium state repair ${name}${option}\` (in code: \`repair('${name}')\` of its manager)`
@@ -42,7 +39,7 @@ export function corruptError(name: string, path: string, reason: string, cause?:
 }
 
 /**
- * The reason for a link, instead of the parser's message: that quotes the text, and a link may lead
+ * The reason if the file is a link. The parser's message would quote the text, and a link may lead
  * to any file of this user.
  */
 export const LINK_REASON = 'it is a link to a file without a JSON object'
@@ -51,10 +48,7 @@ export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
-/**
- * Reads a file with a JSON object. Throws `state_corrupt`, with `todo` as an alternative to a
- * repair.
- */
+/** Reads a file with a JSON object. Throws `state_corrupt` with the advice `todo`. */
 export function readDocument(path: string, todo: string): JsonObject {
   try {
     return parseDocument(readFileSync(path, 'utf8'))

@@ -6,11 +6,11 @@ import { createOverviewChanges, type OverviewDeps } from './overview-changes.ts'
 import { createReaders } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Interval of polls in ms. */
+/** Interval (ms) between polls. */
 const POLL_INTERVAL = 250
-/** Polls from one reading of slowly changing data to the next. */
+/** Slowly changing data is read in one of this many polls. */
 const SLOW_EVERY = 4
-/** Polls from one reading of the approvals to the next; a multiple of `SLOW_EVERY`. */
+/** Approvals are read in one of this many polls: a multiple of `SLOW_EVERY`. */
 const APPROVALS_EVERY = 8
 
 type FeedDeps = OverviewDeps & {
@@ -67,8 +67,8 @@ function startPolling(deps: FeedDeps) {
         await overview.start()
         hasStarted = true
       }
-      // A reader stays in `joining` until it has everything, so that a failed step is repeated for
-      // it.
+      // A reader stays in `joining` until it has everything. If this step fails, it is welcomed
+      // again.
       for (const reader of joining) {
         await welcome(reader)
         joining.delete(reader)
@@ -84,7 +84,7 @@ function startPolling(deps: FeedDeps) {
       // The store is probably unreachable: new readers get the state of the daemon, and messages
       // once it is back.
       for (const reader of joining) {
-        // The state is sent below even if it has not changed.
+        // Then the state is sent below even if it has not changed.
         if (!readers.has(reader)) overview.forgetNow()
         readers.addWithoutMessages(reader)
       }

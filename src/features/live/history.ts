@@ -1,7 +1,10 @@
 import type { StoreStats } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 
-/** Counters since the start, and the histogram of start latencies in seconds (`le` buckets). */
+/**
+ * Counters since the start of the daemon. `latency`: histogram of the seconds from the arrival of a
+ * message to the start of its attempt, with cumulative counts.
+ */
 export type Counts = Record<
   'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',
   number
@@ -9,7 +12,7 @@ export type Counts = Record<
   latency: { le: number; count: number }[]
 }
 
-/** Rates per second up to `at` (Unix ms), and the backlog. Latencies in seconds. */
+/** Rates per second up to `at` (Unix ms), latencies in seconds, and the backlog. */
 export type Point = Record<CountName, number> & {
   at: number
   latency?: { p50: number; p95: number }
@@ -21,7 +24,7 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** `every`: the interval of points in ms. `maxPoints`: how many are kept. */
+/** `every`: interval (ms) of the points. `maxPoints`: the number of points that are kept. */
 type TierSize = { every: number; maxPoints: number }
 /** Points of the last hour. */
 const FINE: TierSize = { every: 5_000, maxPoints: 720 }
@@ -55,7 +58,7 @@ export function createHistory(deps: {
     range(since: number, until: number): { from: number; to: number; every: number; points: Point[] } {
       const tier = tiers.find((one) => one.reaches(since)) ?? coarse
       const last = tier.points().at(-1)?.at ?? 0
-      // The time since the last point of a longer interval is only in the fine tier.
+      // The tiers with longer intervals do not have the newest time yet.
       const newer = tier === fine ? [] : fine.points().filter(({ at }) => at > last)
       const points = [...tier.points(), ...newer].filter(({ at }) => at >= since && at <= until)
       return { from: since, to: until, every: tier.every, points }
@@ -84,7 +87,7 @@ function createTier({ every, maxPoints }: TierSize) {
       maxBacklog = larger(maxBacklog, backlog)
       before ??= sample
       const elapsed = sample.at - before.at
-      // The clock was set back.
+      // If the clock was set back, starts again from this sample.
       if (elapsed < 0) before = sample
       // The fine tier keeps every sample, even one that comes early.
       const isTooEarly = every > FINE.every && elapsed < every

@@ -11,15 +11,15 @@ import type { Reader } from './stream.ts'
 /** Maximum number of messages per poll: 1,200 a second at four polls a second. */
 const PAGE_SIZE = 300
 const FIRST_PAGE = { limit: PAGE_SIZE, isPartial: true }
-/** Up to this many outcomes are checked in every poll; more in every fourth. */
-const FEW = 100
-/** Outcomes that change. */
+/** Up to this many outcomes are checked in every poll. More are checked in every fourth. */
+const MAX_EACH_POLL = 100
+/** Outcomes that will change. */
 const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'replying', 'dead']
 /** Outcomes that do not change any more. */
 const FINAL = /^(dropped|merged|bounced|suppressed)$/
-/** Dispatch has ended. If the reply fails, the outcome changes to `replying` or `bounced`. */
+/** Outcomes after dispatch, which change to `replying` or `bounced` if the reply fails. */
 const DISPATCHED = /^(done|unrouted)$/
-/** How long (ms) outcomes of dispatched messages are still checked, in every fourth poll. */
+/** How long (ms) the outcomes of dispatched messages are checked, in every fourth poll. */
 const DISPATCHED_CHECKED = 5 * MINUTE
 
 /** Sends readers new messages, and later their outcomes. */
@@ -38,7 +38,7 @@ export function createMessageChanges(
   const findNewest = createFindNewest({ journal, topics })
 
   return {
-    /** Starts at the end: existing messages are not new. */
+    /** Starts after the newest message. Watches the outcomes of existing messages. */
     async start(): Promise<void> {
       sent = await readEnds()
       const { found } = await journal.search({ ...FIRST_PAGE, outcomes: UNFINISHED })
@@ -56,12 +56,12 @@ export function createMessageChanges(
       readers.show(found, missed)
     },
     /**
-     * Sends outcomes that changed. `isDue`: checks them even if there are many, and those of
+     * Sends outcomes that changed. With `isDue`, it checks also many outcomes, and those of
      * dispatched messages.
      */
     async sendOutcomes(isDue: boolean): Promise<void> {
       const unfinished = watched.unfinished()
-      if (unfinished.length > FEW && !isDue) return
+      if (unfinished.length > MAX_EACH_POLL && !isDue) return
       const all = isDue ? [...unfinished, ...watched.latelyDispatched()] : unfinished
       const outcomes = await journal.reachableOutcomes(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
@@ -77,8 +77,8 @@ export function createMessageChanges(
     async replay(reader: Reader): Promise<void> {
       const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
       if (!last || !reader.wants('message')) return
-      // The reader's positions in other partitions are unknown: the same number of messages is
-      // assumed.
+      // The reader's positions in other partitions are unknown. It is assumed to be as many
+      // messages behind there.
       const count = (sent[last.partition] ?? 0) - last.position
       if (count <= 0) return
       const after = sent.map((end) => Math.max(0, end - count))
@@ -120,8 +120,8 @@ function createWatched(now: () => number) {
 }
 
 /**
- * Returns the function that finds the newest `max` messages after one position and up to another,
- * both per partition: oldest first, with the number of omitted ones.
+ * Returns the function that finds the newest `max` messages between two positions in each partition
+ * (after `after`, up to `ends`): oldest first, with the number of omitted ones.
  */
 function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
   return async (after: readonly number[], ends: readonly number[], max: number) => {
@@ -142,7 +142,7 @@ function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>
       const inRange = page.found.filter(isInRange)
       found.push(...inRange)
       const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
-      // Then older pages have nothing of the range either.
+      // If a whole page is before the range, so are all older pages.
       const isBeforeRange = inRange.length === 0 && last && last.position <= (after[last.partition] ?? 0)
       before = isBeforeRange || page.found.length < limit ? undefined : page.next
     } while (before !== undefined)
@@ -151,8 +151,8 @@ function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>
 }
 
 /**
- * A message without large fields that filters ignore. The text is copied, as a slice would keep all
- * of it in memory.
+ * A message without large fields that filters ignore. The start of the text is copied, because a
+ * slice would keep the whole text in memory.
  */
 function shorten({ html: _html, data: { event }, text, ...rest }: Message): Message {
   return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED_LENGTH)).toString() }

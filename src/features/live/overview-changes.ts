@@ -8,8 +8,7 @@ import type { Readers } from './readers.ts'
 import type { Reader } from './stream.ts'
 
 /**
- * Dead letters that a poll reads, newest first. If there are more new ones, the others are only
- * counted in `now`.
+ * Maximum number of dead letters that a poll reads: the newest. Others are only counted in `now`.
  */
 const MAX_DEAD_LETTERS = 20
 const NO_RATES: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrouted: 0, sent: 0, refused: 0 }
@@ -46,7 +45,7 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
   const overview = () => overviewWith(deps, pending.size)
 
   return {
-    /** Starts with the current state: existing entries are not new. */
+    /** Reads the current state, which is not sent as new. */
     async start(): Promise<void> {
       for (const { id } of await deps.approvals()) pending.add(id)
       knownLetters = await readLetters()
@@ -56,7 +55,7 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
     async welcome(reader: Reader): Promise<void> {
       if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
       const data = await overview()
-      // A single reader has this state now, so `sendNow` need not repeat it.
+      // If this is the only reader, `sendNow` need not repeat the state.
       if (readers.count() === 1) sentNow = JSON.stringify(data)
       if (reader.wants('now')) reader.send('now', { at: now(), ...data })
     },
@@ -101,7 +100,7 @@ async function overviewWith(deps: OverviewDeps, approvals: number): Promise<obje
   try {
     const [found, troubles] = await Promise.all([deps.overview(), deps.troubles()])
     const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
-    // Nobody waits for the outcome of a test message.
+    // Dead letters of test messages do not count: nobody waits for them.
     const total = found.roads.reduce((sum, { dead = 0, tests = 0 }) => sum + Math.max(0, dead - tests), 0)
     const { accepted, done, failed, dead, unrouted, sent, refused } = deps.history.points().at(-1) ?? NO_RATES
     const rates = { accepted, done, failed, dead, unrouted, sent, refused }
@@ -124,7 +123,6 @@ function addedTo(known: readonly DeadLetter[], letters: readonly DeadLetter[]): 
   return letters.filter((letter) => letter.at >= oldestKnown && !identities.has(identityOf(letter)))
 }
 
-/** A summary of a dead letter. */
 function summaryOf({ id, queue, group, at, reason, errors, message }: DeadLetter) {
   const { message: error, code } = errors.at(-1) ?? {}
   return { id, queue, group, at, reason, ...defined({ error, code, messageId: message?.id }) }

@@ -30,7 +30,7 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
           : (message: Message) => routeOf(message) === route && (reader.fits?.(message) ?? true)
       readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes })
     },
-    /** Adds a reader without messages, while the store is unreachable. */
+    /** Adds a reader that gets no messages yet, because the store is unreachable. */
     addWithoutMessages: (reader: Reader) =>
       void readers.set(reader, { matches: () => false, outcomes: undefined }),
     remove: (reader: Reader) => readers.delete(reader),
@@ -38,7 +38,7 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
     send(event: StreamEvent, data: unknown): void {
       for (const reader of readers.keys()) if (reader.wants(event)) reader.send(event, data)
     },
-    /** Sends new messages that match to one reader, or to all, with the number of omitted ones. */
+    /** Sends new messages, and the number of omitted ones (`missed`), to all readers or to one. */
     show(found: readonly MessageState[], missed: number, only?: Reader): void {
       for (const [reader, { matches, outcomes }] of readers) {
         if ((only && reader !== only) || !reader.wants('message')) continue
@@ -66,8 +66,8 @@ export function createReaders(routeOf: (message: Message) => string | undefined)
 }
 
 /**
- * A match by the query and by the route keys of a reader (`fits`). The route keys need the whole
- * message, which only its first event has, so their result is remembered.
+ * Combines the query with the route keys of a reader (`fits`). The route keys need the whole
+ * message, which is known only when it is new, so their result is remembered.
  */
 function withRouteKeys(matches: (message: Message) => boolean, fits: Reader['fits']): typeof matches {
   if (!fits) return matches

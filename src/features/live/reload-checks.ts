@@ -13,8 +13,8 @@ export function refuseMistakes(old: Config, next: Config): void {
 }
 
 /**
- * Throws for a file that lost all gateways or routes, as one that is half saved: messages would
- * stay unrouted.
+ * Throws for a file that lost all gateways or routes: it may be half saved, and messages would stay
+ * unrouted.
  */
 function refuseEmptied(old: Config, next: Config): void {
   const emptied = (['gateways', 'routes'] as const).filter(
@@ -34,7 +34,7 @@ function refusePastSchedules(old: Pick<Config, 'schedules'>, next: Pick<Config, 
   if (problems.length > 0) throw new TriviumError('config_invalid', { details: formatProblems(problems) })
 }
 
-/** Settings of the daemon that are read on each use. */
+/** Settings of the daemon that are read on each use, so a change needs no restart. */
 const READ_ON_USE = ['grace', 'drainDelay', 'retention', 'publicUrl']
 
 type Settings = Pick<Config, 'daemon' | 'skills' | 'queues' | 'routes' | 'gateways'>
@@ -49,14 +49,14 @@ export function needRestart(old: Settings, next: Settings, openQueues: readonly 
   const changed = Object.entries(after).flatMap(([name, value]) =>
     READ_ON_USE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
   )
-  return leavesQueuesBehind(old, next, openQueues) ? [...changed, 'queues'] : changed
+  return affectsOpenQueues(old, next, openQueues) ? [...changed, 'queues'] : changed
 }
 
 /**
- * Whether `queues:` changed for an open connection: that of a route's queue, or of an unchanged
- * gateway.
+ * Whether a change of `queues:` affects an open connection: that of a route's queue, or that of a
+ * gateway which does not restart, because its own settings are the same.
  */
-function leavesQueuesBehind(old: Settings, next: Settings, openQueues: readonly string[]): boolean {
+function affectsOpenQueues(old: Settings, next: Settings, openQueues: readonly string[]): boolean {
   const changed = (['redis', 'prefix'] as const).filter((key) => old.queues[key] !== next.queues[key])
   if (changed.length === 0) return false
   if (next.routes.some(({ queue }) => queue !== undefined && openQueues.includes(queue))) return true

@@ -74,7 +74,7 @@ export function createStream(read: (reader: Reader) => () => void): RequestHandl
  * one that stops reading is disconnected.
  */
 function writerTo(request: Request, response: Response): Pick<Reader, 'send' | 'missed'> {
-  /** Number of omitted messages that the reader has not been told of. */
+  /** Number of omitted messages that were not reported to the reader yet. */
   let gap = 0
   let drainedAt = performance.now()
   response.on('drain', () => {

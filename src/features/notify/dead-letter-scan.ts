@@ -9,13 +9,13 @@ const cursorSchema = z.object({ at: z.number() })
 /** Overlap (ms) of scans, as the clocks of daemons differ. */
 const OVERLAP = MINUTE
 const PAGE_SIZE = 200
-/** Above this number, the process forgets which letters it has handled. */
+/** With more than this number, the process forgets which letters it has handled. */
 const MAX_REMEMBERED = 20_000
 
 /**
- * Finds new dead letters. The cursor in the store moves when `handled` is called. Some letters are
- * found again: after a crash before that, and in the overlap of scans when the process has
- * forgotten them. So handling a letter must be idempotent.
+ * Finds new dead letters. The cursor in the store moves when `handled` is called. Handling a letter
+ * must be idempotent, because a letter may be found twice: after a crash before `handled`, or in
+ * the overlap of scans if the process has forgotten it.
  */
 export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>, now: () => number) {
   const { deadLetters } = store.jobs
@@ -66,7 +66,7 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
       return {
         letters,
         async handled() {
-          // Letters of unreachable shards are still to be found, from the same cursor.
+          // Otherwise letters of unreachable shards must still be found, from the same cursor.
           const isWhole = !isPartial && !found.isPartial
           const next = isWhole ? Math.max(cursor, newest?.at ?? 0) : cursor
           if (next !== stored?.at) await store.kv.set(CURSOR_KEY, { at: next })

@@ -4,7 +4,7 @@ import { MINUTE } from '../../core/units.ts'
 import { ruleGroup, ruleState } from './rule.ts'
 import { rulePush } from './schema.ts'
 
-/** Interval (ms) of checks. */
+/** Minimum interval (ms) between checks. */
 const CHECK_INTERVAL = MINUTE
 /**
  * How long (ms) an id must be gone from the rules before its data is removed: during an update,
@@ -31,9 +31,9 @@ export function createLeftovers(store: Pick<Store, 'kv' | 'topics'>, now: () => 
       const at = now()
       if (Math.abs(at - checkedAt) < CHECK_INTERVAL) return
       checkedAt = at
-      const left = leftIn(await store.topics.groups(), ids)
-      for (const id of goneSince.keys()) if (!left.has(id)) goneSince.delete(id)
-      for (const id of left) {
+      const gone = goneRulesIn(await store.topics.groups(), ids)
+      for (const id of goneSince.keys()) if (!gone.has(id)) goneSince.delete(id)
+      for (const id of gone) {
         const since = Math.min(goneSince.get(id) ?? at, at)
         goneSince.set(id, since)
         if (at - since >= GONE_FOR) await remove(id)
@@ -42,8 +42,10 @@ export function createLeftovers(store: Pick<Store, 'kv' | 'topics'>, now: () => 
   }
 }
 
-/** The ids of rules that have a group, and are not among `ids`. */
-function leftIn(groups: readonly { topic: string; group: string }[], ids: ReadonlySet<string>): Set<string> {
+type Groups = readonly { topic: string; group: string }[]
+
+/** The ids of rules that have a group, but are not among `ids`. */
+function goneRulesIn(groups: Groups, ids: ReadonlySet<string>): Set<string> {
   const found = groups.flatMap(({ topic, group }) => {
     const isMain = topic === OPERATIONS_TOPIC
     const id = isMain ? group.slice(ruleGroup('').length) : topic.slice(NOTIFY_TOPICS.length)

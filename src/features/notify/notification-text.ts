@@ -3,7 +3,9 @@ import { counted } from '../../lib/counted.ts'
 import type { OperationsEvent } from './operations-event.ts'
 import type { NotifyOn } from './schema.ts'
 
-/** The content of a notification: of one event, or of all events since the last notification. */
+/**
+ * The content of a notification about one event, or about all events since the last notification.
+ */
 export type NotificationText = { subject: string; text: string }
 
 /** Maximum number of kinds of events in a text. */
@@ -23,7 +25,9 @@ export function notificationText(events: readonly Event[]): NotificationText {
   return { subject: `[Trivium] ${subject}`, text: textOf(events, kinds, describe) }
 }
 
-/** A head line for several events, what `write` makes of each kind, and the number of the rest. */
+/**
+ * A head line (for several events), the text of each kind by `write`, and the number of the rest.
+ */
 function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: Kind) => string): string {
   const shown = kinds.slice(0, MAX_KINDS).map(write)
   const left = kinds.slice(MAX_KINDS).reduce((sum, { count }) => sum + count, 0)

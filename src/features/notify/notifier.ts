@@ -20,9 +20,9 @@ const LEASE = 'notify'
 const LEASE_TIME = 9_000
 /** Interval (ms) at which the lease is renewed. */
 const RENEW_INTERVAL = 3_000
-/** Interval (ms) of checks for dead letters and approvals. */
+/** Maximum interval (ms) between checks for dead letters and approvals. */
 const CHECK_INTERVAL = 1_000
-/** Minimum interval (ms) of checks of the troubles. */
+/** Minimum interval (ms) between checks of the troubles. */
 const TROUBLES_INTERVAL = 2_000
 const MAX_APPROVALS = 1_000
 
@@ -38,8 +38,8 @@ type NotifierDeps = {
 }
 
 /**
- * Publishes problems on `trivium-operations`, sends what is due by the rules of `notify:`, and
- * answers the senders of failed messages.
+ * Publishes problems on `trivium-operations`, sends the notifications that are due by the rules of
+ * `notify:`, and answers the senders of failed messages.
  */
 export function createNotifier(deps: NotifierDeps) {
   const { store, notify, log } = deps
@@ -74,7 +74,9 @@ export function createNotifier(deps: NotifierDeps) {
   }
 }
 
-/** Sends what is due by the rules; a rule that fails is tried again without delaying the others. */
+/**
+ * Sends due notifications. A rule that fails is tried again later, and does not delay the others.
+ */
 function createSending(notify: Pick<Notify, 'rules'>, log: Log) {
   /** The ids of rules that failed at the last check, which are logged once. */
   let failing = new Set<string>()
@@ -166,8 +168,8 @@ function createPublisher({ notify, approvals, store, now, log, ...deps }: Notifi
 }
 
 /**
- * Whether a notification itself could not be sent. That is not reported, as it could go on forever;
- * the list of troubles shows it.
+ * Whether the dead letter is of a notification. It is not reported: that could fail too, and so on
+ * forever. The list of troubles shows it.
  */
 function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
   if (queue === 'outbox') return id.startsWith('outbox:notify:')

@@ -7,7 +7,7 @@ import { keyOf } from './dead-letter-scan.ts'
 import type { OperationsEvent } from './operations-event.ts'
 import type { NotifyOn } from './schema.ts'
 
-/** An event for the operations topic. The same `key` is published once. */
+/** An event for the operations topic. Only one event with the same `key` is published. */
 export type NotifyEvent = { key: string; type: NotifyOn; data: OperationsEvent }
 
 /**
@@ -99,8 +99,8 @@ const REPORTED: Partial<Record<Trouble['code'], NotifyOn>> = {
 const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
 
 /**
- * The event for a trouble; undefined if troubles of its kind are not reported. `began`: first seen
- * (Unix ms).
+ * The event for a trouble; undefined if troubles of its kind are not reported. `began`: when it was
+ * first seen (Unix ms).
  */
 export function troubleEvent(trouble: Trouble, began: number): NotifyEvent | undefined {
   const type = REPORTED[trouble.code]

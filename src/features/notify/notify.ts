@@ -34,10 +34,10 @@ export function createNotify(deps: {
      */
     answer: answers.answer,
     /**
-     * The outcome of a message for a waiting request: a failure with an `on-failure` answer counts
+     * The outcome that a waiting request gets: a failed message with an `on-failure` answer counts
      * as done.
      */
-    settled: async <Outcome>(messageId: string, outcome: Outcome): Promise<Outcome | 'done'> =>
+    outcomeFor: async <Outcome>(messageId: string, outcome: Outcome): Promise<Outcome | 'done'> =>
       outcome === 'failed' && (await answers.answerNow(messageId)) ? 'done' : outcome,
   }
 }

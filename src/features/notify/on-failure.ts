@@ -31,10 +31,7 @@ export function createFailureAnswers(deps: {
 
   return {
     answer,
-    /**
-     * For a request that waits for the reply to a message: whether there is one although its
-     * dispatch failed.
-     */
+    /** Answers a message whose dispatch has failed. Resolves with whether there is an answer. */
     async answerNow(messageId: string): Promise<boolean> {
       const letter = await store.jobs.deadLetters.get(messageId, DISPATCH_QUEUE)
       return letter ? answer(letter) : false

@@ -10,9 +10,9 @@ import type { NotifyRule } from './schema.ts'
 /** Maximum number of events per notification. */
 const MAX_EVENTS = 1_000
 
-/** The key of the state of the rule with this id. */
+/** The key of a rule's state, by the id of the rule. */
 export const ruleState = (id: string) => `notify:${id}`
-/** The rule's consumer group on the operations topic. */
+/** A rule's consumer group on the operations topic. */
 export const ruleGroup = (id: string) => `~${ruleState(id)}`
 
 const notificationSchema = z.object({
@@ -30,8 +30,8 @@ const stateSchema = z.object({
   /** Times of sent notifications (Unix ms) within the period of `at-most`. */
   sent: z.array(z.number()).default([]),
   /**
-   * The notification being sent. Stored before the send, so that a crash repeats the same one with
-   * the same key.
+   * The notification that is being sent. It is stored first, so that the same one with the same key
+   * is sent again after a crash.
    */
   sending: notificationSchema.exactOptional(),
 })
@@ -114,9 +114,9 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
 function limitRate(atMost: NotifyRule['atMost'], sent: readonly number[], now: number) {
   if (atMost === 'off') return { recent: [], wait: 0 }
   const { count, per } = atMost
-  // A clock that was set back must not delay anything for longer than `per`.
+  // Times in the future do not count: after a clock was set back, they would delay for too long.
   const recent = sent.filter((at) => at > now - per && at <= now)
-  // The next one is allowed once fewer than `count` are within the period.
+  // The next send is allowed when this one leaves the period: then fewer than `count` remain.
   const blocking = recent.at(-count)
   return { recent, wait: blocking === undefined ? 0 : blocking + per - now }
 }

@@ -25,7 +25,7 @@ const toGateway = z.strictObject({
     .union([z.string().min(1), z.number().transform(String)])
     .describe('The address, channel or conversation there.'),
 })
-/** `subscriptionFor` validates these values. */
+/** Not validated here: `subscriptionFor` validates these values. */
 const toUrl = z.strictObject({
   url: z
     .unknown()

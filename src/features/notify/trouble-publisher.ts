@@ -5,12 +5,12 @@ import { MINUTE } from '../../core/units.ts'
 import { type NotifyEvent, troubleEvent } from './notify-events.ts'
 
 /**
- * How long (ms) the record of a trouble is kept without a renewal: a trouble that returns later
- * counts as new.
+ * How long (ms) the record of a trouble is kept without a renewal. A trouble that returns after
+ * this time counts as new.
  */
 const RECORD_TTL = 2 * MINUTE
 const RENEW_INTERVAL = RECORD_TTL / 4
-/** A connection that recovers within this time (ms) is not reported. */
+/** A gateway that recovers within this time (ms) is not reported. */
 const RECOVERY_TIME = 10_000
 
 const recordSchema = z.object({
@@ -22,8 +22,8 @@ const recordSchema = z.object({
 
 /**
  * Returns the function that takes the current troubles and publishes the new ones. Each is
- * published once, regardless of crashes and of how many daemons see it: its record is written
- * before the event and marked afterwards, and the event has an idempotency key.
+ * published once, even after a crash or if several daemons see it: its record is written before the
+ * event and marked after it, and the event has an idempotency key.
  */
 export function createTroublePublisher(deps: {
   kv: KeyValues

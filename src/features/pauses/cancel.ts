@@ -7,13 +7,13 @@ import type { Pauses } from './pauses.ts'
 
 /** Maximum wait (ms) for the end of the attempt, which may ignore its signal. */
 const END_TIMEOUT = 15_000
-/** Interval (ms) at which the outcome is read. */
+/** Interval (ms) between reads of the outcome. */
 const POLL_INTERVAL = 100
 
 /**
- * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, the
- * daemon that repeats the attempt ends it before it starts. This also holds if the caller
- * disconnects. Throws `message_not_found`, `run_not_running`.
+ * `run-cancel`: the daemon with the running attempt aborts it. If that daemon is killed, another
+ * one repeats the attempt, and ends it before it starts. A caller that disconnects changes none of
+ * this. Throws `message_not_found`, `run_not_running`.
  */
 export function createRunCancel(deps: {
   pauses: Pauses
@@ -22,8 +22,8 @@ export function createRunCancel(deps: {
 }) {
   const { pauses, journal, now } = deps
   const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
-  // Without the signal of the caller: a request that is removed early may cancel nothing.
-  const ended = (id: string) =>
+  // Ignores the caller's signal: if the request were removed early, it might cancel nothing.
+  const waitForEnd = (id: string) =>
     waitFor({
       attempt: async () => {
         const current = await outcomeOf(id)
@@ -51,7 +51,7 @@ export function createRunCancel(deps: {
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
     })
     // After the timeout, the request is removed too: the next attempt must not be cancelled.
-    const finalOutcome = await ended(messageId).finally(() =>
+    const finalOutcome = await waitForEnd(messageId).finally(() =>
       pauses.change((state) => ({
         ...state,
         cancels: state.cancels.filter((one) => one.messageId !== messageId),

@@ -43,8 +43,8 @@ type Deps = {
 }
 
 /**
- * The skill that handles a click. An attempt that a crash interrupted is repeated: it recognises
- * the change that it has made, gives the same reply, and may add a second audit entry.
+ * The skill that handles a click. After a crash, the attempt is repeated: it recognises the change
+ * of the first one, gives the same reply, and may add a second audit entry.
  */
 export function handOverClick(deps: Deps): Skill {
   return defineSkill<unknown>({
@@ -103,9 +103,7 @@ type ClickContext = {
   recordOutcome(outcome: string): Promise<void>
 }
 
-/**
- * Replies with the new state of the buttons; a refusal is visible only to the person who clicked.
- */
+/** Replies with the new state of the buttons. Only the person who clicked sees a refusal. */
 async function takeOver({
   message,
   click: { conversation },
@@ -120,7 +118,7 @@ async function takeOver({
   const existing = all.find(
     (pause) => pause.kind === 'conversation' && pause.gateway === gateway && pause.name === conversation,
   )
-  // By an earlier attempt on this click.
+  // Whether an earlier attempt on this click began the pause.
   const isDone = existing?.by === by && existing.since >= receivedAt
   if (existing && !isDone) return privateReply(`Taken over already, by ${existing.by}.`)
   if (!isDone) {
@@ -142,7 +140,7 @@ async function handBack({
   const { gateway, receivedAt } = message
   const by = authorOf(call.caller)
   const { ended = [] } = await records.load()
-  // By an earlier attempt on this click.
+  // Whether an earlier attempt on this click ended the pause.
   const isDone = ended.some(
     (pause) =>
       isSame(pause, { kind: 'conversation', gateway, name: conversation }) &&
@@ -168,7 +166,7 @@ async function resume(
     const { existed } = z.object({ existed: z.boolean() }).parse(result)
     return existed ? undefined : 'No one has taken over; the bot answers messages here.'
   } catch (error) {
-    // The conversation has neither a pause nor, any longer, messages.
+    // The conversation has no pause, and its messages have expired.
     if (error instanceof TriviumError && error.code === 'not_found') return 'There is nothing to hand back.'
     throw error
   }

@@ -26,7 +26,7 @@ export function createConversationPauses(
   const newestIn = async (conversation: string, gateways: readonly string[] | undefined) => {
     let before: string | undefined
     do {
-      // A page may end early in a large journal.
+      // In a large journal, a page may be empty although older messages match.
       const { found, next } = await deps.journal.search({ conversation, limit: 1, gateways, before })
       if (found[0]) return found[0].message
       before = next
@@ -35,14 +35,15 @@ export function createConversationPauses(
   }
   /**
    * The gateway of a conversation's newest message, preferably one that the caller may use. Throws
-   * `not_found` if it has none.
+   * `not_found` if the conversation has no messages.
    */
   const findGateway = async (conversation: string, { gateways }: Caller, gateway?: string) => {
     if (gateway !== undefined) requireKnownGateway(gateway)
     const searched = gateway === undefined ? gateways : [gateway]
-    const isOfOthers = gateway === undefined && gateways !== undefined
+    const mayBeElsewhere = gateway === undefined && gateways !== undefined
     const message =
-      (await newestIn(conversation, searched)) ?? (isOfOthers && (await newestIn(conversation, undefined)))
+      (await newestIn(conversation, searched)) ??
+      (mayBeElsewhere && (await newestIn(conversation, undefined)))
     if (message) return message.gateway
     throw new TriviumError('not_found', { path: `conversation ${conversation}` })
   }

@@ -4,12 +4,12 @@ import { type EndedPause, isSame, type Pause, type PauseState } from './records.
 
 /** How long (ms) an ended pause is kept. */
 const RETENTION = 30 * DAY
-/** Maximum number of ended pauses of conversations, and separately of all others. */
+/** Maximum number of ended pauses that are kept: of conversations, and separately of all others. */
 const MAX_ENDED = 100
 
 /**
- * The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed;
- * undefined for pauses that ended by themselves.
+ * Adds the pauses that a change `at` a time (Unix ms) ended to the state `after` it. `by`: who
+ * resumed; undefined for pauses that ended by themselves.
  */
 export function withEnded(before: PauseState, after: PauseState, at: number, by?: string): PauseState {
   const continues = (pause: Pause) =>
@@ -27,7 +27,7 @@ export function withEnded(before: PauseState, after: PauseState, at: number, by?
   return all.length === 0 ? after : { ...after, ended: newestOf(all) }
 }
 
-/** Handovers of a busy mailbox must not displace the pauses of gateways, routes and skills. */
+/** Counts conversations apart: those of a busy mailbox must not displace all other pauses. */
 function newestOf(ended: readonly EndedPause[]): EndedPause[] {
   const ofConversations = ended.filter(({ kind }) => kind === 'conversation').slice(-MAX_ENDED)
   const others = ended.filter(({ kind }) => kind !== 'conversation').slice(-MAX_ENDED)

@@ -14,7 +14,7 @@ export type HeldCount = {
    * them in their conversations are not counted.
    */
   waiting: number
-  /** The ids of the oldest ones. */
+  /** The ids of the oldest of these messages. */
   messageIds: string[]
 }
 
@@ -25,8 +25,8 @@ export type PauseView = { list(): readonly Pause[]; pausesOf(job: PausableJob): 
 export type CountOf = (pause: Pause) => HeldCount | undefined
 
 /**
- * Counts the messages that wait for each pause, among the oldest 1,000 held messages. A pause is
- * found by what it pauses, because its record is a new object after each load.
+ * Counts the messages that wait for each pause, among the oldest 1,000 held messages. The result
+ * compares pauses by `isSame`, because a pause is a new object after each load.
  */
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
   const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))

@@ -32,10 +32,10 @@ function overlapOf(pause: Pause | EndedPause, wait: Wait, now: number): HeldPeri
   return [{ pause, from, ...(Number.isFinite(to) && { to }) }]
 }
 
-/** Entries that end an attempt, or the wait for one. */
+/** History entries that end an attempt, or the wait for one. */
 const ENDS = /^(done|dead|failed|waits for an approval|waits for its budget|handled by a person|unrouted)$/
 const MERGED = /^(collected|superseded|steered)$/
-/** After these entries an attempt is due. */
+/** History entries after which an attempt is due. */
 const STARTS: readonly string[] = [...DECISIONS, 'retried', 'routed again']
 
 /** The times in which an attempt on a message was due but had not begun. */

@@ -6,7 +6,7 @@ import { heldPeriods } from './held-periods.ts'
 import type { EndedPause, Pause } from './records.ts'
 import type { createPauseView } from './view.ts'
 
-/** A message, or what an approval knows of one. */
+/** The fields of a message by which pauses hold it. */
 type Place = Pick<Message, 'id' | 'gateway' | 'conversation'>
 
 export type Holding = ReturnType<typeof createHolding>
@@ -25,7 +25,7 @@ export function createHolding(deps: {
     /** History entries `held`: the times in which pauses held a message, with their author. */
     notesOf(message: Place & Pick<Message, 'receivedAt'>, dispatched: Dispatched, route?: string): Note[] {
       const skill = routes().find(({ name }) => name === route)?.skill
-      const holds = (pause: Pause) => isOf(pause, message, route, skill)
+      const holds = (pause: Pause) => isHeldBy(pause, message, route, skill)
       const known: (Pause | EndedPause)[] = [...(view.state().ended ?? []), ...view.list()]
       return heldPeriods(message, dispatched, known.filter(holds), now()).map(({ pause, from, to }) => ({
         at: from,
@@ -42,8 +42,13 @@ export function createHolding(deps: {
   }
 }
 
-/** Whether a pause holds messages of this place. With `drop`, they do not wait. */
-function isOf(pause: Pause, { id, gateway, conversation }: Place, route?: string, skill?: string): boolean {
+/** Whether a pause holds a message. A pause with `drop` does not: its messages do not wait. */
+function isHeldBy(
+  pause: Pause,
+  { id, gateway, conversation }: Place,
+  route?: string,
+  skill?: string,
+): boolean {
   if (pause.kind !== 'conversation') return pause.name === { gateway, route, skill }[pause.kind]
   const isOwn = pause.name === conversation || pause.name === `${conversation}/${id}`
   return pause.gateway === gateway && isOwn && !pause.drop

@@ -7,8 +7,8 @@ import { gatewayOf, isSame, type Pause } from './records.ts'
 const MAX_CONVERSATIONS = 1_000
 
 /**
- * Starts and ends pauses in the store. A new pause replaces an existing one of the same object, or
- * extends one of the same author.
+ * Starts and ends pauses in the store. A new pause replaces an existing one of the same object; one
+ * of the same author keeps its start.
  */
 export function createPauseChanges(pauses: Pauses) {
   const begin = async (begun: Pause) => {

@@ -11,13 +11,13 @@ import { createPauseView, type PausableJob } from './view.ts'
 /** Polling interval (ms) for pauses, in addition to signals. */
 const POLL_INTERVAL = 5_000
 /**
- * How long (ms) held jobs are checked after a change: a job that was claimed before may be held
- * after it.
+ * For how long (ms) after a change of the pauses every poll checks the held jobs: a daemon that has
+ * not seen the change yet may still hold one.
  */
 const CHECK_AFTER_CHANGE = 30_000
-/** Interval (ms) of further checks, in case the daemon that had to check was killed. */
+/** Interval (ms) between later checks, in case the daemon that had to release jobs was killed. */
 const CHECK_INTERVAL = 10 * MINUTE
-/** Held jobs read at a time. */
+/** Number of held jobs that are read at a time. */
 const PAGE_SIZE = 500
 /** How long (ms) a cancellation is kept if the daemon that made it was killed. */
 const CANCEL_TTL = HOUR
@@ -40,6 +40,7 @@ export function createPauses(deps: {
   let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
   /** The pauses at the last check of held jobs. */
   let checkedPauses: unknown
+  /** Until when every poll checks the held jobs. */
   let checkUntil = 0
   let checkedAt = Number.NEGATIVE_INFINITY
   let unsubscribe = () => {}
@@ -87,7 +88,7 @@ export function createPauses(deps: {
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
       await apply(await records.change(endingWith(change, now, by)))
     },
-    /** Called for each run to be cancelled. */
+    /** Sets the function that is called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {
       onCancel = listener
     },
@@ -109,7 +110,7 @@ export function createPauses(deps: {
 
 export type Pauses = ReturnType<typeof createPauses>
 
-/** A change that also records the pauses that it ends. */
+/** Makes `change` also record the pauses that it ends. */
 function endingWith(
   change: (state: PauseState) => PauseState | undefined,
   now: () => number,

@@ -9,7 +9,7 @@ import { matchInWords } from '../../lib/match-words.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 
-/** `isOfAssistant`: whether a route belongs to a word of the assistant. Those are only counted. */
+/** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
   return {
     'route-list': (routes) => humanRoutes(objectsIn(routes), isOfAssistant),
@@ -82,9 +82,7 @@ export function resumeCommand({ kind, name }: JsonObject): string {
   return kind === 'store' ? '`trivium daemon resume`' : commandText(`${kind} resume`, name)
 }
 
-/**
- * The name that `resume` takes; in brackets, what distinguishes it from the same name elsewhere.
- */
+/** The name that `resume` takes, and in brackets the gateway of a conversation, or a label. */
 function nameOf({ kind, name, gateway, label }: JsonObject): string {
   const other = kind === 'conversation' ? gateway : label
   return other === undefined || other === name ? String(name) : `${name} (${other})`

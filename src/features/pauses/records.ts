@@ -7,7 +7,7 @@ import { readStoredList } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const common = {
-  /** Unix ms. */
+  /** When it began (Unix ms). */
   since: z.number(),
   by: z.string().transform(authorName),
   reason: z.string().exactOptional(),
@@ -82,8 +82,8 @@ export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
 }
 
 /**
- * Reads the stored state. Pauses of a kind that only a newer version knows are ignored, and stay
- * when it is written.
+ * Reads the stored state. Ignores pauses of a kind that only a newer version knows; `write` keeps
+ * them.
  */
 function readState(value: Json | undefined) {
   const raw = isJsonObject(value) ? value : {}

@@ -3,7 +3,6 @@ import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './r
 /** The fields of a job by which pauses hold it. `group`: its route, or the skill of a schedule. */
 export type PausableJob = { id: string; lane: string; group: string }
 
-/** The fields of a route that matter here. */
 type Route = { name: string; skill?: string | undefined }
 
 /**
@@ -13,7 +12,7 @@ type Route = { name: string; skill?: string | undefined }
 export function createPauseView(routes: () => readonly Route[], now: () => number) {
   let state = NOTHING_PAUSED
   let isEmpty = true
-  /** Gateways, routes and skills by name; conversations as `gateway/conversation`. */
+  /** The keys: the name of a gateway, route or skill; `gateway/conversation` of a conversation. */
   let pauses: Record<Pause['kind'], Map<string, Pause>> = byKind([])
 
   const isExpired = (pause: Pause) => (pause.until ?? Infinity) <= now()
@@ -31,11 +30,13 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
   const pausesOf = (job: PausableJob): Pause[] => {
     if (isEmpty) return []
     const gateway = job.lane.slice(0, job.lane.indexOf('/'))
-    const wide = [find('gateway', gateway), find('route', job.group)]
-    if (job.group === HANDOVER_CLICK) return wide.filter((pause) => pause !== undefined)
-    const conversation = findConversation(job)
-    const isHeld = conversation?.kind === 'conversation' && !conversation.drop
-    return [...wide, findSkill(job), isHeld ? conversation : undefined].filter((pause) => pause !== undefined)
+    const found = [find('gateway', gateway), find('route', job.group)]
+    if (job.group !== HANDOVER_CLICK) {
+      const conversation = findConversation(job)
+      const isHeld = conversation?.kind === 'conversation' && !conversation.drop
+      found.push(findSkill(job), isHeld ? conversation : undefined)
+    }
+    return found.filter((pause) => pause !== undefined)
   }
   const findSkill = ({ group }: PausableJob) => {
     if (pauses.skill.size === 0) return undefined
@@ -53,8 +54,8 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
     isExpired,
     /**
-     * Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end
-     * without their skill.
+     * Whether a dispatch job waits. In a conversation paused with `drop`, messages do not wait:
+     * they end without a run of their skill.
      */
     holds: (job: PausableJob): boolean => !isEmpty && pausesOf(job).length > 0,
     pausesOf,

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 
 /**
- * The folders `before-restore-…` of a data directory, as a field of a result. They have the content
- * from before a `restore --force`. Nothing in them is counted, exported or erased. Empty if there
- * are none.
+ * The folders `before-restore-…` of a data directory, as the field `beforeRestore` of a result. A
+ * `restore --force` moved the earlier content there. Nothing in these folders is counted, exported
+ * or erased. The field is absent if there are none.
  */
 export async function uncounted(dataDir: string): Promise<{ beforeRestore?: string[] }> {
   const entries = await readdir(dataDir, { withFileTypes: true })

@@ -20,23 +20,23 @@ const PAGE_SIZE = 500
  */
 export type Scopes = { identities: string[]; conversations: string[]; wroteIn: string[] }
 
-/** Whose data is collected: a person's, and that of some messages of others. */
+/** Whose data is collected: that of a person, and of some `messages` (ids) of others. */
 export type Wanted = { identities: readonly string[]; messages?: readonly string[] }
 
-/** Keys of the person's data, found so far. */
+/** What was found so far. `neighbours`: see `createExclusion`. */
 type Found = Record<'messages' | 'conversations' | 'neighbours' | 'files' | 'identities', Set<string>>
 
 type Sources = {
   store: Pick<Store, 'journal' | 'jobs'>
   transcript(): AsyncIterable<LogEntry>
-  /** The hashes of files made for the person or of their data, such as exports. */
+  /** The hashes of files that were made for the person, or from their data, such as exports. */
   derivedFiles(scopes: Scopes): Promise<readonly string[]>
   signal?: AbortSignal | undefined
 }
 
 /**
- * Finds the messages of a person, and which of their conversations and files belong to nobody else.
- * `wanted` messages of others are treated as the person's; their senders are not.
+ * Finds the messages of a person, and those of their conversations and files that belong to nobody
+ * else. The given `messages` of others count as the person's, but their senders do not.
  */
 export async function collectPerson(
   { identities, messages = [] }: Wanted,
@@ -117,8 +117,8 @@ async function excludeShared(
 }
 
 /**
- * Makes the function that excludes a conversation of others, and remembers it if its name contains
- * one of the person's.
+ * Makes the function that excludes a conversation of others. If its name contains the name of a
+ * conversation of the person, it becomes one of the `neighbours`.
  */
 function createExclusion({ conversations, neighbours }: Found) {
   const theirs = new Set(conversations)

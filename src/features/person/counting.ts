@@ -3,23 +3,23 @@ import type { Wanted } from './collect.ts'
 import type { Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
-/** How long (ms) a count goes on after the last request for it. */
-const UNASKED = 30_000
+/** A count is aborted if nobody has asked for it for this long (ms). */
+const UNASKED_TIMEOUT = 30_000
 /** How long (ms) the result of a count is reused. */
-const FRESH = 5_000
+const FRESH_TIME = 5_000
 /** Maximum number of counts in memory. */
-const MOST = 20
+const MAX_COUNTS = 20
 
-/**
- * The records about a person so far. `at`: the place that is being read; absent at the end. Times
- * in Unix ms.
- */
+/** The number of records about a person so far. */
 export type PersonCount = {
+  /** By place. */
   counts: Record<string, number>
   total: number
   done: boolean
+  /** Unix ms. */
   startedAt: number
   places: { read: number; all: number }
+  /** The place that is being read; absent at the end. */
   at?: string
 }
 
@@ -32,7 +32,7 @@ type Counting = {
   wake: Set<() => void>
 }
 
-/** Counts the records about people in the background, so that a caller can ask how far it is. */
+/** Counts the records about people in the background. Callers can ask how far a count is. */
 export function createCounting(deps: {
   places: readonly Place[]
   collect(wanted: Wanted, signal: AbortSignal): Promise<Person>
@@ -47,7 +47,7 @@ export function createCounting(deps: {
     const subject = deps.subjectOf(await deps.collect({ identities }, end.signal))
     for (const place of places) {
       shown.at = place.name
-      if (now() - counting.askedAt > UNASKED) end.abort()
+      if (now() - counting.askedAt > UNASKED_TIMEOUT) end.abort()
       const count = await countOf(place, subject, end.signal)
       shown.counts[place.name] = count
       shown.total += count
@@ -66,7 +66,7 @@ export function createCounting(deps: {
     }
     const counting: Counting = { shown, askedAt: now(), end: new AbortController(), wake: new Set() }
     all.set(key, counting)
-    const [oldest] = all.size > MOST ? all.keys() : []
+    const [oldest] = all.size > MAX_COUNTS ? all.keys() : []
     if (oldest !== undefined) stop(oldest)
     void run(identities, counting)
       .catch((error: unknown) => {
@@ -84,7 +84,7 @@ export function createCounting(deps: {
     all.get(key)?.end.abort()
     all.delete(key)
   }
-  const isFresh = ({ endedAt }: Counting) => endedAt === undefined || now() - endedAt < FRESH
+  const isFresh = ({ endedAt }: Counting) => endedAt === undefined || now() - endedAt < FRESH_TIME
 
   return {
     /**

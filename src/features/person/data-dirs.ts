@@ -14,26 +14,26 @@ import type { Place, Subject } from './place.ts'
 
 export type DataDirs = ReturnType<typeof createDataDirs>
 
-/** A data directory whose daemon did not run when the person was erased. */
+/** The registration of a data directory. `lastSeen`: when its daemon last ran (Unix ms). */
 export const dirSchema = z.object({ host: z.string(), lastSeen: z.number() })
 export type Dir = z.infer<typeof dirSchema>
 
-/** Key prefix of data directories, which their daemons register. */
+/** Key prefix of the registrations of data directories, by their daemons. */
 const DIR_PREFIX = 'data-dir:'
 /** How long (ms) a data directory, and requests for it, are kept after its daemon was last seen. */
 const DIR_TTL = 7 * DAY
-/** Key prefix of directories whose daemon runs. A job waits only for these. */
+/** Key prefix of directories whose daemon runs. An erasure waits only for these. */
 const RUNNING_PREFIX = 'data-dir-running:'
 const RUNNING_TTL = 30_000
 const REGISTER_INTERVAL = 10_000
 /**
- * Key prefix of the requests of jobs to data directories: `<job>:<dir>`. A daemon deletes a request
- * that it has handled.
+ * Key prefix of requests to erase a person in a data directory: `<job>:<dir>` follows. The daemon
+ * of the directory deletes a request that it has handled.
  */
 const REQUEST_PREFIX = 'person-erase-dir:'
 /**
- * Key prefix of the persons of finished jobs, for the daemons that have not handled their request
- * yet.
+ * Key prefix of persons, by job. They are kept after the end of the job, for the daemons that have
+ * not handled their request yet.
  */
 const LATER_PREFIX = 'person-erase-later:'
 const POLL_INTERVAL = 3_000
@@ -85,7 +85,7 @@ export function createDataDirs(deps: {
       isStarted = true
       loop.start()
     },
-    /** From now on no job waits for this daemon. */
+    /** After this, no job waits for this daemon. */
     async stop(): Promise<void> {
       await loop.stop()
       if (!isStarted) return
@@ -125,7 +125,7 @@ async function keepForLater(kv: KeyValues, job: string, open: readonly string[])
   const person = open.length === 0 ? undefined : (await kv.get(SUBJECT_PREFIX + job))?.value
   if (person === undefined) return []
   await kv.set(LATER_PREFIX + job, person, { ttl: DIR_TTL })
-  // One of them may have come back meanwhile.
+  // A daemon may have come back meanwhile, and handled the last request.
   await forgetIfDone(kv, job)
   return Promise.all(open.map((dir) => infoOf(kv, dir)))
 }

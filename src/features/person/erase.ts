@@ -13,11 +13,10 @@ import type { Place, Subject } from './place.ts'
 
 export const KIND = 'person-erase'
 const SUBJECT_TTL = 30 * DAY
-/** Maximum number of rounds. Those after the first erase what running work wrote meanwhile. */
+/** Maximum number of rounds. Later rounds erase what running work wrote during earlier ones. */
 const MAX_ROUNDS = 5
 /**
- * Wait (ms) after a round. Within it, daemons store the counts and lines that they collect in
- * memory.
+ * Wait (ms) after a round, in which daemons store the counts and lines that they have in memory.
  */
 const FLUSH_TIME = 6_000
 
@@ -28,9 +27,9 @@ const dataSchema = z.object({
   round: z.number().default(1),
   /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
-  /** Data directories that are erased when their daemons run again. */
+  /** The data directories in which the person is erased when their daemons run again. */
   later: z.array(dirSchema).default([]),
-  /** Only free space remains to be overwritten. The identities are no longer needed. */
+  /** Whether only free space remains to be overwritten. Then the identities are not needed. */
   isErased: z.boolean().default(false),
 })
 type Data = z.infer<typeof dataSchema>
@@ -96,7 +95,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     data.later = await dirs.eraseOthers(id, tools)
   }
 
-  /** The person is collected once, because in later rounds a part of their data is gone. */
+  /** Collects the person only once, because a part of their data is gone in later rounds. */
   async function loadPerson(
     id: string,
     { identities, messages }: Data,
@@ -119,7 +118,7 @@ function isFinal(error: unknown, { aborted }: AbortSignal): boolean {
 
 /** Maximum wait (ms) for running work. */
 const RUNS_TIMEOUT = 120_000
-/** Interval (ms) at which running work is checked. */
+/** Interval (ms) between checks of running work. */
 const CHECK_INTERVAL = 500
 /** Number of messages whose outcomes are read together. */
 const PAGE_SIZE = 500

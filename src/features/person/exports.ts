@@ -13,10 +13,8 @@ const exportSchema = z.object({
 })
 /** How long (ms) the file of an export is kept. */
 const FILE_TTL = 7 * DAY
-/**
- * How long (ms) an export is remembered, so that a daemon that was stopped removes its file too.
- */
-const REMEMBERED = 14 * DAY
+/** How long (ms) an export is remembered: a daemon that was stopped removes its file later. */
+const RECORD_TTL = 14 * DAY
 
 /** The files of exports. */
 export function createExports(deps: {
@@ -33,7 +31,7 @@ export function createExports(deps: {
 
   return {
     add: (identities: readonly string[], sha256: string) =>
-      kv.set(EXPORT_PREFIX + sha256, { identities: [...identities], sha256, at: now() }, { ttl: REMEMBERED }),
+      kv.set(EXPORT_PREFIX + sha256, { identities: [...identities], sha256, at: now() }, { ttl: RECORD_TTL }),
     /** The hashes of all exports; with `isWanted`, of those with such an identity. */
     async hashes(isWanted?: (identity: string) => boolean): Promise<string[]> {
       const found = await all()

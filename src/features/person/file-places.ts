@@ -10,13 +10,13 @@ export type Lines = {
   filter(isKept: (entry: LogEntry) => boolean): Promise<void>
 }
 
-/**
- * Recognises what is about a person. `names`: the values of the fields of a record that may
- * identify them. `partsOf` and `without` divide a value.
- */
+/** Recognises what is about a person. */
 type AboutPerson = {
+  /** Whether a record is theirs. `names`: its values that may name them, such as the owner. */
   isTheirs(record: Json, names: readonly string[]): boolean
+  /** The parts of a value that are about them. */
   partsOf(value: Json): Json[]
+  /** The value without what `partsOf` returns; undefined if nothing remains. */
   without(value: Json): Json | undefined
 }
 
@@ -40,7 +40,7 @@ export type SearchIndex = {
   remove(): Promise<void>
 }
 
-/** Number of lines exported at a time. */
+/** Number of lines that are exported at a time. */
 const BATCH = 500
 
 /** The places in the data directory of each daemon. */
@@ -103,7 +103,7 @@ function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
   return about.refersTo(toJson(entry))
 }
 
-/** The document, and its history, which may have what the document no longer has. */
+/** Two places: the document, and its history, which may have what the document no longer has. */
 function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory): Place[] {
   const aboutPerson = ({ about }: Subject): AboutPerson => ({
     isTheirs: (record, names) => about.refersTo(record) || names.some(about.isInKey),
@@ -132,7 +132,7 @@ function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemo
   ]
 }
 
-/** The search index. The next search rebuilds it from the transcript, which is erased before. */
+/** The search index. The next search rebuilds it from the transcript, which is erased earlier. */
 function indexPlace(index: SearchIndex): Place {
   return definePlace<number>({
     name: 'search index',
@@ -151,7 +151,7 @@ function indexPlace(index: SearchIndex): Place {
   })
 }
 
-/** The files that the person sent. */
+/** The files that belong to the person. */
 function filesPlace(artifacts: ErasableArtifacts): Place {
   return definePlace<string>({
     name: 'files',

@@ -4,8 +4,8 @@ import type { Subject } from './place.ts'
 import { ERASED } from './store-places.ts'
 
 /**
- * Removes the pauses of the person's conversations and the cancellations of their messages. The
- * others stay in force without the person's name.
+ * Removes the pauses of the person's conversations (`own`) and the cancellations of their messages.
+ * The others stay in force without the person's name.
  */
 export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
   const { pauses = [], cancels = [], ended } = Object(value)
@@ -33,14 +33,16 @@ function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
   const { gateway = null, by = null, endedBy = null, reason = null } = record
   return {
     ...record,
-    // The author may be an id of the gateway beside it.
+    // With the gateway, because the author may be an id that is only known together with it.
     ...(about.refersTo({ gateway, by }) && { by: ERASED }),
     ...(about.refersTo({ gateway, by: endedBy }) && { endedBy: ERASED }),
     ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_REASON }),
   }
 }
 
-/** The pauses and cancellations that the erasure removes or changes; `rest` remains of `value`. */
+/**
+ * The pauses and cancellations of `value` that the erasure removes or changes; `rest`: the result.
+ */
 export function changedPauses(value: Json, rest: Json): Json[] {
   const recordsIn = (state: Json) => Object.values(Object(state)).flatMap(objectsIn)
   const kept = recordsIn(rest)
@@ -51,8 +53,8 @@ export function changedPauses(value: Json, rest: Json): Json[] {
 const NAMING_REASON = 'named an erased person'
 
 /**
- * Replaces the person where they are the author of an object; `value` has objects by name. The
- * other fields stay: otherwise a subscription that the person paused would be served again.
+ * Replaces the person where they are the author of one of the objects in `value`. The objects
+ * themselves stay: otherwise a subscription that the person paused would be served again.
  */
 export function withoutAuthors(value: Json, about: Subject['about']): Json {
   const entries = Object.entries(Object(value)).map(([name, field]) => {

@@ -7,9 +7,9 @@ const MESSAGE_ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 export type LaterFilter = ReturnType<typeof createLaterFilter>
 
 /**
- * Returns a filter that leaves out records about messages which the person sent after the erasure
- * began. These messages are dispatched as usual, so their replies, approvals and histories must
- * stay.
+ * Returns a filter for what is erased: it leaves out records about messages that the person sent
+ * after the erasure began. These messages are dispatched as usual, so their replies, approvals and
+ * histories must stay.
  */
 export function createLaterFilter(journal: Pick<Store['journal'], 'get'>) {
   async function isLater(content: Json, { person, about }: Subject): Promise<boolean> {

@@ -28,7 +28,7 @@ export type PeopleDeps = {
   work: LongWork
   artifacts: Pick<Artifacts, 'save'> & ErasableArtifacts
   /**
-   * The places where data of a person may be. Messages come last, because the others are found
+   * The places where data of a person may be. Messages come last, because other data is found
    * through them.
    */
   places: readonly Place[]
@@ -49,7 +49,7 @@ export type PeopleDeps = {
   now(): number
 }
 
-/** How often (ms) old exports are removed. */
+/** Interval (ms) at which old exports are removed. */
 const REMOVE_INTERVAL = HOUR
 const MAX_EXPORT_BYTES = 16 * GIB
 
@@ -78,10 +78,7 @@ export function createPeople(deps: PeopleDeps) {
 
   const erase = createErasure({ ...deps, collect, subjectOf })
   const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
-  /**
-   * Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a
-   * typo.
-   */
+  /** Throws `not_found` for a gateway that is neither in routes.yaml nor in stored data: a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities.filter((each) => !isKnownGateway(each))) {
       const subject = subjectOf(await collect({ identities: [identity] }, signal))
@@ -134,8 +131,8 @@ export function createPeople(deps: PeopleDeps) {
 }
 
 /**
- * Whether identities are of gateways in routes.yaml. `requireKnownGateways` throws `not_found` for
- * the first that is not.
+ * Checks whether identities are of gateways in routes.yaml. `requireKnownGateways` throws
+ * `not_found` for the first identity that is not.
  */
 function knownGateways(gateways: () => readonly string[]) {
   const isKnownGateway = (identity: string) => {

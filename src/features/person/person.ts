@@ -10,9 +10,9 @@ export type Person = {
   messages: ReadonlySet<string>
   /** Conversations in which nobody else wrote, as `gateway/conversation`. */
   conversations: ReadonlySet<string>
-  /** Conversations of others whose names contain one of theirs, as `ws/a:b` contains `ws/a`. */
+  /** Conversations of others whose name contains that of one of the person's: `ws/a:b`, `ws/a`. */
   neighbours?: ReadonlySet<string>
-  /** The SHA-256 of files that nobody else sent. */
+  /** The SHA-256 of files that nobody else sent, and of files made for the person. */
   files: ReadonlySet<string>
 }
 
@@ -56,19 +56,19 @@ export function fromStored({ identities, messages, conversations, neighbours, fi
 export const conversationKey = ({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>) =>
   `${gateway}/${conversation}`
 
-/** As the gateway of an identity: all gateways. */
+/** The gateway of an identity that counts at every gateway. */
 export const ANY_GATEWAY = '*'
 const MESSAGE_ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
 /** The SHA-256 of a file. */
 const HASH = /\b[0-9a-f]{64}\b/g
-/** Fields that name a person in objects with a gateway. */
+/** Fields of an object with a gateway that may name a person. */
 const NAME_FIELDS = ['from', 'sender', 'user', 'by', 'to', 'recipient']
-/** Maximum characters of a text that can be about a person because it contains their name. */
+/** Maximum characters of a text that is searched for the name of a person. */
 const MAX_NAMING_TEXT = 500
 
 /**
- * Recognises the identities of one person. Addresses ignore case, as do identities of gateways
- * without case.
+ * Recognises the identities of one person. Case is ignored in addresses, and in the identities of
+ * gateways for which `isCaseless` is true.
  */
 export function createIdentities(identities: readonly string[], isCaseless: (gateway: string) => boolean) {
   const wanted = identities.map((identity) => {
@@ -95,8 +95,7 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
     unambiguous,
     isName,
     /**
-     * Whether an address or id on a gateway is the person's. `isExternal`: it is of another
-     * workspace.
+     * Whether an address or id on a gateway is the person's. `isExternal`: of another workspace.
      */
     isOn,
     /**
@@ -133,7 +132,7 @@ export function createReferences(
     person.conversations.has(text) ||
     conversations.some((conversation) => includesWhole(text, conversation, neighbours))
 
-  /** Whether a text, such as an id, a key or a lane, names the person or their data. */
+  /** Whether a text, such as an id, a key or a lane, names the person or some of their data. */
   function mentions(text: string): boolean {
     if (text === '') return false
     for (const [id] of text.matchAll(MESSAGE_ID)) if (person.messages.has(id)) return true
@@ -157,9 +156,9 @@ export function createReferences(
   }
 
   /**
-   * The value without what is about the person: texts, keys with their values, and the innermost
-   * objects with such a text. Undefined if the value itself is removed, or nothing of an object
-   * remains. A list may become empty.
+   * The value without its parts about the person: texts, keys with their values, and the innermost
+   * objects with such a text. Undefined if the whole value is about them, or if nothing remains of
+   * an object. A list may become empty.
    */
   function without(value: Json): Json | undefined {
     if (!refersTo(value)) return value
@@ -210,8 +209,8 @@ function namesPerson(value: JsonObject, isOn: Identities['isOn']): boolean {
 }
 
 /**
- * Minimum length of an id that is recognised within a key. A shorter one may be part of something
- * else.
+ * Minimum length of an id that is recognised within a key. A shorter id may be a part of another
+ * word there.
  */
 const MIN_NAME_LENGTH = 8
 
@@ -230,8 +229,8 @@ function wordPattern(source: string, isCaseless: boolean): RegExp {
 }
 
 /**
- * Whether `name` occurs in `text` as a whole, and not as a part of another name, such as one of
- * `longer`.
+ * Whether `name` occurs in `text` as a whole, not as a part of a longer name. `longer`: known
+ * longer names.
  */
 function includesWhole(text: string, name: string, longer: readonly string[] = []): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {

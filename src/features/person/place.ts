@@ -2,8 +2,8 @@ import type { Json } from '../../core/json.ts'
 import type { Person, References } from './person.ts'
 
 /**
- * The person to look for, with a test for data about them. `withFiles`: an export includes the
- * content of files.
+ * The person to look for, with tests for data about them. `withFiles`: whether an export includes
+ * the content of files.
  */
 export type Subject = { person: Person; about: References; withFiles?: boolean }
 
@@ -14,9 +14,9 @@ export type Place = {
   where: 'store' | 'data dir'
   /** All data about the person, for the export. */
   records(subject: Subject): AsyncIterable<Json>
-  /** The number of records, where it is known without reading them. */
+  /** The number of records. Absent if all records must be read to count them. */
   count?(subject: Subject): Promise<number>
-  /** Erases the data; yields the number of records erased at each step. Can be repeated. */
+  /** Erases the data. Yields the number of records erased by each step. Can be repeated. */
   erase(subject: Subject): AsyncIterable<number>
 }
 

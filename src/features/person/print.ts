@@ -30,13 +30,13 @@ function humanExport(result: Json): string {
 /** `person-count`: all, or what is counted so far. */
 function humanCounted(result: Json): string {
   const { done, at, counts, total } = Object(result)
-  const many = counted(Number(total), 'record')
+  const records = counted(Number(total), 'record')
   if (done === true)
     return [
-      Number(total) === 0 ? NOTHING : `${countTable(Object(counts))}\n\n${many}.`,
+      Number(total) === 0 ? NOTHING : `${countTable(Object(counts))}\n\n${records}.`,
       ...oldContentLines(result),
     ].join('\n')
-  return `${many} so far, now reading: ${at}. Run it again to see more.`
+  return `${records} so far, now reading: ${at}. Run it again to see more.`
 }
 
 /** `person-erase` and `message-erase`: the job, or what it would erase. */

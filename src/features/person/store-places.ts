@@ -11,11 +11,11 @@ import { definePlace, type Place, type Subject } from './place.ts'
 type Stores = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 
 const PAGE_SIZE = 200
-/** Messages whose outcomes are read together. */
+/** Number of messages whose outcomes are read together. */
 const COUNTED_AT_ONCE = 500
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Replaces the name of an erased person in entries that stay. */
+/** The text in place of the name of an erased person, in entries that stay. */
 export const ERASED = 'an erased person'
 
 /** The places in the store other than the journal and keys and values. */
@@ -29,7 +29,7 @@ export function createStorePlaces(store: Stores): Place[] {
   ]
 }
 
-/** The messages with their histories. Erased last, because data elsewhere is found by their ids. */
+/** The messages with their histories. Erased last, because other data is found by their ids. */
 export function createJournalPlace({ journal, erasing }: Stores): Place {
   type Found = { message: Message; history: Note[] }
   return definePlace<Found>({
@@ -116,7 +116,7 @@ function isLetterAbout(
   return about.mentions(id) || about.mentions(lane) || about.refersTo(toJson({ data: data ?? null, errors }))
 }
 
-/** Lines that name the person in the histories of other messages, such as who cancelled a run. */
+/** Entries in the histories of other messages that name the person, who cancelled a run there. */
 function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<StoredNote>({
     name: 'histories',
@@ -136,7 +136,7 @@ function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   })
 }
 
-/** `isWholeTopic`: all events of the topic are the person's. */
+/** `isWholeTopic`: whether all events of the topic are the person's. */
 type FoundEvent = { topic: string; event: Event; isWholeTopic: boolean }
 
 /** Replies that programs fetch, the audit log, copies of logs, and published events. */
@@ -180,10 +180,7 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
     },
   })
 
-  /**
-   * Publishes audit entries without the person. The key prevents a repeated call from adding them
-   * again.
-   */
+  /** Publishes audit entries again, without the person. The key prevents duplicates. */
   async function republishAnonymous(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
       const { by, from: _, target, ...others } = isJsonObject(data) ? data : {}
@@ -209,7 +206,7 @@ function isEventAbout(
 ): boolean {
   if (topic === AUDIT_TOPIC) {
     const { action, by = null, target = null, reason = null, error = null } = Object(data)
-    // The ids of erased messages stay: they prove the erasure, and nothing else has them.
+    // The ids of erased messages stay, because only this entry proves the erasure.
     const named = action === 'message-erase' ? [by] : [by, target, reason, error]
     return named.some((value) => isNamedIn(value, about))
   }

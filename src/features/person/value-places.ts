@@ -9,29 +9,25 @@ import { definePlace, type Place, type Subject } from './place.ts'
 /** The keys and values of skills, by storage, and their sessions. */
 export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
 
-/** Number of values read together. */
+/** Number of values that are read together. */
 const BATCH = 100
 
-/** A value about the person. `rest`: what remains of it after the erasure; undefined: nothing. */
+/** A value about the person. `rest`: what the erasure leaves of it; undefined: nothing. */
 type Found = { key: string; value: Json; rest: Json | undefined }
 type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
 /**
- * Returns what remains of a value after the erasure: the same value if it is not about the person,
- * undefined if it is removed.
+ * What the erasure leaves of a value: all of it (the same object) if it is not about the person.
  */
 type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 
-/**
- * Keys that other places cover, that belong to the erasure itself, or that are operators'
- * configuration.
- */
+/** Keys that other places cover, keys of the erasure itself, and configuration by operators. */
 const EXCLUDED_KEYS =
   /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
 /**
  * Settings and state of push subscriptions, from which only the name of their author is removed.
  */
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
-/** Values shared by all people, from which only the person's part is removed. */
+/** Values about several people, from which only the person's part is removed. */
 const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:report$|usage-)/
 
 /** The places with keys and values: records of Trivium, and what skills store. */
@@ -51,8 +47,7 @@ export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLat
 /** The records of Trivium. Those about messages that arrived meanwhile stay. */
 function recordsPlace(kv: KeyValues, withoutLater: LaterFilter): Place {
   const isWanted = (key: string) => !EXCLUDED_KEYS.test(key)
-  // `withoutLater` must not leave out a value of which only a part is removed, so its content is
-  // empty here.
+  // `withoutLater` must not leave out a value of which only a part is erased: it gets no content.
   const contentOf = ({ key, value, rest }: Found) => (rest === undefined ? [key, value] : [])
   return valuesPlace('records', 'store', kv, restOfRecord, isWanted, (found, subject) =>
     withoutLater(found, contentOf, subject),
@@ -106,14 +101,14 @@ async function eraseValue(values: Values, key: string, restOf: RestOf, subject: 
       return
     }
     const version = await values.set(key, rest, { ifVersion: found.version, keepTtl: true })
-    // Undefined: another write came between the two commands, so the value is read again.
+    // Undefined: another write came between the two commands. The value is read again.
     if (version !== undefined) return
   }
 }
 
 /**
- * Removes a record of Trivium as a whole, because it is about one thing. The exceptions are pauses,
- * settings with an author, and values shared by all people.
+ * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
+ * settings with an author, and values about several people.
  */
 const restOfRecord: RestOf = (key, value, { about, person }) => {
   if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
@@ -142,7 +137,7 @@ const restOfSession: RestOf = (key, value, { about, person }) => {
   return { ...Object(value), entries: others }
 }
 
-/** A session entry without what may come from other entries. */
+/** A session entry without the fields that may be derived from other entries. */
 function withoutDerived(entry: Json): Json {
   const { agent: _, summary: __, ...rest } = Object(entry)
   return rest

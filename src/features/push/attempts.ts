@@ -9,19 +9,19 @@ import type { Records, Report } from './records.ts'
 
 /** Number of newest attempts in the report. */
 const REPORTED = 200
-/** Number of failed attempts before these, also in the report. */
+/** Number of older failed attempts that are in the report too. */
 const REPORTED_FAILURES = 100
-/** Replays whose deliveries are counted. */
-const MOST_REPLAYS = 100
-/** Attempts in memory before the oldest are dropped. */
-const MOST_IN_MEMORY = 400
+/** Maximum number of replays whose deliveries are counted. */
+const MAX_REPLAYS = 100
+/** Maximum number of attempts in memory. Then most are dropped, except the newest. */
+const MAX_IN_MEMORY = 400
 /** Minimum interval (ms) between two reports. */
 const REPORT_INTERVAL = 500
 
-/** `since`: when the event was replayed (Unix ms), if it was. */
+/** `at`: when it began. `since`: when the event was replayed, if it was. Both in Unix ms. */
 type Attempt = { at: number; event: string; attempt: number; ms: number; since?: number; answer: Answer }
 
-/** Which delivery of an event an attempt is about: the round, and the number of the attempt. */
+/** The number of an attempt, and the round of the event: a replay starts a new round. */
 export type AttemptOf = { attempt: number; round: number | undefined }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
@@ -49,11 +49,11 @@ type AttemptsDeps = {
 /** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
 export async function createAttempts(deps: AttemptsDeps) {
   const { records, circuit, host, now } = deps
-  /** The report of an earlier start; attempts are newest first. */
+  /** The report of an earlier start. Its attempts are newest first. */
   const { attempts: stored, replays, failingSince: begun, errorsSince: errorsBegun } = await records.report()
-  /** When the first of the consecutive failures began (Unix ms). */
+  /** When the first of the consecutive failed attempts began (Unix ms). */
   let failingSince = begun
-  /** Since when a share of the attempts fails (Unix ms). */
+  /** Since when a large share of the attempts fails (Unix ms). */
   let unreliableSince = errorsBegun
   /** Attempts made before those in `attempts`, newest first. */
   let earlier = stored
@@ -107,9 +107,9 @@ export async function createAttempts(deps: AttemptsDeps) {
       if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined)
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.push(made)
-      // The report has only the newest attempts of all events.
+      // Kept in the history too, because the report has only the newest attempts of all events.
       if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
-      if (attempts.length > MOST_IN_MEMORY)
+      if (attempts.length > MAX_IN_MEMORY)
         earlier = kept([...attempts.splice(0).toReversed().map(shownAttempt), ...earlier])
       reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
       return { reason, stays: wasOpen || isGone, isGone }
@@ -117,18 +117,18 @@ export async function createAttempts(deps: AttemptsDeps) {
   }
 }
 
-/** Counts an attempt at an event of a replay; an accepted one is delivered. */
+/** Notes that a replay was tried, and counts the event if the receiver accepted it. */
 function countReplayed(replays: Report['replays'], round: number, isAccepted: boolean): void {
   let replay = replays.find((each) => each.round === round)
   if (!replay) {
     replay = { round, delivered: 0 }
     replays.unshift(replay)
-    if (replays.length > MOST_REPLAYS) replays.pop()
+    if (replays.length > MAX_REPLAYS) replays.pop()
   }
   if (isAccepted) replay.delivered++
 }
 
-/** The attempts of a report. `all`: newest first. */
+/** The attempts that the report keeps. `all`: newest first. */
 function kept(all: Report['attempts']): Report['attempts'] {
   const failed = all.slice(REPORTED).filter(({ reason }) => reason !== undefined)
   return [...all.slice(0, REPORTED), ...failed.slice(0, REPORTED_FAILURES)]

@@ -1,23 +1,23 @@
 import { backoff } from '../../lib/backoff.ts'
 
-/** Consecutive failures after which the circuit opens. */
-const MOST_FAILURES = 5
+/** Number of consecutive failures at which the circuit opens. */
+const FAILURE_LIMIT = 5
 /** How long (ms) it stays open: exponential, from the first pause to the longest. */
 const PAUSE = { first: 5_000, longest: 300_000 }
 
 /** A pause that a receiver asked for: when, and until when (Unix ms). */
 export type Pause = { at: number; until: number }
 
-/** Whether a receiver failed so often in a row that it only gets single probes. */
+/** Whether a receiver failed so often in a row that it gets only single events as probes. */
 export function isFailing({ failures }: { failures: number }): boolean {
-  return failures >= MOST_FAILURES
+  return failures >= FAILURE_LIMIT
 }
 
 /**
- * A circuit breaker: closed, open after too many failures or when the receiver asks for a pause,
- * then half-open, where a single event is sent as a probe. `concurrency`: maximum number of
- * concurrent attempts while it is closed. `before`: consecutive failures before this start, and the
- * pause that the receiver asked for. After too many failures, it starts half-open.
+ * A circuit breaker. While it is closed, up to `concurrency` attempts run. After too many failures,
+ * or when the receiver asks for a pause, it is open: none run. Then it is half-open: a single event
+ * is sent as a probe. `before`: the consecutive failures before this start, and the pause that the
+ * receiver asked for. After too many failures, it starts half-open.
  */
 export function createCircuit(
   concurrency: number,
@@ -28,13 +28,13 @@ export function createCircuit(
   let { at: askedAt, until: retryAfter } = before.pause ?? { at: 0, until: 0 }
   let openUntil = retryAfter
   let openings = 0
-  // Reading the clock is expensive here, and most receivers never fail.
+  // Most receivers never fail: `openUntil > 0` comes first, because reading the clock is expensive.
   const isOpen = () => openUntil > 0 && now() < openUntil
   return {
     /** Consecutive failures. */
     failures: () => failures,
     isOpen,
-    /** When its pause ends (Unix ms); 0 if it has not been open. */
+    /** When the circuit is no longer open (Unix ms); 0 if it has not been open. */
     openUntil: () => openUntil,
     /** The pause that the receiver asked for, if it has not ended. */
     askedPause: (): Pause | undefined =>
@@ -59,7 +59,7 @@ export function createCircuit(
       const wasOpen = isOpen()
       // Failures of attempts that were already running when it opened do not count again.
       if (!isFailing({ failures }) || !wasOpen) failures++
-      const pauseEnd = isFailing({ failures }) ? now() + backoff(failures - MOST_FAILURES + 1, PAUSE) : 0
+      const pauseEnd = isFailing({ failures }) ? now() + backoff(failures - FAILURE_LIMIT + 1, PAUSE) : 0
       if (retryAt > 0) askedAt = now()
       retryAfter = Math.max(retryAfter, retryAt)
       openUntil = Math.max(openUntil, retryAfter, pauseEnd)

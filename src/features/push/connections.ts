@@ -11,8 +11,8 @@ const MAX_ANSWER = 65_536
 export function createConnections({ url, allowPrivate, concurrency, timeout, tls }: PushSubscription) {
   const { origin } = new URL(url)
   /**
-   * One per connection, created at the first event. Tracking free ones here is cheaper than
-   * undici's pool.
+   * One per connection. Created at the first event. Tracking the free ones here is cheaper than the
+   * pool of undici.
    */
   let exchanges: Exchange[] | undefined
   const free: Exchange[] = []
@@ -23,7 +23,7 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
     const settings: Client.Options = {
       allowH2: false,
       maxResponseSize: MAX_ANSWER,
-      // Each request has a timer of its own.
+      // Off, because each request has a timer of its own.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout, ...tlsOptions(tls), ...(allowPrivate ? {} : { lookup: publicLookup }) },

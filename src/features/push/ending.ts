@@ -7,11 +7,11 @@ import { countsOf } from './listing.ts'
 import { createRecords, queueOf } from './records.ts'
 import type { StoredSubscriptions } from './stored-subscriptions.ts'
 
-/** Lease (ms) during a removal, renewed with each page. */
+/** Duration (ms) of the lease during a removal. It is renewed with each page. */
 const LEASE = 5_000
 /** Maximum time (ms) to wait for the lease. */
 const TAKE_OVER_TIMEOUT = 15_000
-/** Interval (ms) of the attempts to get the lease. */
+/** Interval (ms) between attempts to get the lease. */
 const TAKE_OVER_INTERVAL = 50
 /** Number of dead letters per page. */
 const PAGE = 500
@@ -29,8 +29,8 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
   const isEnding = async (name: string): Promise<boolean> => (await stored.all())[name]?.isEnding === true
 
   /**
-   * Resolves to true with the lease: no daemon sends any more. Resolves to false if a daemon keeps
-   * its lease, if the deletion was finished meanwhile, or on `stop`.
+   * Gets the lease, so that no daemon sends any more. Resolves with false if another daemon keeps
+   * the lease, if the deletion was finished meanwhile, or on `stop`.
    */
   const takeOver = async (name: string, acquire: () => Promise<boolean>): Promise<boolean> => {
     const deadline = performance.now() + TAKE_OVER_TIMEOUT
@@ -48,7 +48,7 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
 
   /** Finishes the deletion of one subscription, if it has begun. */
   const complete = async (name: string): Promise<void> => {
-    // A new owner each time, so that the lease also excludes another completion in this daemon.
+    // A new owner each time: the lease must also exclude another `complete` in this daemon.
     const owner = `${deps.owner}/ending/${randomUUID()}`
     const acquire = async () => (await store.leases.acquire(queueOf(name), owner, LEASE)) !== undefined
     if (!(await isEnding(name)) || !(await takeOver(name, acquire))) return
@@ -95,8 +95,8 @@ export function createEnding(deps: { store: Store; stored: StoredSubscriptions; 
 }
 
 /**
- * Removes jobs that wait for their next attempt. If there are any, scans the jobs of all queues.
- * Stops early if `mayContinue` resolves to false.
+ * Removes the jobs of a subscription, if it has any: that takes a scan of the jobs of all queues.
+ * Stops early if `mayContinue` resolves with false.
  */
 async function dropJobs(store: Store, name: string, mayContinue: () => Promise<boolean>): Promise<void> {
   const { jobs } = await store.stats()
@@ -112,7 +112,7 @@ async function dropJobs(store: Store, name: string, mayContinue: () => Promise<b
   } while (after !== undefined)
 }
 
-/** Removes dead letters. Stops early if `mayContinue` resolves to false. */
+/** Removes the dead letters. Stops early if `mayContinue` resolves with false. */
 async function dropLetters(store: Store, name: string, mayContinue: () => Promise<boolean>): Promise<void> {
   const { deadLetters } = store.jobs
   for (;;) {

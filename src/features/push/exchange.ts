@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Client, Dispatcher } from 'undici'
 
-/** An answer; its body may be cut short. An error: there was none. */
+/** An answer, whose body may be cut short; or an error, if there was no answer. */
 export type Exchanged = { status: number; headers: IncomingHttpHeaders; body: Buffer[] } | Error
 
 export type Exchange = ReturnType<typeof createExchange>
 
 /**
- * The requests on one connection, one at a time, each with `timeout` ms from its start to the end
- * of the answer. All of them share a handler and a timer: new ones for each request take longer
- * than signing it. Calls `ended` after each, before the request's own `done`.
+ * Sends requests on one connection, one at a time. Each has `timeout` ms from its start to the end
+ * of the answer. All requests share a handler and a timer: making new ones takes longer than
+ * signing a request. Calls `ended` after each request, before the request's own `done`.
  */
 export function createExchange(client: Client, timeout: number, ended: (exchange: Exchange) => void) {
   let done: ((result: Exchanged) => void) | undefined
@@ -20,7 +20,7 @@ export function createExchange(client: Client, timeout: number, ended: (exchange
   let timer: NodeJS.Timeout | undefined
 
   const end = (error: Error) => {
-    // The rest of the answer does not matter, because the status is known.
+    // If the status is known, an incomplete body does not matter.
     const result = head ? { ...head, body } : error
     const answered = done
     done = request = head = undefined

@@ -1,10 +1,11 @@
 import type { RouteMatch } from '../../core/match.ts'
 
+/** `queue`: the name of the group. */
 type OfGroup = { topic: string; queue: string; match?: RouteMatch | undefined }
 
 /**
- * Wraps `event-replay` and `event-seek`. If a push subscription reads as the group, adds its filter
- * to the arguments, so that only the events that it gets are counted.
+ * Wraps `event-replay` and `event-seek`. If a push subscription reads as the group, its filter is
+ * added to the arguments, so that only the events that the subscription wants are counted.
  */
 export function withPushFilter<Args extends OfGroup, Rest extends unknown[], Result>(
   run: (args: Args, ...rest: Rest) => Promise<Result>,

@@ -12,22 +12,21 @@ export type Lanes = ReturnType<typeof createLanes>
  */
 export type Delivery = { event: Event; lane: string; round: number | undefined }
 
-/** Remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
-const MOST_KNOWN_LANES = 1_000
-/**
- * Values in place of a lane's last job: the lane has no jobs, or it is unknown whether it has any.
- */
+/** Maximum number of lanes remembered as free while older jobs may exist. Others are unknown. */
+const MAX_KNOWN_LANES = 1_000
+/** In place of a lane's last job: the lane has no jobs. */
 const FREE = ''
+/** In place of a lane's last job: it is unknown whether the lane has jobs. */
 const UNKNOWN = '?'
 
 /**
- * The events of one subscription that were read and not sent yet, in order per lane, and which
- * lanes have jobs. An event of a lane with jobs becomes a job too.
+ * The events of one subscription that were read and not sent yet, in order per lane. Knows which
+ * lanes have jobs: an event of such a lane becomes a job too.
  */
 export function createLanes(subscription: string, queue: string, now: () => number) {
   /** Unsent events by lane, oldest first. */
   const lanes = new Map<string, Delivery[]>()
-  /** Lanes that have events and send none at the moment. */
+  /** Lanes that have events, of which none is being sent at the moment. */
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()
@@ -59,7 +58,7 @@ export function createLanes(subscription: string, queue: string, now: () => numb
     /** Whether it is known if a lane has jobs. */
     isKnown: (lane: string) => lastJobs.has(lane),
     mayHaveOlderJobs: () => otherLanes === UNKNOWN,
-    /** Called when the queue was empty: the only jobs are those added here. */
+    /** Called when the queue was empty: then all its jobs are from here. */
     ruleOutOlderJobs(): void {
       otherLanes = FREE
     },
@@ -79,7 +78,8 @@ export function createLanes(subscription: string, queue: string, now: () => numb
       return undefined
     },
     /**
-     * The event taken from a lane was sent, or failed for `reason`. `stays`: it keeps its place.
+     * Called when the event taken from a lane was sent, or failed for `reason`. `stays`: a failed
+     * event keeps its place.
      */
     ended(lane: string, { reason, stays }: { reason?: string | undefined; stays: boolean }): void {
       const events = lanes.get(lane) ?? []
@@ -94,11 +94,11 @@ export function createLanes(subscription: string, queue: string, now: () => numb
       if (events.length > 0) ready.push(lane)
       else lanes.delete(lane)
     },
-    /** A job has succeeded, or is a dead letter. */
+    /** Called when a job has succeeded, or is a dead letter. */
     jobEnded(lane: string, id: string): void {
       if (lastJobs.get(lane) !== id) return
       if (otherLanes === FREE) lastJobs.delete(lane)
-      else putLast(lastJobs, lane, FREE, MOST_KNOWN_LANES)
+      else putLast(lastJobs, lane, FREE, MAX_KNOWN_LANES)
     },
   }
 }

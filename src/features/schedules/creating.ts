@@ -14,7 +14,9 @@ import { nextId } from '../../lib/next-id.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
 import type * as operations from './operations.ts'
 
-/** Limited because the document is written as a whole. Lengths are in characters. */
+/**
+ * Limits of schedules, because each change writes the whole document. Lengths are in characters.
+ */
 const LIMITS = {
   /** Per person. */
   ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
@@ -35,8 +37,8 @@ export function createScheduleCreation(deps: {
   const { state, now } = deps
 
   /**
-   * `askedBy`: recipient of the results. The same schedule of the same message, as in a retry,
-   * returns the existing one. `askedAt`: only planned times after it count.
+   * Creates a schedule. The retry of a message gets the schedule of its first attempt. `askedBy`:
+   * recipient of the results. `askedAt` (Unix ms): planned times before it do not count.
    */
   return async (
     { name, misfire, timezone = 'UTC', args, at, ...rest }: CreateArgs,
@@ -86,7 +88,7 @@ export function createScheduleCreation(deps: {
   }
 }
 
-/** The form of `at`. A cron expression in its place would run again and again. */
+/** The form of `at`. A cron expression is refused: it would run again and again. */
 const SINGLE_TIME = /^\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-][\d:]+)?$/
 
 /** Parses `skip`, `once` or `within: 5m`. */

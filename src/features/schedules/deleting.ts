@@ -5,7 +5,7 @@ import type { Schedule } from '../../core/schedule.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
 import type { createFileSchedules } from './file-schedules.ts'
 
-/** Makes the function that deletes a schedule and its data (`forget`). */
+/** Makes the function that deletes a schedule and, by `forget`, its data. */
 export function createScheduleDeletion(deps: {
   state: ScheduleState
   file: Pick<ReturnType<typeof createFileSchedules>, 'has'>

@@ -12,8 +12,8 @@ const PREFIX = 'schedule-failing:'
 
 const failureSchema = z.object({
   /**
-   * The job of the first failed run. It is the key of the message to the creator, which is
-   * therefore sent once.
+   * The job of the first failed run. It is in the key of the message to the creator, so that only
+   * one is sent.
    */
   first: z.string(),
   lastJob: z.string(),
@@ -21,14 +21,13 @@ const failureSchema = z.object({
   name: z.string(),
   skill: z.string(),
   error: z.string(),
+  /** When the first run failed (Unix ms). */
   since: z.number(),
+  /** Number of consecutive failed runs. */
   count: z.int(),
 })
 
-/**
- * A schedule whose last run became a dead letter. `since`: Unix ms. `count`: consecutive failed
- * runs.
- */
+/** A schedule whose last run became a dead letter. */
 export type ScheduleFailure = z.infer<typeof failureSchema>
 
 type FailedRun = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: string }
@@ -39,7 +38,7 @@ type FailedRun = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: 
  */
 export function createScheduleFailures(kv: KeyValues, now: () => number) {
   return {
-    /** Records a dead run. Idempotent per job. */
+    /** Records a run that became a dead letter. Idempotent per job. */
     async failed({ id, created, name, skill, error }: FailedRun, job: string): Promise<ScheduleFailure> {
       const value = await updateKv(kv, keyOf({ id, created }), (current) => {
         const known = readFailure(current)
@@ -53,7 +52,7 @@ export function createScheduleFailures(kv: KeyValues, now: () => number) {
       })
       return failureSchema.parse(value)
     },
-    /** Called when a run has succeeded, or the schedule was deleted: it no longer fails. */
+    /** Called when a run has succeeded, or the schedule was deleted: it does not fail any more. */
     ended: (schedule: Pick<Schedule, 'id' | 'created'>) => kv.delete(keyOf(schedule)),
   }
 }

@@ -15,7 +15,7 @@ export type FileSchedule = Pick<
 const startSchema = z.object({
   /** When it started (ISO 8601). */
   since: z.string(),
-  /** Its rule at the start (`ruleOf`). */
+  /** Its rule at the start, as of `ruleOf`. */
   times: z.string(),
 })
 
@@ -37,7 +37,7 @@ export function createFileSchedules(deps: {
   now(): number
 }) {
   const { kv, ofFile } = deps
-  /** The list for which removed schedules were last deleted from the store. */
+  /** The list of the file at the last clean-up: see `clean`. */
   let cleanedFor: readonly FileSchedule[] | undefined
 
   const readStart = async (name: string) => {
@@ -46,7 +46,7 @@ export function createFileSchedules(deps: {
     return { data, version: entry?.version ?? 0 }
   }
 
-  /** `starts`: stores the start of schedules that are new or have a new rule. */
+  /** With `starts`, stores the start of schedules that are new or have a new rule. */
   const list = async ({ starts }: { starts: boolean }): Promise<Schedule[]> => {
     const found: Schedule[] = []
     for (const schedule of ofFile()) {
@@ -81,7 +81,7 @@ export function createFileSchedules(deps: {
 
   return {
     has: (id: string) => ofFile().some(({ name }) => name === id),
-    /** The current list. A schedule that no round has seen yet counts from now. */
+    /** The current list. A schedule that `startAndList` has not seen yet starts now. */
     list: () => list({ starts: false }),
     /** The list for firing: starts new schedules, and forgets removed ones. */
     async startAndList(): Promise<Schedule[]> {

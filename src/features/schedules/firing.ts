@@ -7,7 +7,7 @@ import { HOUR } from '../../core/units.ts'
 import { aboutSchedule, cursorKey, type ScheduleKey } from './about.ts'
 import type { createLastRuns } from './last-runs.ts'
 
-/** One firing. */
+/** One firing of a schedule. */
 export type Occasion = {
   /** The same when the firing is repeated, and different for each planned time. */
   key: string
@@ -23,35 +23,34 @@ export function manualKey({ id, created }: ScheduleKey, key: string): string {
   return `${id}:${created}:run:${key}`
 }
 
-/** Whether a job is a run that somebody started. `id`: the key of its occasion. */
+/** Whether a job is a run that somebody started. Its `id` is the key of the occasion. */
 export function isManual({ id }: { id: string }): boolean {
   return MANUAL.test(id)
 }
 
 const MANUAL = /Z:run:/
 
-/**
- * Lease (ms) of the firing process, which renews it each round. Another takes over after its end.
- */
+/** Lease (ms) of the process that fires. It renews the lease in each `tick`. */
 const LEASE = 8_000
 /**
  * A planned time that is handled later than this (ms) is missed, and the misfire policy applies.
  */
 const LATE_AFTER = 30_000
 /**
- * If the last handled time is further in the future (ms), the clock was set back since then. The
- * cursor is set back too.
+ * If the cursor is further in the future than this (ms), the clock was set back. Then the cursor is
+ * set back too.
  */
 const CLOCK_TOLERANCE = 10_000
-/** Limits (ms) of the pause between two rounds. */
+/** Longest pause (ms) between two ticks. */
 const LONGEST_SLEEP = 2_500
+/** Shortest pause (ms) between two ticks. */
 const SHORTEST_SLEEP = 20
-/** How long (ms) a schedule is kept after its last planned time. */
+/** How long (ms) a created schedule is kept after its last planned time. */
 const FINISHED_RETENTION = HOUR
 
 /**
- * Fires schedules, once per planned time, in the process that holds the lease. The last handled
- * time is stored after `fire`: a crash in between only repeats the same key.
+ * Fires schedules, once per planned time, in the process that holds the lease. The cursor moves
+ * after `fire`: a crash in between only repeats the same key.
  */
 export function createFiring(deps: {
   store: { kv: KeyValues; leases: Leases }
@@ -71,7 +70,9 @@ export function createFiring(deps: {
   const { store, runs, record, log, owner, now } = deps
 
   return {
-    /** Fires what is due if this process holds the lease. Returns the pause (ms) after it. */
+    /**
+     * If this process holds the lease, fires what is due. Resolves with the pause (ms) after it.
+     */
     tick,
     /** Releases the lease, so that another process can continue immediately. */
     async release() {
@@ -137,7 +138,7 @@ function graceOf({ misfire }: Schedule): number {
   return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE_AFTER, misfire.within)
 }
 
-/** Whether a finished schedule can be removed: its last run has had its attempts. */
+/** Whether a finished schedule can be removed: its last run has probably had all its attempts. */
 function isRemovable(schedule: Schedule, now: number): boolean {
   const last = plannedTimes(schedule).last(now) ?? 0
   return !schedule.source && last < now - FINISHED_RETENTION

@@ -3,7 +3,7 @@ import type { Jobs, KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { ScheduleKey } from './about.ts'
 
-/** How long (ms) the store keeps the end of a run. */
+/** How long (ms) the store keeps the end of a run. No run takes longer. */
 const WEEK = 7 * DAY
 
 const runSchema = z.object({ key: z.string(), at: z.number() })
@@ -18,10 +18,7 @@ export function createLastRuns(
   const read = async (schedule: ScheduleKey) =>
     runSchema.safeParse((await store.kv.get(keyOf(schedule)))?.value).data
   return {
-    /**
-     * Whether another run is still going on. The store keeps the end of a run for a week, and no
-     * run lasts that long.
-     */
+    /** Whether another run than that with this key is going on. */
     async isBusy(schedule: ScheduleKey, key: string): Promise<boolean> {
       const last = await read(schedule)
       if (!last || last.key === key || last.at < now() - WEEK) return false

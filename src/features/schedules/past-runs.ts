@@ -4,30 +4,26 @@ import { HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { RunReport } from './run-reports.ts'
 
-/**
- * The newest ended runs of a skill, newest first. `at`: the end (Unix ms). `code` and `error`: if
- * it failed.
- */
+/** The last ended runs of a skill, newest first. `at`: its end (Unix ms). */
 export type SkillRuns = (
   skill: string,
 ) => Promise<readonly { at: number; ms: number; by: string; code?: string; error?: string }[]>
 
-/**
- * A run of a schedule. Times are Unix ms. `planned` is absent for a run that somebody started.
- * `manual`: its report says that somebody started it.
- */
+/** A run of a schedule. Times are Unix ms. */
 export type ScheduleRun = {
+  /** Absent for a run that somebody started. */
   planned?: number
   startedAt: number
   endedAt?: number
   outcome: string
   error?: string
+  /** Whether somebody started it. Absent for runs before the first reported one. */
   manual?: true
 }
 
 /** A run that began later than this (ms) after a planned time does not belong to that time. */
 const MAX_DELAY = 2 * HOUR
-/** Number of planned times of `schedule-show`. */
+/** Number of planned times that `schedule-show` returns. */
 const UPCOMING = 5
 
 /** The next planned times of a schedule (Unix ms). */
@@ -39,23 +35,23 @@ export function upcomingOf(schedule: Schedule, now: number): number[] {
 }
 
 /**
- * The known runs of a schedule, newest first. `recorded`: the reported ones, newest first. Runs
- * before them have no stored planned time. It follows from the schedule: a planned time belongs to
- * the first run that began after it.
+ * The known runs of a schedule, newest first. `runs`: those of its skill. `reported`: the reported
+ * runs of the schedule, newest first. Older runs have no stored planned time; it follows from the
+ * schedule: a planned time belongs to the first run that began after it.
  */
 export function pastRuns(
   schedule: Schedule,
   runs: Awaited<ReturnType<SkillRuns>>,
-  recorded: readonly RunReport[],
+  reported: readonly RunReport[],
 ): ScheduleRun[] {
-  const first = recorded.at(-1)
+  const first = reported.at(-1)
   const older = runs
     .filter(({ by }) => by === `schedule ${schedule.id}`)
     .map(earlierRun)
     .filter(({ startedAt }) => first === undefined || startedAt < first.startedAt)
     .toSorted((a, b) => a.startedAt - b.startedAt)
   const { last } = plannedTimes(schedule)
-  const taken = new Set(recorded.map(({ planned }) => planned))
+  const taken = new Set(reported.map(({ planned }) => planned))
   const known = older.map((run): ScheduleRun => {
     const planned = last(run.startedAt)
     const isOfRun = planned !== undefined && run.startedAt - planned < MAX_DELAY && !taken.has(planned)
@@ -63,7 +59,7 @@ export function pastRuns(
     taken.add(planned)
     return { planned, ...run }
   })
-  return [...recorded.map(recordedRun), ...known.toReversed()]
+  return [...reported.map(reportedRun), ...known.toReversed()]
 }
 
 function earlierRun({ at, ms, code, error }: Awaited<ReturnType<SkillRuns>>[number]): ScheduleRun {
@@ -71,6 +67,6 @@ function earlierRun({ at, ms, code, error }: Awaited<ReturnType<SkillRuns>>[numb
   return { ...times, outcome: code === undefined ? 'done' : 'failed', ...defined({ error }) }
 }
 
-function recordedRun({ planned, ...run }: RunReport): ScheduleRun {
+function reportedRun({ planned, ...run }: RunReport): ScheduleRun {
   return run.manual ? run : { planned, ...run }
 }

@@ -47,17 +47,14 @@ function humanSchedules(schedules: readonly JsonObject[]): string {
   return lineTable(COLUMNS, rows)
 }
 
-/** From this delay (ms) on, a late start is mentioned. */
+/** A start that was delayed by less than this (ms) is not shown as late. */
 const LATE = 30_000
 
 function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/**
- * `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. Runs by hand have no
- * `planned` time.
- */
+/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun
@@ -66,6 +63,7 @@ function lastRunOf(schedule: JsonObject): string {
   return `${hasFailed(schedule) ? paint('red', text) : text}${lateText(schedule.lastRun)}`
 }
 
+/** `, began 47 min late`. Empty for a run in time, and for one that somebody started. */
 function lateText({ planned, startedAt }: JsonObject): string {
   const delay = planned === undefined ? 0 : Number(startedAt) - Number(planned)
   return delay < LATE ? '' : `, began ${ageText(delay)} late`

@@ -7,15 +7,17 @@ import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 
-/** `startedAt`: of the first attempt. Times are Unix ms. */
+/** Times are Unix ms. */
 const runSchema = z.object({
+  /** The planned time. For a run that somebody started: when they did so. */
   planned: z.number(),
+  /** The start of the first attempt. */
   startedAt: z.number(),
   endedAt: z.number().exactOptional(),
   outcome: z.enum(['running', 'retrying', 'done', 'failed']),
   /** Why the last attempt failed. */
   error: z.string().exactOptional(),
-  /** Somebody ran it: `planned` is when. */
+  /** Whether somebody started the run. */
   manual: z.literal(true).exactOptional(),
 })
 export type RunReport = z.infer<typeof runSchema>
@@ -25,10 +27,10 @@ const reportSchema = runSchema.extend({ earlier: z.array(runSchema).default([]) 
 
 /** How long (ms) a report is kept: longer than the pause between two yearly runs. */
 const RETENTION = 400 * DAY
-/** Number of runs in a report. */
-const MOST_RUNS = 50
+/** Maximum number of runs in a report. */
+const MAX_RUNS = 50
 /** Maximum characters of an error. */
-const LONGEST_ERROR = 200
+const MAX_ERROR = 200
 
 /** The newest runs of each schedule, in the store. */
 export function createRunReports(kv: KeyValues, now: () => number) {
@@ -68,9 +70,9 @@ function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }
   const before = runs.find((run) => run.planned === planned)
   const startedAt = before?.startedAt ?? now
   const endedAt = outcome === 'running' ? undefined : now
-  const more = defined({ endedAt, error: error?.slice(0, LONGEST_ERROR), manual })
+  const more = defined({ endedAt, error: error?.slice(0, MAX_ERROR), manual })
   const run: RunReport = { planned, startedAt, outcome, ...more }
   return [run, ...runs.filter((each) => each !== before)]
     .sort((a, b) => b.planned - a.planned)
-    .slice(0, MOST_RUNS)
+    .slice(0, MAX_RUNS)
 }

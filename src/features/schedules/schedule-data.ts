@@ -7,19 +7,15 @@ import type { createRunReports } from './run-reports.ts'
 import type { createSchedulePauses } from './schedule-pauses.ts'
 
 /**
- * How long (ms) the last run of a schedule can still start after the schedule was removed because
- * it has no more planned times. The run is late if its skill is paused, or if it is a dead letter
- * that is retried.
+ * A schedule without further planned times is removed. For this long (ms), its last run can still
+ * start: late, if its skill is paused, or if somebody retries its dead letter.
  */
 const OVER_RETENTION = 90 * DAY
 
-/** Marks a schedule that was removed because it has no more planned times. */
+/** The key that marks a schedule that was removed because it has no more planned times. */
 const overKey = ({ id, created }: ScheduleKey) => `schedule-over:${id}:${created}`
 
-/**
- * What the store has about each schedule besides its definition: its cursor, last run, failure and
- * pause.
- */
+/** The data in the store about each schedule: its cursor, last run, reports, failure and pause. */
 export function createScheduleData(deps: {
   kv: KeyValues
   runs: Pick<ReturnType<typeof createLastRuns>, 'forget'>
@@ -39,8 +35,8 @@ export function createScheduleData(deps: {
     forget: (schedule: ScheduleKey, isGone: boolean) =>
       Promise.all([forgetProgress(schedule), failures.ended(schedule), isGone && pauses.end(schedule.id)]),
     /**
-     * Called before a schedule without further planned times is removed, so that its last run can
-     * start.
+     * Called before a schedule without further planned times is removed. Its last run can still
+     * start then.
      */
     markOver: (schedule: ScheduleKey) => kv.set(overKey(schedule), true, { ttl: OVER_RETENTION }),
     /** Whether a schedule was removed because it has no more planned times. */

@@ -33,7 +33,7 @@ export function createSchedulePauses(kv: KeyValues, now: () => number) {
   }
 }
 
-/** The pause of a schedule, whose id can be a name such as `constructor`. */
+/** The pause of a schedule. Safe for an id such as `constructor`. */
 export function pauseOf(paused: PausedSchedules, id: string): PausedSchedules[string] | undefined {
   return Object.hasOwn(paused, id) ? paused[id] : undefined
 }

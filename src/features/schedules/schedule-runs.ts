@@ -31,16 +31,16 @@ type ScheduleRunDeps = {
 }
 
 /**
- * `concurrency`: runs per process. With these pauses (ms), the attempts of a run take about a
- * minute.
+ * `concurrency`: maximum number of runs at the same time in a process. With the pauses of `retry`
+ * (ms), the attempts of a run take about a minute.
  */
 const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
 /** Maximum characters of a result in the log. */
-const LONGEST_RESULT = 2_000
-/** Start of `by` in reports of schedules; the skill follows. */
+const MAX_RESULT = 2_000
+/** The beginning of `by` in reports of schedules. The name of the skill follows. */
 export const SCHEDULE_OF = 'schedule of '
 
-/** The data of a job, unchanged since version 0.1; `schedule` is the id. */
+/** The data of a job, unchanged since version 0.1. `schedule`: the id of the schedule. */
 const runSchema = scheduleSchema
   .pick({
     created: true,
@@ -56,8 +56,8 @@ const runSchema = scheduleSchema
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
 /**
- * Runs fired schedules as durable jobs, one per planned time. A run whose schedule no longer
- * `exists` is not retried.
+ * Runs fired schedules as durable jobs, one per planned time. A job whose schedule was deleted does
+ * nothing.
  */
 export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
@@ -88,7 +88,8 @@ export function createScheduleRuns(
       await reportState('running')
       const result = await invoke(skill, args, {
         signal,
-        // The same for each attempt, so that sends and approvals of a repeated run are recognised.
+        // All attempts have the same id, so that sends and approvals of an earlier one are
+        // recognised.
         rootId: `schedule:${job.id}`,
         // The run has the creator's current rights, as if they called it now.
         caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
@@ -145,8 +146,8 @@ export function addScheduleRun(store: Pick<Store, 'jobs'>) {
   }
 }
 
-/** Shortens long results for the log. */
+/** The result for the log. A long one is shortened, and becomes a text. */
 function shortened(result: unknown): Json {
   const text = JSON.stringify(toJson(result))
-  return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`
+  return text.length <= MAX_RESULT ? toJson(result) : `${text.slice(0, MAX_RESULT)}…`
 }

@@ -87,7 +87,7 @@ export function createSchedules(deps: {
 
   return {
     ...service,
-    next: (times: Parameters<typeof plannedTimes>[0], time: number) => plannedTimes(times).next(time),
+    next: (rule: Parameters<typeof plannedTimes>[0], time: number) => plannedTimes(rule).next(time),
     tick: firing.tick,
     release: firing.release,
     /** Whether a fired run may still start: its schedule was not deleted. */
@@ -97,7 +97,7 @@ export function createSchedules(deps: {
       if (schedules.some((one) => one.id === id && one.created === created)) return true
       return data.isOver({ id, created })
     },
-    /** Called before a run ends that will not be retried. */
+    /** Called before a run ends without another attempt. */
     ended: runs.end,
   }
 }

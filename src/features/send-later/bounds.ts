@@ -1,6 +1,6 @@
 import { DAY } from '../../core/units.ts'
 
-/** How far ahead (ms) a send can be planned. */
+/** A send can be planned at most this long (ms) ahead. */
 export const LATEST_SEND = 366 * DAY
-/** How many planned sends can wait. */
+/** Maximum number of waiting sends. */
 export const MOST_SENDS = 10_000

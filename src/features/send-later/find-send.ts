@@ -11,7 +11,7 @@ type CancelArgs = Parameters<ServiceOf<typeof operations.sends>['cancel']>[0]
 
 /**
  * Finds the send for `send-cancel`. Throws `send_not_found`, and `send_key_ambiguous` if several
- * have the key.
+ * sends have the key.
  */
 export async function findSend(records: Records, args: CancelArgs, call: Call): Promise<PlannedSend> {
   const { id, gateway, messageId } = args
@@ -33,7 +33,7 @@ export async function findSend(records: Records, args: CancelArgs, call: Call): 
   throw new TriviumError('send_not_found', { id: key })
 }
 
-/** The waiting sends with this key, as given or with the prefix that `gateway-send` adds. */
+/** The waiting sends whose id is the key, or the key with a prefix that `gateway-send` adds. */
 async function waitingWith(
   records: Records,
   { key, ...args }: CancelArgs & { key: string },

@@ -9,8 +9,7 @@ import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 /**
- * States of a planned send. `sent`: it is in the outbox. `unsent`: it was due, but the outbox did
- * not accept it.
+ * States of a planned send. `sent`: it is in the outbox. `unsent`: the outbox did not accept it.
  */
 const states = ['waiting', 'sending', 'sent', 'unsent', 'cancelled'] as const
 
@@ -29,9 +28,9 @@ const sendingSchema = replySchema.pick({
 })
 
 /**
- * A planned send, kept for a week after its end. A compare-and-set from `waiting` to `sending` or
- * `cancelled` decides between the two. In state `sending` it is being added to the outbox, if
- * necessary again after a crash; the outbox accepts its key only once.
+ * A planned send, kept for a week after its end. A compare-and-set changes `waiting` to either
+ * `sending` or `cancelled`, never both. In the state `sending` it is being added to the outbox, and
+ * after a crash again: the outbox accepts its key only once.
  */
 const plannedSendSchema = z.object({
   state: z.enum(states),
@@ -51,7 +50,7 @@ const plannedSendSchema = z.object({
 })
 export type PlannedSend = z.infer<typeof plannedSendSchema>
 
-/** Reserves the chosen key of an immediate send, so that no planned send can use it. */
+/** The record of an immediate send with a chosen key, so that no planned send can use the key. */
 const claimSchema = z.object({ state: z.literal('now'), at: z.number() })
 /** The owner of a key: the first send that used it, immediate or planned. */
 export type Holder = PlannedSend | z.infer<typeof claimSchema>
@@ -69,8 +68,8 @@ type DueEntry = { indexKey: string; at: number; key: string }
 const dueKey = ({ at, sending: { key } }: PlannedSend) => `${DUE}${String(at).padStart(15, '0')}:${key}`
 
 /**
- * Planned sends in the store. A send that this version cannot read, because a newer one has planned
- * it, stays as it is.
+ * Planned sends in the store. A send that this version cannot read stays as it is: a newer version
+ * has planned it.
  */
 export function createPlannedSends(kv: KeyValues, log: Pick<Log, 'warn'>) {
   const holders = createRecordReader('planned sends', holderSchema, log)
@@ -105,7 +104,7 @@ export function createPlannedSends(kv: KeyValues, log: Pick<Log, 'warn'>) {
       const indexKey = dueKey(planned)
       await kv.set(indexKey, key)
       const isNew = (await kv.set(RECORD + key, planned, { ifVersion: 0 })) !== undefined
-      // Written again, as a round may have found the entry without its record, and deleted it.
+      // Written again: a round may have found the first entry without its record, and deleted it.
       if (isNew) await kv.set(indexKey, key)
       else if (pathGet((await kv.get(RECORD + key))?.value, 'at') !== planned.at) await kv.delete(indexKey)
       return isNew
@@ -139,8 +138,8 @@ function createRuns(kv: KeyValues) {
   return {
     /**
      * Starts a run that adds the send of an index entry to the outbox. `isFirst`: there was no
-     * earlier run. Undefined if there is nothing left to add. A crash in `add` can leave an entry
-     * with another time than that of the send, which must not be sent then.
+     * earlier run. Undefined if there is nothing left to add, or if the entry has another time than
+     * the send: a crash in `add` can leave such an entry.
      */
     async begin(
       { indexKey, key }: DueEntry,
@@ -164,10 +163,7 @@ function createRuns(kv: KeyValues) {
       const entry = await kv.get(RECORD + key)
       return entry !== undefined && !holderSchema.safeParse(entry.value).success
     },
-    /**
-     * Ends a run whose send the outbox rejected. Returns false if another run has started, which
-     * decides.
-     */
+    /** Ends a run whose send the outbox rejected. Returns false if a later run decides instead. */
     async unsent(key: string, run: string): Promise<boolean> {
       let isMine = false
       await updateKv(kv, RECORD + key, (current) => {

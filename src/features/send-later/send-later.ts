@@ -17,8 +17,8 @@ import { createSending } from './sending.ts'
 import { createSendService } from './service.ts'
 
 /**
- * Puts messages into the outbox at a later time, each once, also after crashes: `at` and `in` of
- * `gateway-send`.
+ * `at` and `in` of `gateway-send`: adds messages to the outbox at a later time, each once, even
+ * after a crash.
  */
 export function createSendLater(deps: {
   store: { kv: KeyValues; journal: Pick<Journal, 'note'>; jobs: Pick<Jobs, 'end'> }
@@ -30,20 +30,20 @@ export function createSendLater(deps: {
 }) {
   const { store, log, now } = deps
   const records = createPlannedSends(store.kv, log)
-  /** Writes to the history of the message that a send answers, if any. */
+  /** If a send answers a message, adds an entry to the history of that message. */
   const note = (planned: PlannedSend, what: string, more: { reason?: string } = {}) => {
     const { message, sending, at } = planned
     const detail = { ...answerOf(sending), at: new Date(at).toISOString(), ...more }
     return message && store.journal.note(message.id, [outboxNote(now(), what, detail)])
   }
 
-  /** Reports a planned send that was skipped because of its key. */
-  const duplicate = (planned: PlannedSend) => {
+  /** Reports a planned send that was skipped because the outbox already had its key. */
+  const reportDuplicate = (planned: PlannedSend) => {
     const { key } = planned.sending
     log.warn({ key, gateway: planned.gateway }, 'a planned send was skipped: its key had already been sent')
     return note(planned, 'not sent', { reason: 'the outbox already had a send with the same key' })
   }
-  const loop = createSending({ ...deps, duplicate }, records)
+  const loop = createSending({ ...deps, duplicate: reportDuplicate }, records)
 
   const stateOf = (key: string, state: Holder['state']) => callerState(store.jobs, key, state)
 
@@ -73,8 +73,7 @@ export function createSendLater(deps: {
   }
 
   /**
-   * Reserves a chosen key for an immediate send. Returns the result of a planned send with that
-   * key.
+   * Reserves a chosen key for an immediate send. Resolves with the planned send that has the key.
    */
   const reserve = async (key: string, message: Message | undefined) => {
     if (message && deps.unanswerable(message) !== undefined) return undefined
@@ -89,9 +88,7 @@ export function createSendLater(deps: {
   }
 
   return {
-    /**
-     * Makes a planned send durable. A repeated key changes nothing, even that of an immediate send.
-     */
+    /** Makes a planned send durable. Changes nothing if any send has used the key before. */
     plan,
     service: createSendService({ records, stateOf, cancelled: (planned) => note(planned, 'cancelled') }),
     start: loop.start,

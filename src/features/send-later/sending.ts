@@ -29,7 +29,7 @@ export function createSending(
   const send = async ({ message, gateway, to = '', sending }: PlannedSend) => {
     if (!message) return outbox.sendTo(gateway, to, sending)
     const { replyTarget } = message.data
-    // The send was scheduled for now, so it is not a late answer to an old message.
+    // The time is set to now: a planned answer must not count as a late one to an old message.
     const isTimed = Object(replyTarget).at !== undefined
     const data = isTimed
       ? { ...message.data, replyTarget: { ...Object(replyTarget), at: now() } }
@@ -43,14 +43,14 @@ export function createSending(
     run: string,
   ) => {
     const { queued, unsent } = await send(planned)
-    // An earlier run may have added it to the outbox.
+    // If this is not the first run, an earlier one has probably added the send to the outbox.
     const isInOutbox = queued || (unsent === undefined && !isFirst)
     if (isInOutbox) {
       await records.move(key, ['sending'], 'sent')
       return
     }
     const wasMine = await records.unsent(key, run)
-    // With `unsent`, the outbox itself has recorded the reason.
+    // If `unsent` is set, the outbox itself has recorded the reason.
     if (wasMine && unsent === undefined) await deps.duplicate(planned)
   }
 
@@ -62,7 +62,7 @@ export function createSending(
     else if (await records.isUnreadable(key)) return
     await records.forget(indexKey)
     if (begun) return
-    // Another daemon may have stored the send meanwhile, and the deleted entry was its own.
+    // Another daemon may have stored a send meanwhile, whose entry was deleted just now.
     const planned = await records.find(key)
     if (planned?.state === 'waiting') await records.restore(planned)
   }

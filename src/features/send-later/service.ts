@@ -11,7 +11,7 @@ import { isVisible } from './visible.ts'
 /** Maximum characters of a text in the list. */
 const SHOWN = 200
 
-/** The states of a send, as callers see them. `outbox` and `dead`: the outbox has it. */
+/** The states of a send, as callers see them. Of `outbox` and `dead`, only the outbox knows. */
 type SendState = keyof typeof STATE_TEXTS
 const STATE_TEXTS = {
   waiting: 'waits',

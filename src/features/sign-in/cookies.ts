@@ -6,8 +6,8 @@ import { isLocalName } from '../../lib/http.ts'
 export type CookieScope = { path: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
 
 /**
- * Whether the browser used HTTPS: directly, through a proxy that says so, or by the configured URL.
- * A tunnel to loopback is plain HTTP, regardless of that URL.
+ * Whether the browser uses HTTPS: directly, through a proxy that says so in a header, or because
+ * the configured URL does. With a local host name, such as in a tunnel, that URL does not count.
  */
 export function isSecure(request: IncomingMessage, consoleUrl: string | undefined): boolean {
   const { headers, socket } = request
@@ -32,8 +32,8 @@ export function cookieName(
 }
 
 /**
- * The value of a cookie. Also undefined if there are several with the name, because one of them
- * must have been planted.
+ * The value of a cookie. Undefined without one, and if several have the name: another site may have
+ * set one of them.
  */
 export function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
   const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
@@ -52,8 +52,8 @@ export function cookieHeader(name: string, value: string, scope: CookieScope, se
 }
 
 /**
- * Whether a request comes from a page of exactly this origin or, for reads, from the address bar.
- * Browsers add these headers, and scripts cannot change them. Another port is another origin.
+ * Whether a request comes from a page of exactly this origin (port included) or, for reads, from
+ * the address bar. The checked headers are from the browser, and scripts cannot change them.
  */
 export function isOwnPage({ headers, method = 'GET' }: IncomingMessage): boolean {
   const isReading = method === 'GET' || method === 'HEAD'

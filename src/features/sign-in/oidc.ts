@@ -29,7 +29,7 @@ const REQUEST_TIMEOUT_SECONDS = 10
 /** How long (ms) a discovery document is cached. */
 const DISCOVERY_LIFETIME = HOUR
 /** Maximum characters of a provider's error text that our error quotes. */
-const LONGEST_REASON = 500
+const MAX_REASON = 500
 
 /**
  * OpenID Connect with the code flow, PKCE, state and nonce. A sign-in that has begun is in a
@@ -129,7 +129,7 @@ function createProviders(now: () => number) {
       const key = JSON.stringify([issuer, clientId, clientSecret, allowPrivate])
       const before = cached.get(key)
       if (before && now() - before.at < DISCOVERY_LIFETIME) return before.provider
-      // Only one provider is configured, so a cached one is out of date.
+      // Only one provider is configured, so any other that is cached is out of date.
       cached.clear()
       const provider = discover(options).catch((cause) => {
         cached.delete(key)
@@ -160,7 +160,9 @@ function isComplete(claims: IDToken, { nameClaim, groupsClaim }: OidcConfig): bo
   return needed.every((name) => name in claims)
 }
 
-/** The ID token has precedence. A verification counts only for the address that it came with. */
+/**
+ * The claims of both; the ID token counts first. A verification is only of the address beside it.
+ */
 function mergeClaims(claims: IDToken, userInfo: UserInfoResponse | undefined): UserInfoResponse {
   const merged = { ...userInfo, ...claims }
   const isVerified = [claims, userInfo].some(
@@ -170,7 +172,7 @@ function mergeClaims(claims: IDToken, userInfo: UserInfoResponse | undefined): U
 }
 
 /**
- * An email address counts only if the provider has verified it; otherwise people could claim any.
+ * The person of these claims. An email address that the provider has not verified does not count.
  */
 function personOf(claims: UserInfoResponse, { issuer, nameClaim, groupsClaim }: OidcConfig): Person {
   const claim = claims[nameClaim]
@@ -198,5 +200,5 @@ function signInError(reason: string, cause?: unknown): TriviumError {
 function errorText(error: unknown): string {
   const details = ['error', 'error_description', 'cause.message'].map((path) => pathGet(error, path))
   const parts = [reasonOf(error), ...details].filter((each) => typeof each === 'string')
-  return parts.join(': ').slice(0, LONGEST_REASON)
+  return parts.join(': ').slice(0, MAX_REASON)
 }

@@ -28,12 +28,12 @@ function isOperator({ roles }: OidcConfig, person: Person): boolean {
   return roles === undefined || isAmong(roles.operator, person)
 }
 
-/** Whether someone in `allow` who is not an operator is a viewer: everyone, unless `viewer` is set. */
+/** Whether a person in `allow`, if not an operator, is a viewer: anyone, unless `viewer` is set. */
 function isViewer({ roles }: OidcConfig, person: Person): boolean {
   return roles?.viewer === undefined || isAmong(roles.viewer, person)
 }
 
-/** `name` contains only names proven by the provider. Case matters, except in mail addresses. */
+/** Whether a person is one of `members`. Case matters, except in mail addresses. */
 function isAmong(members: readonly string[], { name, subject, groups = [] }: Person): boolean {
   const address = name === undefined ? undefined : withoutCase(name)
   return members.some((member) => {

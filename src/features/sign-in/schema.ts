@@ -4,10 +4,7 @@ import { camelKeys } from '../../lib/camel.ts'
 import { isLoopback } from '../../lib/http.ts'
 
 const MEMBER_HINT = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
-/**
- * A member: a verified address, a domain, a group, a subject, or `*`: everyone with an account at
- * the provider.
- */
+/** A verified address, a domain, a group, a subject, or `*`: everyone with an account there. */
 const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER_HINT)
 
 /** Providers that anyone can have an account with. For these, `*` would let anyone in. */

@@ -5,14 +5,11 @@ import { parseJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { putLast } from '../../lib/put-last.ts'
 
-/**
- * The person who signed in: with the control token and a claimed name, or through an identity
- * provider.
- */
+/** A person who signed in: by the control token and a claimed name, or at an identity provider. */
 const personSchema = z.strictObject({
   via: z.enum(['token', 'oidc']),
   name: z.string().exactOptional(),
-  /** Of the identity provider. */
+  /** The URL of the identity provider. */
   issuer: z.string().exactOptional(),
   /** The id of the person at the provider. */
   subject: z.string().exactOptional(),
@@ -34,8 +31,8 @@ export type Sessions = ReturnType<typeof createSessions>
 const PREFIX = 'console-session:'
 /** 32 random bytes in base64url. */
 const ID = /^[\w-]{43}$/
-/** Maximum number of cached sessions. The cache is for times when the store is unavailable. */
-const MOST_CACHED = 1_000
+/** Maximum number of cached sessions, which are used while the store is unavailable. */
+const MAX_CACHED = 1_000
 
 /**
  * The sessions of the console. The browser has a random id. The store has its hash and the session
@@ -46,19 +43,21 @@ const MOST_CACHED = 1_000
 export function createSessions(deps: { kv: KeyValues; token(): string; now(): number }) {
   const { kv, token, now } = deps
   /**
-   * By key, least recently used first. `of`: the control token at that time. With another one, the
-   * session has ended.
+   * By key, least recently used first. `sealedBy`: the control token at that time. If the token has
+   * changed since, the session has ended.
    */
-  const cached = new Map<string, { session: Session; of: string }>()
+  const cached = new Map<string, { session: Session; sealedBy: string }>()
   const seal = (key: string, session: string) =>
     createHmac('sha256', token()).update(`trivium console session\n${key}\n${session}`).digest('base64url')
 
   const remember = (key: string, session: Session | undefined) => {
     cached.delete(key)
-    if (session) putLast(cached, key, { session, of: token() }, MOST_CACHED)
+    if (session) putLast(cached, key, { session, sealedBy: token() }, MAX_CACHED)
     return session
   }
-  /** The session of a stored value; undefined if it was not sealed with the control token. */
+  /**
+   * The session in a stored value; undefined if the value was not sealed with the control token.
+   */
   const verified = (key: string, value: unknown): Session | undefined => {
     const stored = storedSchema.safeParse(value).data
     if (!stored || !isSame(stored.mac, seal(key, stored.session))) return undefined
@@ -70,7 +69,7 @@ export function createSessions(deps: { kv: KeyValues; token(): string; now(): nu
     } catch (error) {
       const seen = cached.get(key)
       if (error instanceof TriviumError && error.retryable)
-        return seen?.of === token() ? seen.session : undefined
+        return seen?.sealedBy === token() ? seen.session : undefined
       throw error
     }
   }

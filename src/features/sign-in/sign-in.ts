@@ -52,8 +52,7 @@ export function createSignIn(deps: Deps) {
   const { sessions } = deps
 
   /**
-   * Starts a session. It always has a new id, so that an id planted in the browser earlier is
-   * worthless.
+   * Starts a session, always with a new id: an id that someone has set in the browser is useless.
    */
   const begin = async (request: Request, response: Response, person: Person): Promise<Session> => {
     await sessions.close(cookies.read(request, COOKIE))
@@ -65,7 +64,7 @@ export function createSignIn(deps: Deps) {
   }
 
   const start: RequestHandler = async (request, response) => {
-    // Programs send no headers of a page. Without CORS, other pages cannot send the token.
+    // A program sends no headers of a page, and needs none: only the token counts.
     if (isFromPage(request) && !isOwnPage(request)) throw foreignPage()
     if (!deps.hasControlToken(request)) throw new TriviumError('unauthorized')
     const { data, error } = bodySchema.safeParse(request.body ?? {})
@@ -188,7 +187,7 @@ function recordAudit(
   return record({ by, via: 'console', action, outcome, from: peerOf(request) })
 }
 
-/** One cookie per sign-in, so that two tabs do not interfere. */
+/** The name of the cookie of a sign-in. Each has its own, so that two tabs do not interfere. */
 function pendingName(state: string): string {
   return `sign-in-${state.replaceAll(/[^\w-]/g, '').slice(0, 8)}`
 }
@@ -202,7 +201,7 @@ function viewIn(value: unknown): string {
 }
 
 /**
- * The origin of the console. Without `console: { url }`, it is taken from the request, but only on
+ * The origin of the console. Without `console: { url }`, that of the request, which must come from
  * this machine.
  */
 function originOf(request: Request, { url }: ConsoleConfig): string {

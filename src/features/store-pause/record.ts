@@ -6,7 +6,7 @@ export const STORE_PAUSE_KEY = 'store-pause'
 
 const recordSchema = z.object({ since: z.number() })
 
-/** Pauses the work of all daemons that will use the store. `since`: Unix ms. */
+/** Pauses the work of all daemons that start on the store later. `since`: Unix ms. */
 export async function pauseStore(kv: Pick<KeyValues, 'set'>, since: number): Promise<void> {
   await kv.set(STORE_PAUSE_KEY, { since })
 }

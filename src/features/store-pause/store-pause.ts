@@ -8,7 +8,7 @@ import { createLoop } from '../../lib/loop.ts'
 import type * as operations from './operations.ts'
 import { STORE_PAUSE_KEY, storePausedSince } from './record.ts'
 
-/** Polling interval (ms) during a pause, in addition to signals. */
+/** Interval (ms) between polls during a pause, in addition to signals. */
 const POLL_INTERVAL = 2_000
 
 /**
@@ -37,8 +37,8 @@ export function createStorePause({ store, log }: { store: Pick<Store, 'kv' | 'on
     /** The start of the pause (Unix ms), if this daemon waits for its end. */
     since: () => since,
     /**
-     * Begins the work now, or at the end of the pause. With `isWaiting: false`, not at all during a
-     * pause.
+     * Begins the work now, or at the end of the pause. With `isWaiting: false`, it does not begin
+     * if there is a pause.
      */
     async start(work: () => void, { isWaiting }: { isWaiting: boolean }): Promise<void> {
       since = await storePausedSince(store.kv)

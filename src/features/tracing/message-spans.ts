@@ -58,8 +58,8 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
       return inSpan(name, options, work, trace.setSpanContext(ROOT_CONTEXT, parent))
     },
     /**
-     * Adds the sender's trace to a message. Returns it with a function that ends its span after the
-     * acceptance.
+     * Adds the sender's trace to a message. Returns the message, and a function to call after its
+     * acceptance, which ends its span.
      */
     begin(message: NewMessage) {
       const receivedAt = Date.now()

@@ -56,8 +56,8 @@ type OutgoingRequest = DiagnosticsChannel.RequestCreateMessage['request'] & {
 }
 
 /**
- * Creates a span for each request of `fetch` and undici within a trace, and passes the trace on in
- * `traceparent`. Spans only have the host and port of a URL, as the rest may contain a secret.
+ * Creates a span for each request by `fetch` or undici within a trace, and passes the trace on in
+ * `traceparent`. Of a URL, spans have only host and port, because the rest may contain a secret.
  */
 export function traceRequests(
   { context, propagation, SpanKind, SpanStatusCode, trace }: Api,

@@ -15,9 +15,9 @@ const SHUTDOWN_TIMEOUT = 2_000
 const MISSING = 'traces are off: install the part tracing, or set OTEL_SDK_DISABLED=true'
 
 /**
- * Starts the SDK of OpenTelemetry if an OTEL_* variable names a receiver; otherwise loads nothing
- * and returns undefined. Also undefined, with a line in the log, if the SDK (an optional part) is
- * missing.
+ * Starts the SDK of OpenTelemetry if an OTEL_* variable names a receiver; otherwise loads nothing.
+ * Resolves with undefined without a receiver, and if the SDK (an optional part) is missing, which
+ * is logged.
  */
 export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
   const receiver = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
@@ -29,7 +29,7 @@ export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
   )
   if (!library) return undefined
   const api = await import('@opentelemetry/api')
-  /** The ids of the span that is being started, if they are not random. */
+  /** The ids of the span that `withIds` is starting. Otherwise ids are random. */
   let nextIds: Ids | undefined
   const idGenerator = {
     generateTraceId: () => nextIds?.traceId ?? randomBytes(16).toString('hex'),

@@ -16,9 +16,9 @@ export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
 /**
  * Sends traces to the receiver in the OTEL_* variables: one trace per message, with spans by the
- * messaging conventions around the work of the roads. `find` returns a message that is still
- * retained. Returns functions that wrap the parts of the daemon; undefined without a receiver or
- * the SDK.
+ * messaging conventions around the work of the roads. `find`: finds a message that is still
+ * retained. Resolves with functions that wrap the parts of the daemon; undefined without a receiver
+ * or the SDK.
  */
 export async function startTracing(
   env: NodeJS.ProcessEnv,
@@ -81,8 +81,8 @@ export async function startTracing(
       },
     }),
     /**
-     * Runs work on an event in the trace of its message, or of the message whose skill published
-     * it, as a span with this name.
+     * Runs work on an event as a span, in the trace of the message that the event is about, or
+     * whose skill published the event.
      */
     async event<T>(name: string, { id, topic, rootContextId }: Event, work: () => Promise<T>): Promise<T> {
       const cause = topic === MESSAGE_TOPIC ? id : (rootContextId ?? '')

@@ -26,7 +26,7 @@ export type LogQuery = {
   before?: string
   /** Only the newest entries; still oldest first. */
   limit?: number
-  /** Then waits for new entries, until `signal` aborts. */
+  /** Whether to wait for new entries after the existing ones, until `signal` aborts. */
   follow?: boolean
   signal?: AbortSignal
 }
@@ -52,16 +52,16 @@ type LogsOptions = {
   log?: Log
 }
 
-/** Maximum lines of one write. */
+/** Maximum number of lines in one write. */
 const BATCH = 1000
 const DEFAULT_MAX_SIZE = 32 * MIB
-/** Polling interval (ms) of a followed log. */
+/** Interval (ms) between reads of a followed log. */
 const FOLLOW_INTERVAL = 200
 
 /**
- * The logs of a data directory, safe for several processes. A resolved append was written, or its
- * failure was logged. Only the log of calls is flushed to disk: the others repeat data of the
- * journal, and a flush per message would delay acknowledgements.
+ * The logs of a data directory, safe for several processes. Appending resolves when the line was
+ * written or its failure logged. Only the log of calls is flushed to disk: the others repeat data
+ * of the journal, and a flush per message would delay acknowledgements.
  */
 export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
@@ -172,8 +172,8 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
     for await (const entry of reading.entries) {
       if (newest.length >= limit) break
       if (entry.time > newestTime) newestTime = entry.time
-      // Entries of a person were removed: the others come again, and only their times tell which
-      // are new.
+      // The log was rewritten, such as without the entries of a person. It is read from its start,
+      // and only the times tell which entries are new.
       if (wasRewritten && entry.time <= timeBefore) continue
       if (accept(entry)) newest.push(entry)
     }
@@ -205,7 +205,7 @@ function readNewest(path: string, after?: LogPosition): LogReading {
       await using rotated = file === path ? undefined : await openIfThere(file)
       const handle = file === path ? current : rotated
       if (!handle) continue
-      // It was rotated meanwhile, and has been read as the current file.
+      // The file that was read as the current one has been rotated meanwhile.
       if ((await handle.stat()).ino === end?.inode) continue
       const wasReached = after !== undefined && (await isIn(handle, after))
       const found = await linesAfter(handle, wasReached ? after.offset : 0)

@@ -14,10 +14,10 @@ import type { Logs } from './logs.ts'
 
 /** Maximum lines that are published or copied together. */
 const BATCH = 100
-/** Polling interval (ms) of the topic. */
+/** Interval (ms) between polls of the topic. */
 const COPY_INTERVAL = 1_000
 /** Maximum number of lines in the topic, for daemons that were away. */
-const MOST_LINES = 50_000
+const MAX_LINES = 50_000
 
 /**
  * Shares logs between all daemons of a store: lines go to a topic, and each daemon copies them, up
@@ -50,9 +50,9 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
       let isBehind = true
       while (isBehind) isBehind = await copyBatch()
     })
-  /** Returns whether there are more lines. */
+  /** Resolves with whether there are more lines. */
   const copyBatch = async (): Promise<boolean> => {
-    // A new store, or one that lost its last writes, assigns positions again.
+    // The cursor may be ahead: a new store, or one that lost writes, begins with lower positions.
     const copied = existsSync(cursor) ? Number(readFileSync(cursor, 'utf8')) : 0
     const start = Math.min(copied || 0, await topics.end(LOG_TOPIC))
     const lines = await topics.tail(LOG_TOPIC, start, BATCH)
@@ -83,7 +83,9 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
   }
 }
 
-/** Retention of the topic: long enough for an absent daemon, and small enough to copy quickly. */
+/**
+ * Adds the retention of the topic: enough for an absent daemon, and not too much to copy quickly.
+ */
 export function withSharedLogs(retention: Retention): Retention {
-  return { ...retention, topics: { ...retention.topics, [LOG_TOPIC]: { maxCount: MOST_LINES } } }
+  return { ...retention, topics: { ...retention.topics, [LOG_TOPIC]: { maxCount: MAX_LINES } } }
 }

@@ -13,7 +13,7 @@ const BATCH_DELAY = 50
 /** Maximum number of lines of a batch. */
 const MAX_BATCH = 500
 /** Maximum characters of a text in a line. The journal has the complete message. */
-const LONGEST = 64_000
+const MAX_TEXT = 64_000
 
 /** How a message was processed. */
 type Result = { skill: string; ok: boolean; approval_required: boolean; error?: string }
@@ -36,7 +36,7 @@ export function createTranscript(
   function writeMessage(message: Message): Promise<void> | undefined {
     if (unanswerable(message) !== undefined) return undefined
     const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
-    const content = headOf(text, LONGEST)
+    const content = headOf(text, MAX_TEXT)
     const meta = { messageId, conversation, from: from.address ?? from.id }
     return logs.message({ channel, role: 'user', content, time, meta })
   }
@@ -44,7 +44,7 @@ export function createTranscript(
   function writeResult(message: Message, result: Result, time?: number): Promise<void> | undefined {
     if (unanswerable(message) !== undefined) return undefined
     const { id: messageId, gateway: channel, text } = message
-    const entry = { channel, text: headOf(text, LONGEST), ...result, messageId, ...defined({ time }) }
+    const entry = { channel, text: headOf(text, MAX_TEXT), ...result, messageId, ...defined({ time }) }
     return logs.event({ event: 'message_processed', ...entry })
   }
 
@@ -59,7 +59,7 @@ export function createTranscript(
     received: (message: Message): Promise<void> | undefined => writeMessage(message),
     processed: (message: Message, result: Result): Promise<void> | undefined => writeResult(message, result),
     /**
-     * The same for Bolt listeners, but written in batches: they handle hundreds of messages a
+     * The same for Bolt apps, but written in batches: these apps handle hundreds of messages a
      * second, and do not read the transcript.
      */
     batched: {
@@ -74,7 +74,7 @@ export function createTranscript(
     /** Called after a reply was sent. */
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
-      const content = headOf(about.shown(reply.text), LONGEST)
+      const content = headOf(about.shown(reply.text), MAX_TEXT)
       const meta = defined({ skill: about.skillOf(reply), conversation, inReplyTo, to })
       await logs.message({ channel, role: 'assistant', content, meta })
     },

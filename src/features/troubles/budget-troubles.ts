@@ -4,17 +4,18 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { dayAndTime, timeOfDay, warning } from './trouble-parts.ts'
 
-/** Share of a budget that is a trouble by itself. */
+/** A budget of which this share is used is a trouble. */
 const NEARLY_ALL = 0.9
-/** Share of a budget that is a trouble if the rest will not last. */
+/** A budget of which this share is used is a trouble if the rest will not last. */
 const MUCH = 0.5
 /** Maximum number of senders in a text. */
-const MOST_NAMED = 3
+const MAX_NAMED = 3
 
 const WAIT_OR_RAISE = 'Raise `model.budget`, or wait; messages keep their order.'
 
 /**
- * A budget that is used up, or nearly. That of senders is a trouble only if some have used it up.
+ * A budget that is used up, or nearly. The budget of senders is a trouble only if some senders have
+ * used it up.
  */
 export function budgetTroubles(budget: BudgetStatus): Trouble[] {
   if (budget.budget === 'sender') return sendersOver(budget)
@@ -26,7 +27,7 @@ function sendersOver({ over, limit, more }: BudgetStatus & { budget: 'sender' })
   if (over.length === 0) return []
   const count = over.length
   const title = `${more ? 'More than ' : ''}${counted(count, 'sender has', 'senders have')} used up the budget (${limit})`
-  const named = over.slice(0, MOST_NAMED).map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
+  const named = over.slice(0, MAX_NAMED).map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
   const text = `${named.join(', ')}.`
   return [warning('budget', { reason: limit }, { title, text, todo: WAIT_OR_RAISE, count })]
 }

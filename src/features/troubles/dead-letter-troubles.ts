@@ -45,7 +45,7 @@ function causeTrouble(cause: LetterCause, at: number): Trouble {
 /** The code of runs that an operator cancelled. */
 const CANCELLED = 'run_cancelled'
 
-/** Runs that an operator cancelled need no repair. */
+/** Dead letters of cancelled runs are only an `info`, because they need no repair. */
 function cancelledTrouble(cause: LetterCause, at: number): Trouble {
   const { queue, group, code, pattern, count, first: since } = cause
   const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
@@ -59,7 +59,9 @@ const FIXES: Record<string, string> = {
   outbox: 'Tell them another way, or correct the address and retry',
 }
 
-/** The options that select a cause. The texts of two causes may differ only in the error. */
+/**
+ * The options that list the dead letters of a cause, or of several that differ only in the text.
+ */
 function selectionOf({ queue, group, code }: LetterCause): string {
   const route = group === '' ? '' : ` --route ${group}`
   return `--queue ${queue}${route} --code ${code}`
@@ -92,7 +94,7 @@ function textOf({ queue, common, count, last, recipients = [] }: LetterCause, at
 /** An age (ms) below which a time needs no date. */
 const RECENT = 6 * HOUR
 
-/** What the title says already. */
+/** Starts of errors that repeat the title. */
 const KNOWN_START = /^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /
 
 function namesOf(recipients: readonly string[]): string {

@@ -18,8 +18,9 @@ import { error, firstLine, warning } from './trouble-parts.ts'
 const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
- * Finds problems and pending approvals, errors first, but before them the pause of everything. Titles and texts contain no ages, so
- * an entry is stable while nothing changes. `at`: Unix ms.
+ * Finds problems and pending approvals: first the pause of everything, then errors, warnings and
+ * others. Titles and texts contain no ages, so an entry is stable while nothing changes. `at`: Unix
+ * ms.
  */
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const { stored } = readings

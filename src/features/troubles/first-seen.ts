@@ -11,9 +11,7 @@ const PREFIX = 'trouble-since:'
 const RETENTION_MS = 15 * MINUTE
 const RENEW_INTERVAL = RETENTION_MS / 5
 
-/**
- * Troubles whose start is not in the store otherwise, or only counts from the start of the daemon.
- */
+/** Troubles whose start is not known otherwise, or would be the start of the daemon. */
 const REMEMBERED = new Set<Trouble['code']>([
   'gateway-down',
   'queue-down',
@@ -27,11 +25,10 @@ const REMEMBERED = new Set<Trouble['code']>([
 
 /**
  * Adds `since` to troubles without it: when a daemon first saw them. The store keeps that time, so
- * a restart does not change it.
- * `mayRead`: whether the store is available.
+ * a restart does not change it. `mayRead`: whether the store is available.
  */
 export function createFirstSeen(kv: Pick<KeyValues, 'get' | 'set'>, now: () => number) {
-  /** The current troubles by key: their start, and when the store last got it (Unix ms). */
+  /** By key of a trouble: its start, and when it was last written to the store (Unix ms). */
   const seen = new Map<string, { since: number; storedAt?: number }>()
 
   const remember = async ({ key, since = now() }: Trouble): Promise<void> => {

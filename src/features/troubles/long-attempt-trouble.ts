@@ -5,10 +5,10 @@ import { defined } from '../../lib/defined.ts'
 import type { RunningReading } from './readings.ts'
 import { timeOfDay, warning } from './trouble-parts.ts'
 
-/** An attempt that runs for longer (ms) is a trouble, also if others of its route take as long. */
-const LONGEST = 30 * MINUTE
-/** A shorter attempt (ms) is no trouble if it is only compared with its route. */
-const SHORTEST = 10 * MINUTE
+/** A longer attempt (ms) is a trouble, even if others of its route take as long. */
+const ALWAYS_LONG = 30 * MINUTE
+/** A shorter attempt (ms) is no trouble if only the attempts of its route are known. */
+const SHORT_FOR_ROUTE = 10 * MINUTE
 /** Unusually long: this many times the duration of the longest recent attempt of the route. */
 const UNUSUAL = 5
 /** Also unusually long: this many times the p95 of the ended runs of the skill. */
@@ -16,7 +16,7 @@ const UNUSUAL_P95 = 10
 /** A shorter attempt (ms) is no trouble, however long others took, or if no other one is known. */
 export const ALWAYS_SHORT = 5 * MINUTE
 /** A p95 of fewer runs says little. */
-const LEAST_RUNS = 5
+const MIN_RUNS = 5
 
 /** An attempt that runs for much longer than those before it. `at`: Unix ms. */
 export function longAttemptTrouble(reading: RunningReading, at: number): Trouble[] {
@@ -36,13 +36,13 @@ export function longAttemptTrouble(reading: RunningReading, at: number): Trouble
 
 function limitOf({ longest = 0, usual }: RunningReading): number {
   if (longest === 0 && usual === undefined) return ALWAYS_SHORT
-  const ofRoute = Math.max(SHORTEST, UNUSUAL * longest)
+  const ofRoute = Math.max(SHORT_FOR_ROUTE, UNUSUAL * longest)
   const ofSkill = isKnown(usual) ? Math.max(ALWAYS_SHORT, UNUSUAL_P95 * usual.p95) : ofRoute
-  return Math.min(LONGEST, ofRoute, ofSkill)
+  return Math.min(ALWAYS_LONG, ofRoute, ofSkill)
 }
 
 function isKnown(usual: RunningReading['usual']): usual is NonNullable<RunningReading['usual']> {
-  return usual !== undefined && usual.runs >= LEAST_RUNS
+  return usual !== undefined && usual.runs >= MIN_RUNS
 }
 
 /** How long such attempts take. */

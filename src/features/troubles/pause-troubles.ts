@@ -6,7 +6,7 @@ import type { PauseReading } from './readings.ts'
 import { capitalised, info } from './trouble-parts.ts'
 
 /** Maximum number of conversations in a text. */
-const MOST_NAMED = 3
+const MAX_NAMED = 3
 
 /**
  * One entry per paused gateway, route and skill, and one for all conversations that people have
@@ -42,7 +42,7 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
 
 /** The conversations, oldest pause first, with who paused them. */
 function namesOf(conversations: readonly PauseReading[]): string {
-  const named = conversations.toSorted((a, b) => a.since - b.since).slice(0, MOST_NAMED)
+  const named = conversations.toSorted((a, b) => a.since - b.since).slice(0, MAX_NAMED)
   const names = named.map(({ name, gateway, by, waiting = 0 }) => {
     const waits = waiting > 0 ? `, ${counted(waiting, 'message waits', 'messages wait')}` : ''
     return `${[gateway, name].filter(Boolean).join(' ')} (${shownAuthor(by)}${waits})`
@@ -51,7 +51,7 @@ function namesOf(conversations: readonly PauseReading[]): string {
   return [...names, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }
 
-/** Adds `paused: true` to paused gateways. `troubles`: may contain others. */
+/** Adds `paused: true` to the gateways whose pause is among `troubles`. */
 export function withPauses<T extends { name: string }>(
   gateways: readonly T[],
   troubles: readonly Trouble[],

@@ -26,15 +26,12 @@ function humanTroubles(result: Json): string {
     .join('\n')
 }
 
-/** Whether messages are lost, refused or stuck. */
+/** Whether one of the troubles is an error: messages are lost, refused or stuck. */
 export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
-/**
- * The troubles in `status`, except those that other lines show. Details wrap, and long ones are
- * cut.
- */
+/** Up to `most` troubles for `status`, except those that other lines show. Long details are cut. */
 export function troubleLines(troubles: readonly JsonObject[], most: number): string[] {
   const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []

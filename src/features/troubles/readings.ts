@@ -13,7 +13,7 @@ export type TroubleReadings = {
   store: { ok: boolean; reason?: string | undefined; address: string }
   /** The file system of the data directory, in bytes; undefined if unknown. */
   disk: { free: number; size: number; dir: string } | undefined
-  /** The daemon is stopping. */
+  /** Whether the daemon is stopping. */
   draining: boolean
   /** `at`: the last reload. `goodAt`: the last successful one. */
   configuration: { ok: boolean; at: number; goodAt: number; error?: string }
@@ -35,7 +35,7 @@ export type TroubleReadings = {
   stored: StoredReadings | undefined
 }
 
-/** Attempts for a gateway. */
+/** The running attempts for a gateway on a road. */
 export type RunningReading = {
   road: string
   gateway: string
@@ -66,8 +66,8 @@ export type PauseReading = {
   reason?: string
   until?: number
   /**
-   * Number of messages that wait for it, without those behind them in their conversations. Absent
-   * while unknown.
+   * Number of messages that the pause holds, without those behind them in their conversations.
+   * Absent while unknown.
    */
   waiting?: number
 }
@@ -100,8 +100,8 @@ export type FailingSchedule = {
 }
 
 /**
- * A cause of dead letters. `recent`: how many of them are from the hour before the newest dead
- * letter of any cause.
+ * A cause of dead letters. `recent`: the number of its dead letters from the hour before the newest
+ * one of all causes.
  */
 export type LetterCause = Pick<
   LetterGroup,

@@ -5,11 +5,13 @@ import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
 import { dayAndTime, error, info, timeOfDay, warning } from './trouble-parts.ts'
 
-/** Number of refusals per hour that is a trouble. */
+/** This number of refusals per hour is a trouble. */
 const MANY = 10
-/** How long (ms) a trouble stays after its last refusal, if deliveries are accepted again. */
+/**
+ * If deliveries are accepted again, the trouble stays for this long (ms) after the last refusal.
+ */
 const CALM = 15 * MINUTE
-/** Number of refusals per hour that is a trouble if nothing else is accepted. */
+/** This number of refusals per hour is a trouble if nothing else is accepted. */
 const FEW = 3
 /**
  * Reasons that are no trouble: intended refusals of senders, noise of scanners, a daemon that
@@ -32,8 +34,8 @@ function isMany({ count, share }: RefusalVerdict): boolean {
 }
 
 /**
- * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get, and
- * `recovered` to those that accept it again. `troubles`: may contain others. `counts`: with these,
+ * Adds `refuses`, such as `every delivery`, to gateways that work but refuse deliveries, and
+ * `recovered` to those that accept them again. `troubles`: all current ones. `counts`: with these,
  * `recovered` stays as long as the refusals are counted, which is longer than their trouble.
  */
 export function withRefusals<T extends { name: string; ok: boolean }>(
@@ -114,7 +116,7 @@ function lastGoodText(lastGoodAt: number | undefined): string[] {
   return [`The last accepted delivery was on ${dayAndTime(lastGoodAt)}.`]
 }
 
-/** The title names the gateway already. */
+/** The reason without the gateway, which is in the title. */
 function withoutGateway(why: string, gateway: string): string {
   return why.replace(`The signature check of gateway ${gateway} failed: `, '')
 }

@@ -57,7 +57,7 @@ function lostTroubles({ receive }: StoreStats): Trouble[] {
     )
 }
 
-/** What has not happened to waiting messages, by road, and what to do. */
+/** By road: `waits` says what has not happened to waiting messages, `todo` what to do. */
 const WORK: Record<string, { waits: string; todo: string }> = {
   dispatch: {
     waits: 'not been handled',

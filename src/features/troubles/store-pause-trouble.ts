@@ -1,7 +1,7 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { warning } from './trouble-parts.ts'
 
-/** The entry for a store that a restore has paused. */
+/** The entry for a store that is paused, by a restore or by `trivium store pause`. */
 export function storePauseTroubles(since: number | undefined): Trouble[] {
   if (since === undefined) return []
   return [

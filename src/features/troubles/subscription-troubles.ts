@@ -6,7 +6,7 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { capitalised, error, warning } from './trouble-parts.ts'
 
-/** A push that sends nothing, or on which a share of the attempts fails. `at`: Unix ms. */
+/** A push that sends nothing, or of whose attempts a large share fails. `at`: Unix ms. */
 export function subscriptionTroubles(subscription: SubscriptionInfo, at: number): Trouble[] {
   const { name, topic, state, detail = 'It gave no reason', waiting, queued, unread } = subscription
   if (state === 'active') return errorTroubles(subscription, at)
@@ -27,7 +27,7 @@ export function subscriptionTroubles(subscription: SubscriptionInfo, at: number)
   return [error('subscription-down', where, { title, text, todo, ...counts })]
 }
 
-/** A push without an attempt within the last hour shows nothing about its receiver. */
+/** Nothing if the last attempt is older than an hour: the receiver may have been repaired. */
 function errorTroubles({ name, errors }: SubscriptionInfo, at: number): Trouble[] {
   if (!errors || at - errors.lastAt > HOUR) return []
   const { failed, of, since, reason } = errors
