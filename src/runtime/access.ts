@@ -8,18 +8,18 @@ import { createNameMatcher } from './names.ts'
 export type Access = ReturnType<typeof createAccess>
 
 /**
- * The parts of the configuration that access depends on: the roles, and the transports of the
- * gateways, which say whether identities ignore case.
+ * The parts of the configuration that access depends on: the roles, and the gateways. The transport
+ * of a gateway decides whether its identities ignore case.
  */
 type AccessConfig = {
   access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
   gateways: readonly { name: string; transport: string }[]
 }
 
-/** `isCaseless`: whether a transport kind's identities are case-insensitive. */
+/** `isCaseless`: whether the identities of a transport kind ignore case. */
 export function createAccess(initial: AccessConfig, isCaseless: (transport: string) => boolean) {
   let config = compiled(initial, isCaseless)
-  /** The caller with an identity and its current roles. Without an identity there are no roles. */
+  /** The caller with this identity and its current roles. Without an identity, it has no roles. */
   const callerAs = (id: string | undefined, groups: readonly string[] = []): Caller => {
     if (id === undefined) return { kind: 'route' }
     const known: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
@@ -43,8 +43,8 @@ export function createAccess(initial: AccessConfig, isCaseless: (transport: stri
       )
     },
     /**
-     * The caller with a stored identity. Groups of the provider are not stored, so roles by group
-     * do not count.
+     * The caller with a stored identity. Roles by a group of the provider do not count, because
+     * these groups are not stored.
      */
     callerAs: (id: string | undefined) => callerAs(id),
     /** The caller of a skill started by a message: the sender, if verified. */

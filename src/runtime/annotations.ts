@@ -17,7 +17,7 @@ const IDEMPOTENT = createNameMatcher(
 const DESTRUCTIVE = createNameMatcher(
   '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase message-erase send-cancel run-cancel job-cancel',
 )
-/** All others: each call has an effect, but destroys nothing. */
+/** Skills of which each call has an effect, but destroys nothing. */
 const HARMLESS = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
     'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-retry message-replay ' +
@@ -25,7 +25,7 @@ const HARMLESS = createNameMatcher(
     'schedule-run remind artifact-save ask-person',
 )
 
-/** Whether a built-in skill is in one of the lists above. A test requires it of each. */
+/** Whether a skill is in one of the lists above. A test requires it of each built-in skill. */
 export function isClassified(name: string): boolean {
   return [READ_ONLY, IDEMPOTENT, DESTRUCTIVE, HARMLESS].some((list) => list.matches(name))
 }

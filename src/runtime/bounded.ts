@@ -4,8 +4,8 @@ import { formatDuration } from '../core/units.ts'
 
 /**
  * Runs `work`. Rejects with the `abortError` of the reason as soon as `parent` aborts, and with
- * `skill_timeout` after `timeout` ms, even if the work ignores its signal. While it runs, `running`
- * contains a function that aborts it.
+ * `skill_timeout` after `timeout` ms, even if the work ignores its signal. While the work runs,
+ * `running` contains a function that aborts it.
  */
 export async function runBounded<T>(
   bounds: {
@@ -24,7 +24,7 @@ export async function runBounded<T>(
   setMaxListeners(0, signal)
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const abort = (reason: unknown) => {
-    // First, because the abort may make the work fail with a less clear error.
+    // Rejects first, because the abort may make the work fail with a less clear error.
     reject(abortError({ reason }))
     controller.abort(reason)
   }

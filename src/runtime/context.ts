@@ -15,9 +15,9 @@ export type RunNested = (
 ) => Promise<unknown>
 
 /**
- * Makes the factory of invocation contexts. Most skills use only a few members, so closures and
- * loggers are created on demand. A class keeps the accessors on the prototype; in an object literal
- * they would make each context a dictionary-mode object.
+ * Returns the function that makes the context of an invocation. Most skills use only a few members,
+ * so closures and loggers are created on demand. A class keeps the accessors on the prototype; in
+ * an object literal they would make each context a (slow) dictionary-mode object.
  */
 export function createContexts(shared: {
   globals: Record<string, unknown>
@@ -84,7 +84,7 @@ export function createContexts(shared: {
 
     #invoke(name: string, args: unknown, within: CallOverrides = {}): Promise<unknown> {
       const { skill: by, depth } = this.call
-      // Uses the signal at the time of the call.
+      // Layers may have replaced the signal: the current one counts.
       const nested = { skill: name, by, depth: depth + 1, signal: this.signal }
       const inner = { ...this.call, guard: undefined, ...within, ...nested }
       const result = shared.run(inner, args, this.nonlocals, within)

@@ -52,8 +52,8 @@ function withLayer(layer: MiddlewareLayer, inner: Run): Run {
 }
 
 /**
- * Runs a layer. Rejects instead of throwing. Adds no promise if the layer returns that of `next`,
- * as most do.
+ * Runs a layer. Rejects instead of throwing. Most layers return the promise of `next`: then no
+ * other promise is made.
  */
 function runLayer(layer: MiddlewareLayer, inner: Run, ctx: SkillContext): Promise<unknown> {
   let nextResult: Promise<unknown> | undefined
@@ -68,7 +68,7 @@ function runLayer(layer: MiddlewareLayer, inner: Run, ctx: SkillContext): Promis
   }
 }
 
-/** Makes the result of a layer that changed it the result of the invocation. */
+/** If a layer returned another result, makes it the result of the invocation. */
 async function keepResult(result: unknown, ctx: SkillContext): Promise<unknown> {
   const returned = await result
   if (returned !== undefined) ctx.locals.result = returned

@@ -32,13 +32,13 @@ type FoundFile = { name: string; path: string }
 export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
-  // Outside `metadata` these keys, most of which restrict the skill, would be ignored silently.
+  // Outside `metadata`, these keys would be ignored silently, although most restrict the skill.
   const misplaced = LAYERS_BY_KEY.find((key) => isJsonObject(exported) && Object.hasOwn(exported, key))
   if (misplaced) throw new Error(`\`${misplaced}\` belongs in metadata: { '${misplaced}': … }`)
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
   try {
-    // Needed for lists of skills, which a skill without a JSON Schema must not break.
+    // Tried here, because a skill without a JSON Schema would break lists of skills later.
     skillJsonSchema(rest)
     outputJsonSchema(rest)
   } catch (error) {
@@ -67,9 +67,9 @@ async function importDefault(path: string, importer: FreshImporter): Promise<unk
 }
 
 /**
- * The file and line of a stack frame, such as `at run (file:///skills/echo/index.ts?v=3:12:5)`:
- * Node reports the place of an error only in the stack. Its own frames (`node:internal/…`) do not
- * match.
+ * Finds file and line in a stack frame, such as `at run (file:///skills/echo/index.ts?v=3:12:5)`:
+ * Node reports the place of an error only in the stack. Frames of Node itself (`node:internal/…`)
+ * do not match.
  */
 const STACK_FRAME = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
 
@@ -96,26 +96,26 @@ const PROVIDED: Record<string, string> = {
 /** Timeout (ms) of the import of a module, which may have a top-level await. */
 const IMPORT_TIMEOUT = 10_000
 
-/** Shared by all importers, so that each URL is one version of a file. */
+/** Shared by all importers, so that a URL never stands for two versions of a file. */
 let version = 0
 
-/** For CommonJS modules, which have one global cache. */
+/** Gives access to the cache of CommonJS modules. */
 const require = createRequire(import.meta.url)
 /** Files loaded as CommonJS. */
 const commonJs = new Set<string>()
 
 type FreshImporter = ReturnType<typeof createFreshImporter>
 
-/**
- * Imports modules without Node's cache, through a version in the URL. Old versions stay in memory.
- */
+/** Imports modules anew each time, by a version in the URL. Old versions stay in memory. */
 export function createFreshImporter(folders: readonly string[] = []) {
-  /** Node resolves links, so folders count by their own path and by their target. */
+  /**
+   * The URLs of the folders: by their own path, and by their target, because Node resolves links.
+   */
   const roots = new Set<string>()
   const addRoot = (folder: string) => {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
-  /** The folder itself may be in a package; packages installed inside it do not count. */
+  /** Packages inside a folder do not count. The folder itself may be in a package. */
   const isInRoots = (url = '') => {
     return [...roots].some((root) => url.startsWith(root) && !url.includes('/node_modules/', root.length - 1))
   }
@@ -130,7 +130,7 @@ export function createFreshImporter(folders: readonly string[] = []) {
     resolve(specifier, context, next) {
       if (!isInRoots(context.parentURL)) return asModule(next(specifier, context))
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
-      // Falls back to Trivium's own copy.
+      // Prefers an installed package to Trivium's own copy.
       if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
       const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search

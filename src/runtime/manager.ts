@@ -15,7 +15,7 @@ export type SkillManager = ReturnType<typeof createSkillManager>
 
 export type SkillManagerOptions = RegistryOptions &
   RunnerOptions & {
-    /** Redacts secrets in the text of an error, which is stored and shown. */
+    /** Redacts secrets in the text of an error, because the text is stored and shown. */
     redact?(text: string): string
   }
 
@@ -99,8 +99,8 @@ export function createSkillManager(options: SkillManagerOptions) {
 }
 
 /**
- * Makes the function that validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a
- * TriviumError; `skill_failed` has the skill's error as `cause`.
+ * Makes the function that runs a skill. Results for CLI, HTTP and MCP are converted to JSON. Throws
+ * a TriviumError: `skill_failed`, with the error of the skill as `cause`, and others.
  */
 function createInvoke(parts: {
   runner: ReturnType<typeof createRunner>
@@ -180,9 +180,9 @@ function createRootCall(
 type Folders = Pick<RegistryOptions, 'folders' | 'shippedFolder'>
 
 /**
- * `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the
- * shipped skills is both.
- * `replaces`: has the name of a built-in skill, and runs in its place.
+ * `shipped`: whether the skill is part of Trivium and not of the project. In a clone, the folder of
+ * the shipped skills is one of the project's. `replaces`: whether it runs in place of a built-in
+ * skill of the same name.
  */
 function infoOf(
   { layered: { skill }, source }: RegisteredSkill,

@@ -40,7 +40,6 @@ export function createPauses(deps: {
   let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
   /** The pauses at the last check of held jobs. */
   let checkedPauses: unknown
-  /** Until when every poll checks the held jobs. */
   let checkUntil = 0
   let checkedAt = Number.NEGATIVE_INFINITY
   let unsubscribe = () => {}

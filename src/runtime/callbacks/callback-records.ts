@@ -29,24 +29,24 @@ export type InvocationRecord = z.infer<typeof invocationRecord>
 export const callbackKey = (ref: string) => `callback:${ref}`
 export const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
 /**
- * Prefix of the ids of pending invocations. The responder that deletes such a key has claimed the
- * invocation.
+ * Prefix of the keys of pending invocations; the id of the invocation follows. A responder claims
+ * an invocation by deleting its key.
  */
 export const openPrefix = (ref: string) => `callback-open:${ref}:`
 /** Written with each invocation, to wake responders on any daemon. */
 export const wakeKey = (ref: string) => `callback-bell:${ref}`
 export const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
-/** How long (ms) a released ref can be distinguished from an unknown one. */
+/** How long (ms) a released ref is remembered. Afterwards it counts as unknown. */
 export const RELEASED_TTL = HOUR
 /**
- * How many of the oldest invocations a responder tries to claim before it lists them again. Other
- * responders try the same ones.
+ * A responder tries to claim this many of the oldest invocations, and then lists them again,
+ * because other responders try to claim the same ones.
  */
 const MAX_CANDIDATES = 16
 /**
- * Lifetime (ms) of an invocation beyond its caller's timeout. Only relevant after a crash, as
- * callers delete it.
+ * How long (ms) an invocation is kept after the timeout of its caller. Only for crashes: otherwise
+ * the caller deletes it.
  */
 export const EXTRA_TTL = MINUTE
 
@@ -64,12 +64,13 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
     /** Throws `callback_not_found`, `callback_released`. */
     find: (ref: string) => find(ref),
     /**
-     * Like `find`, for responding and releasing. A program without access gets the same error as
-     * for an unknown ref, also after a release.
+     * Like `find`, for responders. A program without access gets the same error as for an unknown
+     * ref, even after the release.
      */
     findAnswerable: (ref: string, caller: Caller) => find(ref, (record) => mayAnswer(caller, record)),
     /**
-     * Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined: none is pending.
+     * Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined if none is
+     * pending.
      */
     async takePending(ref: string, ttl: number) {
       for (;;) {

@@ -22,7 +22,7 @@ import {
 } from './callback-records.ts'
 import { createInvoke } from './invoke-callback.ts'
 
-/** Maximum number of callbacks of one invocation that its models see. */
+/** Maximum number of callbacks that the models of one invocation see. */
 const MAX_LISTED = 1000
 
 /**

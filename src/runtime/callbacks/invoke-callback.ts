@@ -40,7 +40,7 @@ export function createInvoke(
       await kv.set(wakeKey(ref), id, { ttl })
       const answer = await waitFor({
         attempt: async () => {
-          // Checked in this order, so that an answer followed by a release counts as answered.
+          // The release is read before the answer: if both came meanwhile, the answer counts.
           const [lookup] = await Promise.allSettled([find(ref)])
           const { value } = (await kv.get(key)) ?? {}
           const current = value === undefined ? call : invocationRecord.parse(value)

@@ -28,7 +28,7 @@ export function createMarkdownLoader(parts: RunParts) {
       name,
       description,
       args: argsOf(prompt),
-      // May be repeated as a tool: it continues from its own record.
+      // A model may call it again as a tool after a crash: it continues from its own record.
       metadata: { annotations: { idempotentHint: true }, ...metadata },
       run: (ctx) => runSkill(skill, ctx, parts),
       summarize: (ctx, history, maxTokens) => summarize(skill, ctx, { history, maxTokens }, parts),
@@ -36,7 +36,7 @@ export function createMarkdownLoader(parts: RunParts) {
   }
 }
 
-/** Argument schema: `text` and the names in the prompt; others are allowed. */
+/** The argument schema: `text`, and the names in the prompt. Other arguments are allowed. */
 function argsOf(prompt: Prompt): z.ZodType {
   const shape: Record<string, z.ZodType> = { text: z.string().optional().describe('The text to work on') }
   for (const piece of prompt) {

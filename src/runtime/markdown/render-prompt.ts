@@ -21,14 +21,14 @@ export function renderPrompt(
   files: ReadFiles = NO_FILES,
 ) {
   const history = renderSession(ctx, fence)
-  const placesHistory = prompt.some(
+  const hasHistoryDirective = prompt.some(
     (piece) => typeof piece !== 'string' && piece.directive === 'session-history',
   )
   const body = prompt.map((piece) => {
     if (typeof piece === 'string') return piece
     return piece.directive === 'arg' ? renderArg(ctx, piece.path, fence) : history
   })
-  const parts = [fence.notice, placesHistory ? '' : history, body.join('')]
+  const parts = [fence.notice, hasHistoryDirective ? '' : history, body.join('')]
   return {
     instructions: parts.filter((part) => part !== '').join('\n\n'),
     input: renderInput(ctx, fence, files),
@@ -44,7 +44,7 @@ function renderSession({ locals }: SkillContext, fence: Fence): string {
   return `${HISTORY}\n${fence.wrap(renderHistory(entries, maxTokens), 'history')}`
 }
 
-/** Renders an argument; a missing one is empty. */
+/** An argument as text; empty if it is missing. */
 function renderArg(ctx: SkillContext, path: string, fence: Fence): string {
   const value = pathGet(ctx.args, path)
   if (value === undefined || value === null) return ''

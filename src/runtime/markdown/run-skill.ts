@@ -54,12 +54,12 @@ export type PromptSkill = {
 export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: RunParts) {
   const { name, prompt, settings, metadata, files: skillFiles, catalog } = skill
   const choice = modelsOf(skill, ctx, parts)
-  // A model that runs as a tool answers the calling model, not the listener.
+  // A model that runs as a tool answers the calling model. It has no listener, and is not steered.
   const isTool = ctx.call.toolDepth !== undefined
   const onModel = isTool ? undefined : ctx.call.onModel
   const steer = isTool ? undefined : ctx.call.steer
   const record = ctx.message && ctx.call.route !== undefined ? await parts.runs?.open(ctx) : undefined
-  // A resumed run continues, as its earlier steps are already paid for.
+  // A resumed run needs no budget to continue: its earlier steps are already paid for.
   if (!record?.replayed) await parts.budgets?.require(ctx.call)
   ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
   const tools = await createTools({ name, metadata, files: skillFiles }, ctx, catalog, record)
@@ -75,8 +75,8 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
   const runWith = (sent: ReadFiles) =>
     runModel(ctx, { ...options, ...renderPrompt(prompt, ctx, createFence(), sent), files: sent.parts })
   const outcome = await runWith(sentFiles).catch((error) => {
-    // Some models refuse files, at the first step. After a step that succeeded, the error has
-    // another cause.
+    // Some models refuse files. They do so at the first step: after one that succeeded, the error
+    // has another cause.
     const mayBeFiles = !hasPaidStep && sentFiles.parts.length > 0 && refusesFiles(error)
     if (!mayBeFiles) throw error
     ctx.log.warn({ reason: reasonOf(error) }, 'the model is retried without files')
@@ -92,7 +92,7 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
 const SUMMARIZE =
   'Summarise this record of a conversation for the one who goes on with it: who wants what, what was said, done and decided, what is open. Keep names, numbers and dates. Write the summary alone.'
 
-/** Cautious, as languages other than English need more tokens for a word. */
+/** Low, because languages other than English need more tokens for a word. */
 const WORDS_PER_TOKEN = 0.5
 
 /** Summarises the record of a conversation with the model of a skill. */
@@ -123,15 +123,12 @@ function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts
   const named = settings.name ?? call.model
   const first = named ?? sources.model?.name
   if (!first) throw new TriviumError('model_missing', { name })
-  // The configured fallback belongs to the configured model, not to a model named by the skill.
+  // The configured fallback is for the configured model, not for one that the skill or call names.
   const fallback = settings.fallback ?? (named === undefined ? sources.model?.fallback : []) ?? []
   return { models: [first, ...fallback], sources }
 }
 
-/**
- * Charges a run: `spend` charges a step before the next one begins. `paid`: the cost so far, if
- * known.
- */
+/** Charges a run. Call `spend` after each step. `paid` returns the cost so far, if it is known. */
 function accountingOf({ call }: SkillContext, { budgets }: RunParts) {
   let paid: number | undefined
   const spend = async (used: Spent) => {

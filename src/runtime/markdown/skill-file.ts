@@ -27,13 +27,13 @@ export function parseSkillFile(text: string) {
   if (end < 0) throw new Error('line 1: the front matter is not closed with ---')
   const { name, description, metadata, ...topLevel } = parseSettings(
     frontMatter,
-    // An empty line replaces the first one, so that errors have the line numbers of the file.
+    // An empty line stands for line 1 (---), so that errors have the line numbers of the file.
     parseYaml(`\n${lines.slice(1, end).join('\n')}`),
   )
   const { 'allowed-tools': allowed, model } = topLevel
   /** Includes `allowed-tools` and `model` of the top level. */
   const all: JsonObject = { ...metadata, ...defined({ 'allowed-tools': allowed, model }) }
-  // `bodyLine`: first line of the body, from 1.
+  // `bodyLine`: number of the first line of the body, counted from 1.
   return { name, description, metadata: all, body: lines.slice(end + 1).join('\n'), bodyLine: end + 2 }
 }
 
@@ -58,7 +58,7 @@ export type Prompt = readonly (
   | { directive: 'session-history' }
 )[]
 
-/** Tags such as `<context>` are for the model: Markdown code inside them is still code. */
+/** HTML is off, because tags such as `<context>` are for the model: code inside them stays code. */
 const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
 
 /**
@@ -103,7 +103,7 @@ function readDirective(name: string, label: string, line: number): Prompt[number
 /** Removes HTML comments outside code but keeps line ends, so that line numbers stay right. */
 function stripComments(body: string, bodyLine: number): string {
   let text = body
-  // Searches again after each comment, because its content must not count as the start of code.
+  // Finds code again after each removal: a comment may have contained what looks like its start.
   for (let open = findComment(text, 0); open >= 0; open = findComment(text, open)) {
     const close = text.indexOf('-->', open + 4)
     if (close < 0) {
@@ -135,7 +135,7 @@ function findComment(text: string, from: number): number {
 const CODE_MARK = /[`\t]|~~~| {4}/
 
 /**
- * Makes a function that returns the code section at a position; undefined outside code, and for -1.
+ * Makes a function that returns the code section at an index; undefined outside code, and for -1.
  */
 function findCode(text: string) {
   const first = text.search(CODE_MARK)

@@ -6,7 +6,7 @@ import type { ClientUses } from './client-uses.ts'
 import type { ConnectionStatus } from './connection-status.ts'
 import { failureKind } from './failure-kind.ts'
 
-/** The connection of a server, as calls use it. */
+/** The parts of a connection that calls use. */
 type Link = {
   server: string
   status: ConnectionStatus
@@ -19,8 +19,8 @@ type Link = {
 export type ToolCallOptions = { signal: AbortSignal; repeatable: boolean; inputSchema?: JsonObject }
 
 /**
- * Calls a tool. Throws `mcp_unavailable` if it certainly did not run, `mcp_failed`, and
- * `mcp_unknown` if a call that is not `repeatable` was cut off.
+ * Calls a tool. Throws `mcp_unavailable` if the tool certainly did not run, `mcp_failed`, and
+ * `mcp_unknown` if a call was cut off that is not `repeatable`.
  */
 export async function callTool(
   link: Link,
@@ -41,7 +41,7 @@ export async function callTool(
     } catch (error) {
       if (signal.aborted) throw error
       const kind = await failureKind(error)
-      // A restarted server does not know the session, and has not run anything.
+      // A restarted server does not know the session, so it has not run the tool. Tries once more.
       if (kind === 'session' && repetitions === 0) {
         lose(client, 'it lost the session')
         continue

@@ -5,13 +5,13 @@ import { RETENTION, type RunningCall } from './running-call.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Maximum kept calls per caller. */
+/** Maximum number of calls that are kept per caller. */
 const MAX_CALLS = 100
 
 /**
- * Tool calls that outlive their request: as tasks (extension io.modelcontextprotocol/tasks,
- * SEP-2663), and while the user of the client has a question to answer. Each is visible to its
- * caller only. They end with this process.
+ * Tool calls that outlive their request: tasks (extension io.modelcontextprotocol/tasks, SEP-2663),
+ * and calls that wait for an answer of the client's user. Each is visible to its caller only. All
+ * end with this process.
  */
 export function createCalls() {
   const kept = new Map<string, { call: RunningCall; timer?: NodeJS.Timeout }>()
@@ -22,8 +22,8 @@ export function createCalls() {
     found?.call.cancel()
   }
   /**
-   * Removes a finished call of this caller if there are too many. If none has finished, cancels the
-   * new call and throws.
+   * If the caller has too many calls, removes a finished one. If none has finished, cancels the new
+   * call and throws.
    */
   const makeRoom = (call: RunningCall) => {
     const ofCaller = [...kept.values()].filter(({ call: { caller } }) => caller.id === call.caller.id)

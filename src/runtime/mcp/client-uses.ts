@@ -3,13 +3,13 @@ import type { Client } from '@modelcontextprotocol/client'
 export type ClientUses = ReturnType<typeof createClientUses>
 
 /**
- * Tracks the running calls of each client of a server, and why clients were lost. `isHttp`: every
- * call has a connection of its own.
+ * Tracks the running calls of each client of a server, and why clients were lost. `isHttp`: whether
+ * every call has a connection of its own.
  */
 export function createClientUses(isHttp: boolean) {
   /**
-   * By client: the next client may be connected before a call of the lost one notices that it was
-   * cut off.
+   * By client, because a call of a lost client may notice the loss only after the next client has
+   * connected.
    */
   const lossReasons = new WeakMap<Client, string>()
   const running = new Map<Client, number>()

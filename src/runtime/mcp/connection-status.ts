@@ -11,7 +11,7 @@ const LOGIN = 'it requires a login'
 
 export type ConnectionStatus = ReturnType<typeof createConnectionStatus>
 
-/** Whether a server is connected, or else why not. Logs changes. */
+/** Knows whether a server is connected, or why it is not. Logs changes. */
 export function createConnectionStatus(server: McpServer, log: Log) {
   const { name, headers = {} } = server
   const hasAuthorization = Object.keys(headers).some((header) => /^authorization$/i.test(header))
@@ -33,11 +33,11 @@ export function createConnectionStatus(server: McpServer, log: Log) {
       reason = [client.getServerVersion()?.name, version].filter(Boolean).join(', ')
       log.info({ protocol: version, tools }, 'connected to an MCP server')
     },
-    /** An open connection was lost; a `down` follows. */
+    /** Called when an open connection was lost. A call of `down` follows. */
     lost(): void {
       if (performance.now() - upSince > STABLE_AFTER) failures = 0
     },
-    /** `isQuiet`: nothing is logged, as at shutdown. */
+    /** Called when the server cannot be used. `isQuiet`: logs nothing, because the daemon stops. */
     down(why: string, isQuiet: boolean): void {
       const isNews = reason !== why
       state = why === LOGIN ? 'login' : 'down'
@@ -75,5 +75,5 @@ function logFaults(log: Log, faults: readonly McpFault[]): void {
     log.info({ tools: mended.map(faultText) }, 'some tools of an MCP server have invalid definitions')
 }
 
-/** The name of the tool is text from the server, so it is quoted. */
+/** The name of the tool is quoted, because it is any text from the server. */
 const faultText = ({ tool, reason }: McpFault) => `${JSON.stringify(tool)}: ${reason}`

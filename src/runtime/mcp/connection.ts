@@ -12,14 +12,14 @@ import { createRetryTime } from './retry-time.ts'
 export type McpConnection = ReturnType<typeof createMcpConnection>
 
 /**
- * Interval (ms) for checking servers over HTTP, which have no connection whose end would be
- * noticed.
+ * Interval (ms) between checks of a server over HTTP. It has no permanent connection, so nothing
+ * else would notice its end.
  */
 const CHECK_INTERVAL = 60_000
 /** How long (ms) a call waits for a connection attempt. */
 const MAX_WAIT_OF_CALL = 10_000
 
-/** The connection to one server. Reconnects whenever it is lost, with exponential backoff. */
+/** The connection to one server. If it is lost, it is opened again, with exponential backoff. */
 export function createMcpConnection(options: ConnectionOptions) {
   const { server } = options
   const isHttp = server.url !== undefined
@@ -90,7 +90,7 @@ export function createMcpConnection(options: ConnectionOptions) {
   }
 
   async function connected(signal: AbortSignal): Promise<Client> {
-    // A call connects to a server that is down or was not needed before.
+    // The server may be down, or may not have been needed before: the call makes the connection.
     start()
     if (!current.get()) retry.want()
     const giveUp = AbortSignal.any([signal, ending, AbortSignal.timeout(MAX_WAIT_OF_CALL)])

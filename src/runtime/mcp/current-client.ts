@@ -32,7 +32,7 @@ export function createCurrentClient(
   let client: Client | undefined
   /** A client that announced changed tools before it became the current one. */
   let changedEarly: Client | undefined
-  /** After a legacy connection, the newer protocol is not tried again. */
+  /** Whether the server speaks only the older protocol: then the newer one is not tried again. */
   let isLegacy = false
   const isCurrent = (one: Client) => client === one
   return {
@@ -68,7 +68,7 @@ export function createCurrentClient(
     if (changedEarly === made) void refresh(made)
   }
 
-  /** Lists the tools of the current client again. A client that fails to do so is lost. */
+  /** Lists the tools of the current client again. If that fails, the client counts as lost. */
   async function refresh(from: Client): Promise<void> {
     try {
       const list = await listTools(from, { timeout: LIST_TIMEOUT, signal })

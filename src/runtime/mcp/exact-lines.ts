@@ -6,9 +6,9 @@ const NEWLINE = 10
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Preserves digits that the library would round: `add` returns the complete lines so far and quotes
- * such numbers in JSON and event data. A line over `limit` bytes is passed on in pieces, for others
- * to refuse. `rest`: the text after the last line.
+ * Preserves the digits of numbers that the library would round, by quoting such numbers in JSON and
+ * in event data. `add` returns the complete lines so far, and `rest` the text after the last line.
+ * A line over `limit` bytes is passed on in pieces; the library refuses it.
  */
 export function createExactLines(limit: number) {
   let pending: Buffer[] = []

@@ -33,7 +33,7 @@ export async function failureKind(error: unknown): Promise<FailureKind> {
   if (isOrHasCause(ProtocolError)) return 'answered'
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.NotConnected) return 'refused'
-    // Others: the answer was unusable.
+    // All other codes: the answer was unusable.
     return error.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'answered'
   }
   return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(String(pathGet(error, 'cause.code'))) ? 'refused' : 'lost'

@@ -7,13 +7,14 @@ import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 const MAX_REDIRECTS = 3
-/** Timeout (ms) for servers contacted by a login. */
+/** Timeout (ms) of requests by a login to other servers. */
 const LOGIN_TIMEOUT = 30_000
 
 /**
- * The fetch function for one MCP server. Only its origin gets the configured headers, and redirects
- * to other origins are refused. A login contacts other servers named by this one: they get no such
- * headers, and must have public addresses unless this server is private or `allow-private` is set.
+ * The fetch function for one MCP server. Only its origin gets the configured headers, and it may
+ * not redirect to other origins. A login contacts other servers, which this one names: they do not
+ * get the headers, and must have public addresses unless this server is private or `allow-private`
+ * is set.
  */
 export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
   const { url: own = '', headers = {}, allowPrivate } = server
@@ -45,8 +46,8 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
       if (!to) return response
       await response.body?.cancel()
       const isSameOrigin = to.origin === url.origin
-      // Only requests without a body may be redirected to another origin, and not by the server
-      // itself, whose answers must come from its own origin.
+      // To another origin, only requests without a body are redirected, and none of the server's
+      // own, whose answers must come from its origin.
       const mayLeave = method === 'GET' && !isOwn(url)
       const mayFollow = redirects < MAX_REDIRECTS && (isSameOrigin || mayLeave)
       if (!mayFollow)
@@ -65,7 +66,7 @@ function createPublicFetch() {
   return async (url: URL, init: RequestInit): Promise<Response> => {
     if (url.protocol !== 'https:')
       throw new Error(`${url.origin} is not https; set \`allow-private: true\` to allow it`)
-    // Node does not call the lookup for literal addresses.
+    // The look-up below checks names only: Node does not call it for literal addresses.
     if (isPrivateName(url.hostname)) throw new Error(privateRefusal(url.host))
     // Loaded on first use: most logins stay on their server.
     const { Agent, fetch } = await import('undici')
@@ -87,7 +88,7 @@ function createPublicFetch() {
   }
 }
 
-/** Whether a host name or address is not public, as far as its text shows. */
+/** Whether the text of a host name or address shows that it is not public. */
 function isPrivateName(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host)) return isPrivateAddress(host)

@@ -8,7 +8,9 @@ import { createMcpServer, type McpOptions } from './server.ts'
 
 /** Idle timeout (ms) of a session. */
 const IDLE_TIMEOUT = 30 * MINUTE
-/** Maximum sessions per caller; a further one ends the oldest, preferably an idle one. */
+/**
+ * Maximum number of sessions per caller. A new one ends the oldest idle one, or else the oldest.
+ */
 const MAX_SESSIONS = 200
 
 type Session = {
@@ -44,7 +46,7 @@ export function createSessions(options: Omit<McpOptions, 'caller'>) {
   }
 
   return {
-    /** Handles a request. A session belongs to callers with the same rights. */
+    /** Handles a request. Only the caller of a session, with the same rights, may use it. */
     async handle(
       request: IncomingMessage,
       response: ServerResponse,

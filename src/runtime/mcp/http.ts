@@ -10,8 +10,7 @@ import { createMcpServer, type McpOptions } from './server.ts'
 export type McpHttp = ReturnType<typeof createMcpHttp>
 
 /**
- * MCP over streamable HTTP. In the current protocol each request is independent; older clients have
- * sessions.
+ * MCP over streamable HTTP. Clients with the current protocol have no sessions; older ones have.
  */
 export function createMcpHttp(deps: Omit<McpOptions, 'caller' | 'calls'>) {
   const calls = createCalls()

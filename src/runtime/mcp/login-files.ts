@@ -7,9 +7,11 @@ import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
 import { orNothing, writeAtomically } from '../../lib/disk.ts'
 
-/** A stored login. The library validates the parts it uses. */
+/** A stored login. The MCP library validates `client` and `tokens` when it uses them. */
 const storedLogin = z.object({
-  /** A login belongs to one URL: another server must never get its tokens. */
+  /**
+   * The URL of the server. If it has changed, the login does not count: the tokens are not sent.
+   */
   url: z.string(),
   redirectUrl: z.string().exactOptional(),
   client: z.custom<StoredOAuthClientInformation>(isJsonObject).exactOptional(),

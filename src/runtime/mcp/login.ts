@@ -7,7 +7,7 @@ import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
 import type { LoginFiles, StoredLogin } from './login-files.ts'
 
-/** An interactive consent: the redirect URL, and a function that shows the address to open. */
+/** An interactive consent. `show`: shows the address that the person has to open. */
 export type Consent = { redirectUrl: string; state: string; show(address: URL): void }
 
 /**
