@@ -4,22 +4,16 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { Badge, OUTCOME_KINDS } from './parts.js'
 import { count } from './troubles.js'
-import { filtersOf } from './waiting-messages.js'
+import { heldBy, MAX_READ } from './waiting-messages.js'
 
-/** Maximum number of messages that are followed. */
-const MAX_MESSAGES = 200
 /** Polling interval (ms). */
 const POLL_INTERVAL = 1_000
 /** Outcomes that still change by themselves. */
 const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 
-/** The ids of the oldest messages that a pause holds. Read them before it ends. */
+/** The ids of the messages that only this pause holds. Read them before it ends. */
 export async function heldIds(pause) {
-  const filters = await filtersOf(pause)
-  const found = await Promise.all(
-    filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MAX_MESSAGES })),
-  )
-  return found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MAX_MESSAGES)
+  return (await heldBy(pause)).ids
 }
 
 /** What became of the messages that a pause had held. */
@@ -43,5 +37,5 @@ export function Released({ ids }) {
   }, [ids, isOpen])
   if (ids.length === 0) return html`<span class="dim">No message had waited.</span>`
   const kinds = OUTCOMES.filter((each) => outcomes?.includes(each))
-  return html`<span>${count(ids.length, 'message', ids.length === MAX_MESSAGES ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
+  return html`<span>${count(ids.length, 'message', ids.length === MAX_READ ? '+' : '')} that had waited ${isOpen ? (ids.length === 1 ? 'runs now' : 'run now') : 'ran'}:</span> <span class="outcomes">${kinds.map((each) => html`<${Badge} key=${each} kind=${OUTCOME_KINDS[each] ?? 'busy'}>${outcomes.filter((one) => one === each).length} ${each}<//> `)}</span>`
 }

@@ -1,7 +1,7 @@
 import { invoke } from './api.js'
 import { ask } from './parts.js'
 import { count } from './troubles.js'
-import { countWith } from './waiting-messages.js'
+import { heldBy } from './waiting-messages.js'
 
 /** The operation that ends the pause of the whole store. */
 export const EVERYTHING = 'daemon-resume'
@@ -24,15 +24,21 @@ export async function resumeWith(skill, args, pause = {}) {
   return true
 }
 
-/** The question before the messages of a pause run; undefined if none waits. */
-async function questionOf({ kind, name, label = name, gateway, waiting = 0 }) {
-  const found = await countWith('waiting', { kind, name, gateway })
-  const many = Math.max(found?.many ?? 0, waiting)
+/** The question before the messages of a pause run; undefined if none does. */
+async function questionOf(pause) {
+  const { kind, name, label = name, waiting = 0 } = pause
+  // If they cannot be read, the number of the pause is asked about.
+  const { ids, others, isCut } = await heldBy(pause).catch(() => ({ ids: [], others: [], isCut: true }))
+  const many = isCut ? Math.max(ids.length, waiting - others.length) : ids.length
   if (many === 0) return undefined
   const isConversation = kind === 'conversation'
   return {
     title: isConversation ? 'Hand the conversation back?' : `Resume ${kind} ${label}?`,
-    body: `${count(many, 'message', found?.isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first. What another pause holds goes on waiting.`,
+    body: `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`,
     action: isConversation ? 'Hand back' : 'Resume',
   }
+}
+
+function othersIn(many) {
+  return many === 0 ? '' : ` Another pause still holds ${count(many, 'more message')}.`
 }

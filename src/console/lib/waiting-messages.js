@@ -4,12 +4,35 @@ import { invoke } from './api.js'
  * The filters that find the messages of an object that can be paused; none if its pause holds no
  * messages.
  */
-export async function filtersOf({ kind, name, gateway }) {
+async function filtersOf({ kind, name, gateway }) {
   if (kind === 'gateway' || kind === 'route') return [{ [kind]: name }]
   if (kind === 'conversation') return [{ gateway, conversation: name }]
   if (kind !== 'skill') return []
   const routes = await invoke('route-list')
   return routes.filter(({ to }) => to === name).map((route) => ({ route: route.name }))
+}
+
+/** Maximum number of messages of an object that are read. */
+export const MAX_READ = 200
+
+/**
+ * The messages that wait for a pause: the ids of those that only this pause holds (`ids`) and of
+ * those that another pause holds too (`others`). `isCut`: there may be more.
+ */
+export async function heldBy({ kind, name, gateway }) {
+  const filters = await filtersOf({ kind, name, gateway })
+  const found = await Promise.all(
+    filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MAX_READ })),
+  )
+  const waiting = found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MAX_READ)
+  const attempts = waiting.length > 0 ? await invoke('message-attempts', { ids: waiting }) : []
+  const held = attempts.filter(({ pausedBy = [] }) =>
+    pausedBy.some((pause) => pause.kind === kind && pause.name === name),
+  )
+  const idsOf = (isOnly) =>
+    held.filter(({ pausedBy }) => (pausedBy.length === 1) === isOnly).map(({ id }) => id)
+  const isCut = waiting.length === MAX_READ || found.some(({ next }) => next !== undefined)
+  return { ids: idsOf(true), others: idsOf(false), isCut }
 }
 
 /**
