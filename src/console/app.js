@@ -29,7 +29,7 @@ function App() {
   const view = viewOf(route.value.path)
   return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
-    <${Navigation} current=${view} />
+    <${Navigation} current=${markedOf(route.value.path)} />
     <${PendingLine} />
     <${ConnectionAlert} />
     <main id="main" tabindex="-1" key=${view?.path}><${ErrorBoundary} of=${rest.join('/')}>${view && html`<${UnknownKeys} view=${view} />`}${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
@@ -49,6 +49,13 @@ function ScrollPosition() {
 /** The view of a path; undefined for an unknown address. */
 function viewOf([first = 'now', ...rest]) {
   return VIEWS.find(({ path, parts = Number.POSITIVE_INFINITY }) => path === first && rest.length <= parts)
+}
+
+/** The view that the navigation marks for a path. */
+function markedOf(path) {
+  const view = viewOf(path)
+  const marked = view?.marks?.(path.slice(1))
+  return marked ? VIEWS.find((each) => each.path === marked) : view
 }
 
 function NoSuchPage({ path }) {
@@ -236,7 +243,7 @@ function SignIn() {
 }
 
 effect(() => {
-  document.title = `${viewOf(route.value.path)?.title ?? 'No such page'} · Trivium`
+  document.title = `${markedOf(route.value.path)?.title ?? 'No such page'} · Trivium`
 })
 const app = document.getElementById('app')
 app.replaceChildren()

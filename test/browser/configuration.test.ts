@@ -105,18 +105,17 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
       .locator('tbody tr')
       .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)))
     assert.deepEqual(
-      rows.map(([name, match, target, hour, day]) => [name, match, target, hour, day]),
+      rows.map((cells) => cells.slice(0, 4)),
       [
-        ['refunds', 'gateway: shop, text: *money back*', 'echo', '1', '1'],
-        ['rest', 'gateway: shop', 'echo', '2', '2'],
+        ['refunds', 'gateway: shop, text: *money back*', 'echo', '1'],
+        ['rest', 'gateway: shop', 'echo', '2'],
         [
           'storefront-complaints',
           'gateway: bank, from: *@storefront-eu.example.com or *@storefront-us.example.com, text: *complaint*',
           'echo',
           '0',
-          '0',
         ],
-        ['bank', 'gateway: bank', 'echo', '0', '0'],
+        ['bank', 'gateway: bank', 'echo', '0'],
       ],
     )
     assert.deepEqual(await faultsOf(page), [])
@@ -190,13 +189,14 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     const row = page.getByRole('row').filter({ hasText: 'leftover' })
     await row.getByText(/^never matches: "rest" .* already takes everything it matches$/).waitFor()
     assert.equal(await page.getByText(/never matches/).count(), 1)
-    await page
-      .getByRole('columnheader', { name: /^since \d\d:\d\d$/ })
-      .first()
-      .waitFor()
+    // In the first hour, both counts are the same.
+    assert.equal(await page.getByRole('columnheader', { name: /^since \d\d:\d\d$/ }).count(), 1)
     assert.deepEqual(await faultsOf(page), [])
     await shots('routes-warning')
     await page.getByRole('link', { name: 'leftover' }).click()
     await page.getByText(/^never matches: "rest"/).waitFor()
+    const marked = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current=page]')
+    assert.match(String(await marked.textContent()), /Routes/)
+    assert.match(await page.title(), /^Routes/)
   })
 })

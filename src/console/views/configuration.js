@@ -150,15 +150,18 @@ function RouteTable({ configuration, label = 'Routes' }) {
 
 function RouteRows({ label, routes, configuration }) {
   const { countedSince: since } = configuration
-  const [hours, days] = [HOUR, DAY].map((ms) => spanWords(ms, since))
+  const hours = spanWords(HOUR, since)
+  const days = spanWords(DAY, since)
+  // In the first hour of a daemon, both counts are the same.
+  const hasHours = hours !== days
   const stateOf = useRouteStates(routes)
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
-    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">${hours}</th><th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
+    <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th>${hasHours && html`<th scope="col" class="number">${hours}</th>`}<th scope="col" class="number">${days}</th><th scope="col">last</th><th scope="col">state</th></tr></thead>
     <tbody>${routes.map(
       ({ name, match, skill, queue, bolt, hour, day, lastAt }, at) => html`<tr key=${name}>
         <td><a data-row href=${link(['configuration', name])}>${name}</a></td><td class="matches"><code title=${wordsOf(match)}>${wordsOf(match)}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
-        <td class="number" data-label=${hours}>${hour.toLocaleString('en')}</td><td class="number" data-label=${days}>${day.toLocaleString('en')}</td>
+        ${hasHours && html`<td class="number" data-label=${hours}>${hour.toLocaleString('en')}</td>`}<td class="number" data-label=${days}>${day.toLocaleString('en')}</td>
         <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td>
         <td class="states"><${State} name=${name} of=${stateOf(routes[at])} warnings=${warningsOf(name, configuration)} /></td></tr>`,
     )}</tbody></table></div>`

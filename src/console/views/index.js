@@ -14,6 +14,8 @@ const SkillsPage = later.page('SkillsPage')
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
  * further path parts. `keys`: the parameters of its addresses, or a function of the rest of the
  * path that returns them; others are reported. `begins`: it begins a group of the navigation.
+ * `marks`: a function of the rest of the path that returns the path of the view that the navigation
+ * marks, if that is another view.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },
@@ -97,7 +99,13 @@ export const VIEWS = [
     parts: 1,
     Page: later.page('AuditPage'),
   },
-  { path: 'configuration', title: 'Configuration', parts: 1, Page: later.page('ConfigurationPage') },
+  {
+    path: 'configuration',
+    title: 'Configuration',
+    parts: 1,
+    marks: ([name]) => name && 'routes',
+    Page: later.page('ConfigurationPage'),
+  },
 ]
 
 /** The number of gateways that do not work or refuse deliveries. */
