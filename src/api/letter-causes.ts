@@ -2,6 +2,7 @@ import type { DeadLetter, Store, StoreStats } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
 import { countGroups, keyOfGroup } from '../engine/letter-groups.ts'
 import type { LetterCause } from '../features/troubles/readings.ts'
+import { defined } from '../lib/defined.ts'
 
 /** Causes are counted among this many of the newest dead letters. */
 const MAX_LETTERS = 1_000
@@ -44,6 +45,15 @@ export function testLetters(causes: readonly LetterCause[]): ReadonlyMap<string,
   for (const cause of causes)
     if (cause.tests) tests.set(cause.queue, (tests.get(cause.queue) ?? 0) + cause.tests)
   return tests
+}
+
+/** Adds to each road the number of its dead letters of test messages, where there are any. */
+export function withTests<T extends { road: string }>(
+  roads: readonly T[],
+  causes: readonly LetterCause[],
+): (T & { tests?: number })[] {
+  const tests = testLetters(causes)
+  return roads.map((road) => ({ ...road, ...defined({ tests: tests.get(road.road) }) }))
 }
 
 async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>): Promise<DeadLetter[]> {

@@ -1,8 +1,7 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
-import { defined } from '../lib/defined.ts'
-import { type ReadCauses, testLetters } from './letter-causes.ts'
+import { type ReadCauses, withTests } from './letter-causes.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
@@ -24,7 +23,7 @@ export function createOperatorFeed(
       return {
         daemon: deps.owner,
         store: store.kind,
-        roads: withTests(roadsOf(stats), testLetters(await deps.readCauses(stats))),
+        roads: withTests(roadsOf(stats), await deps.readCauses(stats)),
         waiting,
         running: oldestRunning(deps.running()),
         gateways: withRefusals(gateways, refusalTroubles(counts, Date.now()), counts),
@@ -41,12 +40,4 @@ export function createOperatorFeed(
     routeOf: (message) => deps.explain(message).find(({ chosen }) => chosen)?.route,
     now: Date.now,
   })
-}
-
-/** Adds the number of dead letters of test messages, where there are any. */
-function withTests<T extends { road: string }>(
-  roads: readonly T[],
-  tests: ReadonlyMap<string, number>,
-): (T & { tests?: number })[] {
-  return roads.map((road) => ({ ...road, ...defined({ tests: tests.get(road.road) }) }))
 }

@@ -57,7 +57,7 @@ export function createOperator(deps: OperatorDeps) {
     skills: () => manager.list().map((info) => describeSkill(deps, info)),
     describe: (name: string) => toJson(manager.describe(name)),
     troubles,
-    status: () => readStatus(deps, troubles),
+    status: () => readStatus({ ...deps, readCauses }, troubles),
     doctor: deps.doctor,
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {

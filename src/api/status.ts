@@ -5,13 +5,17 @@ import { isStoreAway } from '../engine/attempts.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
+import { type ReadCauses, withTests } from './letter-causes.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'
 
 /** The result of `status`: the complete state. Throws `store_unavailable`. */
-export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
+export async function readStatus(
+  deps: OperatorDeps & { readCauses: ReadCauses },
+  troubles: () => Promise<Trouble[]>,
+) {
   const { store, manager, gateways } = deps
   const { assistant, routes, gateways: configured } = deps.config()
   const [state, assistantCounts, ping, current] = await Promise.all([
@@ -38,7 +42,7 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     registry: assistant.enabled ? prefixSkillsIn(manager) : routedPrefixSkills(manager, routes),
     broken: manager.errors(),
     configuration: reload,
-    roads: roadsOf(stats),
+    roads: withTests(roadsOf(stats), await deps.readCauses(stats)),
     troubles: current,
     waiting,
     stats,

@@ -3,11 +3,16 @@ import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 
+/** Outcomes of messages whose last attempt failed. */
+const FAILED = 'dead,retrying'
+/** Tests are found among this many of them. */
+const MAX_FAILED = 200
+
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
 /**
  * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
- * (`waiting`), and the number of its dead letters (`dead`).
+ * (`waiting`), and the number of its dead letters (`dead`), without those of tests.
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
@@ -21,14 +26,14 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
     return {
       ...route,
       ...(own.length > 0 && { pauses: own, waiting: sumOf(own.map((pause) => waitingOf(pause, routes))) }),
-      dead: sumOf(dead.map(({ count }) => Number(count))),
+      dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
     }
   })
 }
 
 /**
  * The route with its state, the routes that are tried `before` it, its last message (`lastAt`) and
- * its messages of the last day, and why it can match nothing (`never`).
+ * its messages of the last day, where tests do not count as failed, and why it can match nothing (`never`).
  */
 export async function withFacts(
   daemon: Daemon,
@@ -38,13 +43,14 @@ export async function withFacts(
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const day = { route: route.name, since: '1d', buckets: 1 }
-  const [states, newest, waiting, all, failed, never] = await Promise.all([
+  const [states, newest, waiting, all, failed, rows, never] = await Promise.all([
     withStates(daemon, routes),
     ask(daemon, 'message-search', { route: route.name, limit: 1 }),
     // A pause of a skill or a gateway may hold messages of several routes.
     ask(daemon, 'message-histogram', { route: route.name, outcome: 'waiting', since: '30d', buckets: 1 }),
     ask(daemon, 'message-histogram', day),
-    ask(daemon, 'message-histogram', { ...day, outcome: 'dead,retrying' }),
+    ask(daemon, 'message-histogram', { ...day, outcome: FAILED }),
+    ask(daemon, 'message-search', { route: route.name, since: '1d', outcome: FAILED, limit: MAX_FAILED }),
     neverOf(daemon, route, environs),
   ])
   const state = states.find(({ name }) => name === route.name)
@@ -57,9 +63,16 @@ export async function withFacts(
     ...(typeof lastAt === 'number' && { lastAt }),
     ...defined({ waiting: waitingCount }),
     ...(messages !== undefined &&
-      failedCount !== undefined && { lastDay: { messages, failed: failedCount } }),
+      failedCount !== undefined && {
+        lastDay: { messages, failed: Math.max(0, failedCount - testsIn(rows)) },
+      }),
     ...(never.length > 0 && { never }),
   }
+}
+
+/** The number of tests in the result of a search. */
+function testsIn(found: Json): number {
+  return objectsIn(pathGet(found, 'messages')).filter(({ test }) => test === true).length
 }
 
 /** The sum of `message-histogram`; undefined if not everything was counted in time. */

@@ -2,7 +2,7 @@ import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../core/j
 import { paint } from '../lib/paint.ts'
 import { age } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
-import { gatewayTable, groupsBehind } from './commands/status.ts'
+import { deadOf, gatewayTable, groupsBehind } from './commands/status.ts'
 
 /** The last state, the points of the last hour, and why the daemon no longer responds. */
 export type Shown = { now?: JsonObject; points: JsonObject[]; outage?: string }
@@ -33,8 +33,10 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
     )
   const rateLine = (name: string) =>
     `${name.padEnd(9)} ${String(rates[name] ?? 0).padStart(9)}/s  ${bar(name)}`
-  const roadRows = all('roads').map(({ road, messages, waiting, running, leased, dead, oldestAt }) => {
-    const deadCell = Number(dead) > 0 ? paint('red', String(dead)) : '-'
+  const roadRows = all('roads').map((each) => {
+    const { road, messages, waiting, running, leased, oldestAt } = each
+    const dead = deadOf(each) ?? 0
+    const deadCell = dead > 0 ? paint('red', String(dead)) : '-'
     return [road, messages, waiting ?? '-', running ?? leased ?? '-', deadCell, age(oldestAt)]
   })
   const groups = groupsBehind(all('groups')).slice(0, MAX_GROUPS)

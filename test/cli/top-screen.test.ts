@@ -66,6 +66,12 @@ test('top shows every fault within 48 columns and 20 rows', () => {
   }
 })
 
+test('the roads of top leave out the dead letters of test messages', () => {
+  const lines = screen({ ...NOW, roads: [{ road: 'dispatch', ...road, dead: 3, tests: 2 }] }, 100, 40)
+  const cells = lines.find((line) => line.startsWith('dispatch'))?.split(/ {2,}/)
+  assert.equal(cells?.[4], '1')
+})
+
 test('top counts the faults that do not fit', () => {
   const troubles = Array.from({ length: 30 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down'))
   const lines = screen({ ...NOW, troubles }, 48, 20)

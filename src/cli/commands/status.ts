@@ -46,9 +46,9 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
   const roads = all('roads').map((road) => {
-    const { messages, oldestAt, dead } = road
+    const { messages, oldestAt } = road
     const retries = retriesOf(road.road, all('waiting'))
-    return [road.road, messages, age(oldestAt), dead, roadNote(road, retries, isNarrow)]
+    return [road.road, messages, age(oldestAt), deadOf(road), roadNote(road, retries, isNarrow)]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state, errors }) => !ok || state !== 'active' || errors !== undefined)
@@ -89,6 +89,11 @@ function humanStatus(status: Json, isScreen: boolean): string {
     .filter((line) => typeof line === 'string')
     .map((line) => (line.includes('\n') ? line : paragraph('', line)))
     .join('\n')
+}
+
+/** The dead letters of a road, without those of test messages. */
+export function deadOf({ dead, tests = 0 }: JsonObject): number | undefined {
+  return dead === undefined ? undefined : Math.max(0, Number(dead) - Number(tests))
 }
 
 /** What the messages of a road are; in a narrow terminal only what is not normal. */

@@ -10,7 +10,8 @@ export function gatewaysOf({ match }) {
 
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
- * the route, the number of messages that wait for them, and the number of its dead letters.
+ * the route, the number of messages that wait for them, and the number of its dead letters,
+ * without those of tests.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -23,7 +24,11 @@ export function useRouteStates(routes) {
     const own = pauses.filter((pause) => concerns(pause, route))
     const waiting = own.reduce((sum, pause) => sum + waitingOf(pause, routes), 0)
     const letters = groups.filter(({ group }) => group === route.name)
-    return { pauses: own, waiting, dead: letters.reduce((sum, { count }) => sum + count, 0) }
+    return {
+      pauses: own,
+      waiting,
+      dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),
+    }
   }
 }
 

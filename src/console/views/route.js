@@ -75,32 +75,42 @@ function RoutesBefore({ of: { name, match }, routes }) {
 /** Maximum number of these routes that are named. */
 const MAX_NAMED = 4
 /** Outcomes of messages whose last attempt failed. */
-const FAILED_OUTCOMES = ['dead', 'retrying']
+const FAILED_OUTCOMES = 'dead,retrying'
+/** Tests are found among this many of them. */
+const MAX_FAILED = 200
 
 /** Polling interval (ms) of the counts. */
 const POLL_INTERVAL = 30_000
 
 /**
- * The numbers of retained messages that the route took, and of those whose last attempt failed.
- * Undefined while they are counted.
+ * The numbers of retained messages that the route took, and of those whose last attempt failed;
+ * tests do not count as failed. Undefined while they are counted.
  */
 function useCounts(route) {
   const { value } = useLoaded(
     async (signal) => {
       const counted = (since, outcome) =>
         invoke('message-histogram', { route, since, buckets: 1, ...outcome }, signal)
-      const [hour, day, ...failed] = await Promise.all([
+      const [hour, day, failed] = await Promise.all([
         counted('1h'),
         counted('24h'),
-        ...FAILED_OUTCOMES.map((outcome) => counted('24h', { outcome })),
+        counted('24h', { outcome: FAILED_OUTCOMES }),
       ])
-      const isComplete = [hour, day, ...failed].every(({ countedTo }) => countedTo === undefined)
-      const sum = failed.reduce((all, { total }) => all + total, 0)
-      return isComplete ? { hour: hour.total, day: day.total, failed: sum } : undefined
+      const isComplete = [hour, day, failed].every(({ countedTo }) => countedTo === undefined)
+      if (!isComplete) return undefined
+      const tests = failed.total > 0 ? await failedTests(route, signal) : 0
+      return { hour: hour.total, day: day.total, failed: Math.max(0, failed.total - tests) }
     },
     [route, Math.floor(clock.value / POLL_INTERVAL)],
   )
   return value
+}
+
+/** The number of tests among the newest failed messages of the last day. */
+async function failedTests(route, signal) {
+  const filter = { route, since: '24h', outcome: FAILED_OUTCOMES, limit: MAX_FAILED }
+  const { messages } = await invoke('message-search', filter, signal)
+  return messages.filter(({ test }) => test).length
 }
 
 function Figures({ of: { name, hour, day, lastAt }, since }) {
