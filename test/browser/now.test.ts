@@ -17,6 +17,12 @@ describe('Now', { timeout: 60_000 }, async () => {
   const daemon = await site.start()
   const { page, show, shots } = await openConsole(() => daemon)
 
+  /** The number of troubles that nobody intends. */
+  const troublesThatCount = async () => {
+    const { troubles } = Object(await daemon.invoke('troubles', {}))
+    return [troubles].flat().filter((each) => Object(each).severity !== 'info').length
+  }
+
   test('shows the whole text of many warnings, on up to two lines, and leads to the push', async () => {
     for (const name of NAMES) await daemon.invoke('subscription-pause', { name })
     for (let n = 0; n < 3; n++) await daemon.invoke('event-emit', { topic: 'orders', data: n })
@@ -37,6 +43,18 @@ describe('Now', { timeout: 60_000 }, async () => {
     await page.setViewportSize({ width: 1200, height: 900 })
     assert.deepEqual(await faultsOf(page), [])
     await shots('now')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('messages')
+    const menu = page.getByRole('button', { name: /^Messages/ })
+    await menu.locator('.count').waitFor()
+    const problems = await menu.locator('.count').textContent()
+    assert.equal(Number(problems), await troublesThatCount())
+    await menu.click()
+    const inMenu = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Now/ })
+    assert.equal(await inMenu.locator('.count').textContent(), problems)
+    assert.equal(await menu.locator('.count').count(), 0)
+    await page.setViewportSize({ width: 1200, height: 900 })
+    await show('now')
     await page.getByRole('link', { name: 'See the push' }).first().click()
     await page.waitForURL(/queues\/orders\/customer-relations-\d$/)
   })
