@@ -29,8 +29,9 @@ export function createExec(
     const stop = () => endGroup(child)
     aborted.addEventListener('abort', stop, { once: true })
     if (aborted.aborted) stop()
-    child.stdout.on('data', (text) => print(String(text)))
-    child.stderr.on('data', (text) => terminal.err(String(text)))
+    // A character may be in two chunks.
+    child.stdout.setEncoding('utf8').on('data', (text) => print(String(text)))
+    child.stderr.setEncoding('utf8').on('data', (text) => terminal.err(String(text)))
     // The command need not read its input.
     child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify({ ...event, ...defined({ message }) })}\n`)

@@ -97,15 +97,16 @@ async function rebuild(
 ): Promise<ForwardedRequest> {
   const query = isJsonObject(data.query) ? new URLSearchParams(textsOf(data.query)).toString() : ''
   const headers = headersOf(data.headers)
+  const method = typeof data.method === 'string' ? data.method : 'POST'
   const [attached] = attachments
   if (data.format === 'file' && attached)
-    return { method: 'POST', headers, query, body: await file(attached.sha256, id) }
+    return { method, headers, query, body: await file(attached.sha256, id) }
   // The text is the body of a JSON delivery, and of a text without a parsed body.
   const isWhole = data.split === undefined
   const isText = data.format === 'json' || (data.format === 'text' && data.body === undefined)
-  if (isWhole && isText) return { method: 'POST', headers, query, body: Buffer.from(text) }
+  if (isWhole && isText) return { method, headers, query, body: Buffer.from(text) }
   const body = Buffer.from(JSON.stringify(data.body ?? text))
-  return { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, query, body }
+  return { method, headers: { ...headers, 'content-type': 'application/json' }, query, body }
 }
 
 /** The headers of a delivery, except those about the encoding of its body. */
