@@ -14,14 +14,20 @@ const MAX_MESSAGES = 20
 /** After this many searches, a message with a key of the user was probably accepted long ago. */
 const SEARCHES_BEFORE_KEY = 2
 
-/**
- * Prints pauses and failed attempts of a submitted message until `signal` aborts. `isOwnKey`: the
- * user gave the key, which may have been used before.
- */
+type ReportOptions = {
+  /** Whether the user gave the key, which may have been used before. */
+  isOwnKey: boolean
+  signal: AbortSignal
+  err(text: string): void
+  /** Called if the search by key was the first to submit the message. */
+  accepted(): void
+}
+
+/** Prints pauses and failed attempts of a submitted message until `signal` aborts. */
 export async function reportAttempts(
   daemon: Connection,
   submitted: Submitted,
-  { isOwnKey, signal, err }: { isOwnKey: boolean; signal: AbortSignal; err: (text: string) => void },
+  { isOwnKey, signal, err, accepted }: ReportOptions,
 ): Promise<void> {
   const reported = new Set<string>()
   const report = (key: string, text: string) => {
@@ -34,7 +40,7 @@ export async function reportAttempts(
     await pause(POLL_INTERVAL, signal)
     if (signal.aborted) return
     found ??= await inConversation(daemon, submitted)
-    if (isOwnKey && searches > SEARCHES_BEFORE_KEY) found ??= await byKey(daemon, submitted)
+    if (isOwnKey && searches > SEARCHES_BEFORE_KEY) found ??= await byKey(daemon, submitted, accepted)
     if (found === undefined) continue
     const { id } = found
     const paused = await pausedBy(daemon, { ...found, gateway: submitted.gateway })
@@ -61,10 +67,11 @@ async function inConversation(daemon: Connection, { gateway, conversation, key }
  * The message that had the key first, which may be older, and in another conversation. A key is
  * accepted once.
  */
-async function byKey(daemon: Connection, submitted: Submitted) {
+async function byKey(daemon: Connection, submitted: Submitted, accepted: () => void) {
   if (!daemon.running) return undefined
   const result = await daemon.submit({ ...submitted, wait: 0 }).catch(() => null)
-  const { id, conversation } = Object(result)
+  const { id, conversation, duplicate } = Object(result)
+  if (duplicate === false) accepted()
   return typeof id === 'string' ? { id, conversation: String(conversation) } : undefined
 }
 

@@ -73,10 +73,14 @@ export const addMessage: AddCommand = (program, context) => {
         const submitted = { ...submission, key, ...(paused !== undefined && { wait: 0 }) }
         const answered = new AbortController()
         const isOwnKey = options.key !== undefined
+        let isAccepted = false
         void reportAttempts(daemon, submitted, {
           isOwnKey,
           signal: answered.signal,
           err: context.terminal().err,
+          accepted: () => {
+            isAccepted = true
+          },
         })
         const result = await daemon.submit(submitted).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
@@ -85,7 +89,7 @@ export const addMessage: AddCommand = (program, context) => {
         else if (isLate) context.exit(EXIT_NOTHING)
         // A duplicate of the generated key is a repetition by this command, which is not the user's
         // concern.
-        const shown = options.key === undefined ? { ...Object(result), duplicate: false } : result
+        const shown = !isOwnKey || isAccepted ? { ...Object(result), duplicate: false } : result
         if (paused !== undefined) return { ...Object(shown), paused }
         if (isLate) return withPause(daemon, shown, submission)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, shown) : shown
