@@ -11,8 +11,8 @@ export const nameSpec = z.union([z.string(), z.array(z.string())])
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
 /**
- * Compiles the names and globs of `allowed-tools` and access rules. Ignores parentheses
- * (`Bash(git:*)`), which are for other hosts. Throws for an invalid glob.
+ * Compiles the names and globs of `allowed-tools` and access rules. Ignores text in parentheses
+ * (`Bash(git:*)`), which only other programs understand. Throws for an invalid glob.
  */
 export function createNameMatcher(spec: string | readonly string[]) {
   const withoutParentheses = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
@@ -36,20 +36,19 @@ export function createNameMatcher(spec: string | readonly string[]) {
 export function toolNameOf(skill: string): string {
   const name = skill.replaceAll('.', '__')
   if (skillOfTool(name) !== skill) return withSuffix(name, skill)
-  return name.length > LONGEST_TOOL ? withSuffix(name, name) : name
+  return name.length > MAX_TOOL_NAME ? withSuffix(name, name) : name
 }
 
 /** A name with a hash of `text` as its suffix, within the limit. */
 function withSuffix(name: string, text: string): string {
   const suffix = `-${hash('sha1', text).slice(0, 8)}`
-  return name.slice(0, LONGEST_TOOL - suffix.length) + suffix
+  return name.slice(0, MAX_TOOL_NAME - suffix.length) + suffix
 }
 
-const LONGEST_TOOL = 64
+/** Maximum characters of the name of a tool. */
+const MAX_TOOL_NAME = 64
 
-/**
- * The skill name of a tool, for people. Shortened names, and those with a suffix, stay as they are.
- */
+/** The name of the skill of a tool, for people. A name with a suffix keeps it. */
 export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }
@@ -62,7 +61,7 @@ export function concernsAllMessages(name: string, args: unknown): boolean {
   return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
 
-/** The argument that names the skill that will run. */
+/** By operation: the argument that names a skill to run later. */
 const SKILL_ARGUMENTS = new Map([
   ['event-subscribe', 'ref'],
   ['schedule-create', 'skill'],
@@ -70,9 +69,9 @@ const SKILL_ARGUMENTS = new Map([
 
 /**
  * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run; undefined
- * for other calls. The caller must be allowed to invoke it. A schedule in words may run any skill,
- * so it needs a pattern that matches `any-skill`. A person to whom work is delegated counts as a
- * skill of that name.
+ * for other calls. The caller must be allowed to invoke that skill. A schedule in words may run any
+ * skill, so the allowed names must match `any-skill`. A person to whom work is delegated counts as
+ * a skill of that name.
  */
 export function skillRunLater(name: string, args: unknown): string | undefined {
   if (name === 'schedule-in-words') return 'any-skill'

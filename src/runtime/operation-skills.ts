@@ -2,8 +2,8 @@ import type { Operations } from '../core/operation.ts'
 import type { Skill } from '../core/skill.ts'
 
 /**
- * Makes a skill per operation, which calls the method of the same name of a service. The name of
- * each skill is `prefix` followed by its method.
+ * Makes a skill of each operation. The skill `<prefix><method>` calls the method of the service
+ * with this name.
  */
 export function operationSkills(service: string, prefix: string, offered: Operations): Skill[] {
   return Object.entries(offered).map(([method, args]) => ({

@@ -16,8 +16,8 @@ type LayerFile = { name: string; path: string }
 
 /**
  * Makes a function that loads all middleware: the built-in layers, and the modules in
- * `<folder>/middleware/`, each named after its file. A module whose name another layer has is
- * refused, so that none replaces it.
+ * `<folder>/middleware/`, each named after its file. A module with the name of another layer is
+ * refused, so that no layer is replaced.
  */
 export function createMiddlewareLoader(
   folders: readonly string[],
@@ -76,8 +76,9 @@ function requireFreeName(name: string, otherFile: string | undefined): void {
 }
 
 /**
- * Replaces a layer that cannot be used. `isMissing`: it was never loaded since the start. Then its
- * text tells whether it may have another name, and whether it may apply to every skill.
+ * The layers in place of one that cannot be used. `isMissing`: it was never loaded since the start.
+ * Then the text of its file shows which other names it may have, and whether it may apply to every
+ * skill.
  */
 async function brokenLayers({ name, path }: LayerFile, isMissing: boolean): Promise<Middleware[]> {
   if (!isMissing) return [brokenLayer({ name, path }, false)]
@@ -87,14 +88,14 @@ async function brokenLayers({ name, path }: LayerFile, isMissing: boolean): Prom
   return names.map((key) => brokenLayer({ name: key, path }, key === name && ALWAYS.test(text)))
 }
 
-/** In the text of a layer: `always: true`, or `always` with a value that the text does not tell. */
+/** In the text of a layer: `always: true`, or `always` with a value that is not in the text. */
 const ALWAYS = /\balways\b(?!\s*:\s*false)\s*[:,}]/
 const NAME = /\bname\s*:\s*(['"`])([\w.-]+)\1/g
 
 /**
- * Stands for a layer that cannot be loaded: breaks every skill with its key, so that none runs
- * without it. A key that a built-in layer reads breaks nothing. `always`: breaks the other skills
- * too, except built-in skills that operators use.
+ * Stands for a layer that cannot be loaded: breaks every skill whose metadata has its key, so that
+ * none runs without the layer. A key that a built-in layer reads breaks nothing. With `always`, it
+ * breaks all other skills too; built-in ones only for messages.
  */
 function brokenLayer({ name, path }: LayerFile, always: boolean): Middleware {
   const isReadByOther = LAYERS_BY_KEY.some((key) => key === name)
@@ -112,7 +113,7 @@ function brokenLayer({ name, path }: LayerFile, always: boolean): Middleware {
   return { name, order: 0, description: 'It cannot be loaded.', always, setup }
 }
 
-/** What a `BrokenSkill` is called: layers are named `middleware/NAME`. */
+/** Whether the name of a `BrokenSkill` is that of a layer: `middleware/NAME`. */
 export function nounOf(broken: string): 'layer' | 'skill' {
   return broken.startsWith(`${FOLDER}/`) ? 'layer' : 'skill'
 }

@@ -11,9 +11,7 @@ export function parseArgs(skill: Skill, args: unknown): unknown {
   throw argsInvalid(skill.name, parsed.error, args)
 }
 
-/**
- * Removes undefined arguments, as JSON would over HTTP. Returns the same object if there are none.
- */
+/** Removes undefined arguments, as JSON does for HTTP. Without any, returns the same object. */
 function withoutUndefined<Args>(args: Args): Args | object {
   if (!isJsonObject(args)) return args
   for (const name in args) if (args[name] === undefined) return defined<object>(args)

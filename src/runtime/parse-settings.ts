@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 
 /**
- * Extends a schema by a short form: a text stands for `{ [key]: text }`. Not a union, whose errors
- * would not name the wrong setting. `former` maps the present name of a key to its former spelling.
+ * Extends a schema by a short form: a text stands for `{ [key]: text }`. (The errors of a union
+ * would not name the wrong setting.) `former` maps the present spelling of a key to the former one.
  */
 export function orShorthand<T extends z.ZodType>(
   key: string,
@@ -17,8 +17,8 @@ export function orShorthand<T extends z.ZodType>(
 }
 
 /**
- * Renames former spellings. If both spellings of a key are present, the former one stays, and is
- * refused as an unknown key.
+ * Renames keys in their former spelling. If a key is given in both spellings, the former one stays,
+ * and is refused as unknown.
  */
 function withPresentNames(given: JsonObject, former: Record<string, string>): JsonObject {
   const entries = Object.entries(given).map(([key, value]) => {

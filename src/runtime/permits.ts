@@ -6,7 +6,7 @@ import { parseArgs } from './parse-args.ts'
 import type { RegisteredSkill } from './registry.ts'
 
 /**
- * Makes functions that throw if a call may not use a skill in some way: `forbidden`, or the error
+ * Makes functions that check whether a call may use a skill. They throw `forbidden`, or the error
  * of `find` if there is no such skill.
  */
 export function createPermits(
@@ -18,21 +18,25 @@ export function createPermits(
   const requireAccess = async (name: string, call: Call): Promise<void> => {
     const { skill, origin } = find(name).layered
     const access = middleware().filter((one) => one.name === 'access')
-    // Without `output`, which the idle skill does not have.
+    // Without `output`, because the idle skill has no result to check.
     const { output: _, ...rest } = skill
     const idle = createLayeredSkill({ ...rest, run: async () => {} }, access, origin)
     await idle.run(contextOf({ ...call, skill: name, depth: 0 }))
   }
 
   return {
-    /** For a run now. */
+    /** Checks the right to run a skill now. */
     requireAccess,
-    /** For a pause or its end. A program needs no right on the skill itself. */
+    /**
+     * Checks the right to pause or resume a skill. A program needs no right to the skill itself.
+     */
     async permitPause(name: string, call: Call): Promise<void> {
       if (call.caller.skills) find(name)
       else await requireAccess(name, call)
     },
-    /** For a later run. Programs may not schedule any: their token may be removed by then. */
+    /**
+     * Checks the right to run a skill later. Programs have none: their token may be removed first.
+     */
     async permit(name: string, call: Call, args?: unknown): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {

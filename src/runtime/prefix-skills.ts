@@ -13,8 +13,8 @@ import { parseSettings } from './parse-settings.ts'
 export const PREFIX_FILE = 'skills.json'
 
 /**
- * The transports on which a prefix runs its skill: chats, verified mail from `allowed-senders`, and
- * verified webhooks whose sender waits for the result. Values are further `match` keys.
+ * The transports on which a prefix runs its skill, with further `match` keys: chats, verified mail
+ * from `allowed-senders`, and verified webhooks whose sender waits for the result.
  */
 const TRANSPORTS: Record<string, JsonObject> = {
   cli: {},
@@ -30,7 +30,7 @@ const entry = z.strictObject({
   prefixes: z.array(z.string().trim().min(1)).min(1),
   /** Further prefixes, which stay in the text that the skill gets. */
   keep: z.array(z.string().trim().min(1)).default([]),
-  /** The skill to run. Without it, or if it does not exist, the help answers. */
+  /** The skill to run. If it is not set or does not exist, the help answers. */
   ref: z.string().min(1).optional(),
   approval: z.boolean().default(false),
   /** Only for verified senders; messages of others continue to the next route. */
@@ -43,7 +43,9 @@ const checkedEntry = entry.refine((one) => one.ref !== one.name, 'ref must name 
 /** The skill that answers if an entry has no usable `ref`. */
 const HELP = 'assistant-help'
 
-/** An unusable entry. `name`: its name, or its position. `reason` starts with its line. */
+/**
+ * An unusable entry. `name`: its name, or its position. `reason` begins with the line of the entry.
+ */
 type BrokenEntry = { name: string; reason: string }
 
 /**
@@ -97,8 +99,8 @@ export function prefixSkillsIn({ list, get }: Catalog) {
 }
 
 /**
- * The entries of `skills.json` that some route runs: with `assistant: false`, those of the
- * assistant have no routes.
+ * The entries of `skills.json` that have a route. With `assistant: false`, those of the assistant
+ * have none.
  */
 export function routedPrefixSkills(catalog: Catalog, routes: readonly { skill?: string }[]) {
   const routed = new Set(routes.map(({ skill }) => skill))
@@ -164,7 +166,7 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
         return await manager.invoke(ref, { ...args, text: withoutPrefix(args.text, one.prefixes) })
       } catch (error) {
         const isNotFound = error instanceof TriviumError && error.code === 'skill_not_found'
-        // Another missing skill is a failure of `ref`.
+        // If the missing skill is another one, `ref` itself has failed.
         const isRefMissing = isNotFound && error.message.includes(` ${ref}.`)
         if (!isRefMissing) throw error
         return manager.invoke(HELP, {})

@@ -14,8 +14,8 @@ import { REPLACED, replacedAmong } from './replaced-skills.ts'
 import { type Fail, findSources, type SkillSource } from './sources.ts'
 
 /**
- * A skill or a layer (`middleware/NAME`) that failed to load. `kept`: its last good version is
- * still in use.
+ * A skill or a layer (`middleware/NAME`) that failed to load. `kept`: whether its last good version
+ * is still in use.
  */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
@@ -65,8 +65,8 @@ export function createRegistry(options: RegistryOptions) {
     const sources = await findSources(sourceParts, fail)
     const names = new Set(sources.map(({ name }) => name))
     const loaded = new Map([...skills].filter(([name]) => names.has(name)))
-    // Before all are loaded, so that each skill is usable as soon as it is loaded: another may have
-    // a slow top-level await.
+    // Set before the skills are loaded, so that each is usable as soon as it is loaded: another one
+    // may have a slow top-level await.
     skills = loaded
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source
@@ -102,7 +102,7 @@ export function createRegistry(options: RegistryOptions) {
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,
     replaced,
-    /** Includes broken skills, by name: a route to one is not a mistake in the route. */
+    /** All skills, and the names of broken ones: a route to a broken skill is not a mistake. */
     known: () => {
       const usable = [...skills.values(), ...remote.values()].map(({ layered, source }) => {
         return { ...layered.skill, kind: source.kind, isShipped: isShipped(source, shippedFolder) }

@@ -4,7 +4,7 @@ import type { SkillSource } from './sources.ts'
 /** A skill of the project that has the name of an operation, and runs in its place. */
 export type ReplacedSkill = { name: string; path: string }
 
-/** What a person should know about a `ReplacedSkill`. */
+/** The warning about a `ReplacedSkill`. */
 export const REPLACED = 'this skill replaces a built-in one, also for those who may only use the built-in one'
 
 /** The skills of the project in the place of built-in ones. */

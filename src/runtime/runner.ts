@@ -53,7 +53,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     return approval ? withApproval(layered, approval) : layered
   }
 
-  /** Throws, or rejects with the skill's error. `refine` changes the layers for this call. */
+  /** Runs a skill. Throws, or rejects with its error. `refine` changes its layers for this call. */
   const run = (
     call: Call,
     args: unknown,
@@ -65,7 +65,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
     const found = find(call.skill)
-    // A route decides itself whether its runs need an approval.
+    // Whether the run of a route needs an approval is a setting of this route alone.
     const isRouted = call.depth === 0 && call.route !== undefined
     const unrefined = isRouted ? found.layered : guarded(found)
     const layered = refine ? refine(unrefined) : unrefined

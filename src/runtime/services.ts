@@ -36,8 +36,8 @@ export function createRuntimeServices(options: {
     /** The `ctx.globals` of skills: the Maps behind `store: memory`. */
     globals,
     /**
-     * Removes expired entries. Reads all files, so call it rarely; expired entries are invisible
-     * anyway.
+     * Removes expired entries, which are invisible before. Call it rarely, because it reads all
+     * files.
      */
     async sweep() {
       for (const backend of localBackends) await backend.sweep()

@@ -13,7 +13,7 @@ export type SkillSource = {
   load(): Skill | Promise<Skill>
 }
 
-/** Called for each failure to load. `kept`: the last good version stays. */
+/** Called for each failure to load. `kept`: whether the last good version stays. */
 export type Fail = (name: string, path: string, kept: boolean, error: unknown) => void
 
 type Parts = {
@@ -25,8 +25,8 @@ type Parts = {
 }
 
 /**
- * The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. Names
- * that no project may use are reported.
+ * The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. Calls
+ * `fail` for names that a project may not use.
  */
 export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource[]> {
   const { folders, builtIn, load } = parts
@@ -41,14 +41,14 @@ export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource
   return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
 }
 
-/** Whether a project may use the name of a source; reports it otherwise. */
+/** Whether a project may use the name of a source. Calls `fail` if not. */
 function isAllowed({ name, path = '' }: SkillSource, fail: Fail): boolean {
   const fault = nameFault(name)
   if (fault !== undefined) fail(name, path, false, new Error(`${fault}; choose another name`))
   return fault === undefined
 }
 
-/** Why a project may not use a name for a skill, which would replace a part of Trivium silently. */
+/** Why a project may not use a name for a skill: it would silently replace a part of Trivium. */
 function nameFault(name: string): string | undefined {
   if (isInternalSkill(name)) return `${name} is reserved for Trivium`
   const server = mcpServerOf(name)

@@ -2,18 +2,18 @@ import { existsSync, unwatchFile, watchFile } from 'node:fs'
 import { relative } from 'node:path'
 import type { Log } from '../core/log.ts'
 
-/** Relative to a skills folder, whose own path may contain `.agents` or `node_modules`. */
+/** Ignored paths, relative to a skills folder: its own path may contain `.agents`. */
 const HIDDEN = /(^|[/\\])(\.|node_modules)/
 
-/** A reload follows once nothing has changed for this time (ms). */
+/** A reload begins when nothing has changed for this time (ms). */
 const SETTLE_MS = 50
 
 /** Polling interval (ms) for a missing folder. */
 const FOLDER_POLL_MS = 1_000
 
 /**
- * Calls `changed` 50 ms after the last of several changes to files whose paths match `pattern`
- * (default: all files). Resolves with a function that stops watching.
+ * Calls `changed` after changes of files whose paths match `pattern` (default: all files), once for
+ * several quick changes. Resolves with a function that stops watching.
  */
 export async function watchSkills(
   folders: readonly string[],

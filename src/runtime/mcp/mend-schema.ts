@@ -3,7 +3,7 @@ import { isShallow } from '../../lib/shallow.ts'
 
 /** Maximum depth of schemas: no tool needs more, and schema readers are recursive. */
 const MAX_DEPTH = 64
-/** Maximum characters of a keyword in a fault. */
+/** Maximum characters of a keyword that a fault quotes. */
 const MAX_SHOWN_KEY = 60
 /** Maximum length of a chain of references at the root. */
 const MAX_REFERENCES = 10
@@ -23,12 +23,12 @@ const NUMBER =
 const TEXT =
   /^(\$anchor|\$comment|\$dynamicAnchor|\$dynamicRef|\$id|\$ref|\$schema|description|format|pattern|title)$/
 
-/** A schema with valid keyword values only, and descriptions of what was repaired or omitted. */
+/** A schema with only valid keyword values. `faults`: what was repaired or omitted, in words. */
 export type Mended = { schema: JsonObject; faults: string[] }
 
 /**
  * Repairs the `inputSchema` of a remote tool into an object schema. Keywords with invalid values
- * are omitted. Returns undefined if no object can match it, so that the tool cannot be called.
+ * are omitted. Returns undefined if no object can match the schema: such a tool cannot be called.
  */
 export function mendInputSchema(given: unknown): Mended | undefined {
   if (given === undefined || given === null || given === true || given === false)
@@ -112,9 +112,7 @@ function mapValues(object: JsonObject, make: (value: Json) => Json): JsonObject 
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, make(value)]))
 }
 
-/**
- * Resolves a root that refers to one of its own definitions, as models need to see the properties.
- */
+/** If the root refers to one of its definitions, resolves it: models need to see the properties. */
 function withRootResolved(schema: JsonObject): JsonObject {
   let { $ref, ...resolved } = schema
   for (let count = 0; typeof $ref === 'string' && count < MAX_REFERENCES; count++) {

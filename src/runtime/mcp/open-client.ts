@@ -80,14 +80,14 @@ async function openClient(options: OpenOptions): Promise<void> {
     isConnected = true
     await connected(client)
   } catch (error) {
-    // Why an open connection was lost says more than the request that failed with it.
+    // If an open connection was lost, the reason of the loss says more than the failed request.
     const reason = (isConnected ? lossReason : undefined) ?? connection.explain(error)
     await client.close().catch(() => {})
     throw new Error(reason, { cause: error })
   }
 }
 
-/** Makes a function that runs `work` after `ms`, once for all calls until then. */
+/** Makes a function that runs `work` after `ms`. Further calls until then have no effect. */
 function atMostEvery(ms: number, work: () => void): () => void {
   let isWaiting = false
   const run = () => {
@@ -102,7 +102,7 @@ function atMostEvery(ms: number, work: () => void): () => void {
 }
 
 /**
- * Keeps the library from compiling schemas of the server, whose patterns it would run in the native
+ * Keeps the library from compiling schemas of the server: it would run their patterns in the native
  * regex engine.
  */
 function refuseSchema(): never {

@@ -8,8 +8,8 @@ export type AskUser = NonNullable<Call['askUser']>
 export type Responses = Parameters<typeof inputResponse>[0]
 
 /**
- * The open questions of a call to the user of the client. `changed` is called whenever a question
- * is added or closed.
+ * The questions that a call has for the user of the client. `changed` is called whenever a question
+ * is added or closed. `ended` aborts when the call ends.
  */
 export function createQuestions(changed: () => void, ended: AbortSignal) {
   const questions = new Map<string, Question & { resolve(answer: string | undefined): void }>()
@@ -66,8 +66,8 @@ function answerIn({ action, content }: Answer, { options }: Question): string | 
 type Answer = { action: string; content?: Record<string, unknown> | undefined }
 
 /**
- * Asks through a request within the running call, as in the older protocol. Resolves with undefined
- * if the client fails.
+ * Asks by a request of the server to the client, as in the older protocol. Resolves with undefined
+ * if the client fails. `call`: the signal of the tool call.
  */
 export function askWithinRequest(mcpReq: ServerContext['mcpReq'], call: AbortSignal): AskUser {
   return async (question, signal) => {

@@ -25,7 +25,7 @@ export function remoteSkills(
   return tools
     .filter(({ name }) => selected.matches(name))
     .map((tool) => {
-      const plain = tool.name.replaceAll(/[^\w.-]/g, '-').slice(0, LONGEST_NAME)
+      const plain = tool.name.replaceAll(/[^\w.-]/g, '-').slice(0, MAX_NAME)
       let name = plain
       for (let count = 2; usedNames.has(name); count++) name = `${plain}-${count}`
       usedNames.add(name)
@@ -34,17 +34,17 @@ export function remoteSkills(
 }
 
 /** Maximum characters of the name of a tool in the name of its skill. */
-const LONGEST_NAME = 100
+const MAX_NAME = 100
 /** Maximum characters of the description of a skill. */
-const LONGEST_DESCRIPTION = 4_000
+const MAX_DESCRIPTION = 4_000
 /** Maximum characters of the description in an approval. */
-const LONGEST_SENTENCE = 200
+const MAX_SENTENCE = 200
 
 function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: McpConnection['call']): Skill {
   const { annotations = {} } = tool
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations
   const description = tool.description ?? annotations.title ?? `The tool ${tool.name} of ${server.name}`
-  // By the protocol, tools without hints are destructive; here they are not.
+  // Tools without hints count as harmless here, although they are destructive by the protocol.
   const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
   const { approval, approvers, access, timeout, maxResult } = server
   const needsApproval =
@@ -54,7 +54,7 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
   const repeatable = readOnlyHint === true || idempotentHint === true
   return {
     name,
-    description: description.slice(0, LONGEST_DESCRIPTION),
+    description: description.slice(0, MAX_DESCRIPTION),
     args: argsOf(tool.inputSchema),
     metadata: {
       annotations: toJson(annotations),
@@ -80,20 +80,22 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
   }
 }
 
-/** The text up to the first period or line break: approvals also show the arguments. */
+/**
+ * The text up to the first period or line break. That is enough: approvals show the arguments too.
+ */
 function firstSentence(description: string): string {
   const text = description.trimStart()
   const end = text.search(/[.\n]/)
-  return text.slice(0, end > 0 ? Math.min(end, LONGEST_SENTENCE) : LONGEST_SENTENCE).trim()
+  return text.slice(0, end > 0 ? Math.min(end, MAX_SENTENCE) : MAX_SENTENCE).trim()
 }
 
-/** The argument schema from the server, checked as far as it can be compiled here. */
+/** The argument schema from the server. Checks what can be compiled here. */
 function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
   // The server validates anyway, including anything that cannot be checked here.
   const check = createForeignCheck(schema)
-  // Not a refinement: it would give the schema a parent, which zod converts in spite of the
-  // substitute JSON Schema below.
+  // A refinement would not do: it gives the schema a parent, which zod would convert, instead of
+  // using the JSON Schema below.
   const args = z.looseObject({}).transform((given, context) => {
     const faults = check(given)
     if (!faults) return given
@@ -106,7 +108,7 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
   return args
 }
 
-/** Converts a tool result to a skill result: structured content, else text; with files, both. */
+/** The result of the skill: structured content, or else text. With files, it has all of them. */
 async function skillResultOf(result: CallToolResult, { artifacts }: SkillContext): Promise<unknown> {
   const attachments: Attachment[] = []
   for (const [at, part] of result.content.entries()) {

@@ -4,8 +4,8 @@ import { backoff } from '../../lib/backoff.ts'
 const BACKOFF = { first: 500, longest: 60_000 }
 
 /**
- * When the next attempt to connect is due. `failures`: the number of failures in a row. `wake` is
- * called when that time changes while nothing is attempted.
+ * Decides when the next attempt to connect is due. `failures`: the number of failures in a row.
+ * `wake` is called when the next attempt is due earlier or later than before.
  */
 export function createRetryTime(failures: () => number, wake: () => void) {
   let retryAt = 0
@@ -14,7 +14,7 @@ export function createRetryTime(failures: () => number, wake: () => void) {
     retryAt = performance.now() + backoff(failures(), BACKOFF)
   }
   return {
-    /** A call or a login does not wait for the pause. */
+    /** Called for a call or a login, which do not wait for the end of the pause. */
     want(): void {
       isWanted = true
       wake()

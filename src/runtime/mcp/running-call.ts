@@ -8,7 +8,7 @@ import { type AskUser, createQuestions } from './questions.ts'
 
 export type RunningCall = ReturnType<typeof startCall>
 
-/** What a running tool gets from its call. */
+/** The part of a call that a running tool uses. */
 export type CallPort = { signal: AbortSignal; askUser: AskUser; reportProgress(message: string): void }
 
 /** How long (ms) a call is kept after the last request of its client for it. */
@@ -41,7 +41,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
   }
   const task = () => ({
     createdAt,
-    // Counts from the creation, so each poll makes it longer.
+    // By the protocol, it counts from the creation. Each poll extends it.
     ttlMs: Date.now() - Date.parse(createdAt) + RETENTION,
     pollIntervalMs: POLL_INTERVAL,
     taskId: id,
@@ -54,7 +54,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     lastMessage = message
     listener?.(message)
   }
-  // Deferred, so that the caller can call `listen` first.
+  // Starts in the next microtask, so that the caller of `startCall` can call `listen` before.
   void Promise.resolve()
     .then(() => run({ signal: abort.signal, reportProgress, askUser }))
     .then((value) => {
@@ -86,7 +86,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
       abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'its client cancelled it' }))
       onChange()
     },
-    /** The open questions, as the result of an unfinished call. */
+    /** The open questions, in the form of a result; undefined if there are none. */
     question: () => (areOpen() ? inputRequired({ requestState: id, inputRequests: requests() }) : undefined),
     task,
     /** The response to `tasks/get`. */

@@ -26,13 +26,13 @@ export type McpOptions = {
 /** Default `timeout` (ms) of skills that wait for something. */
 const DEFAULT_WAIT = 60_000
 /**
- * The wait (ms) instead of that default: clients time out after 60 s, and would not get the result.
+ * The wait (ms) in place of that default: clients give up after 60 s, and would miss the result.
  */
 const SHORTER_WAIT = 50_000
 /** Interval (ms) of progress notifications for running calls. */
 const PROGRESS_INTERVAL = 10_000
 /**
- * Long tool calls become tasks for clients that support them
+ * The extension for tasks. Long tool calls become tasks, if the client supports them
  * (https://modelcontextprotocol.io/extensions/tasks).
  */
 const TASKS = 'io.modelcontextprotocol/tasks'
@@ -52,7 +52,7 @@ export function createMcpServer(options: McpOptions): Server {
   server.onclose = () => unsubscribe?.()
 
   server.setRequestHandler('tools/list', () => {
-    // Ends with the connection, also if the client disconnects without a word.
+    // `onclose` ends it, even if the client disconnects without a word.
     unsubscribe ??= manager.onChange(() => void server.sendToolListChanged().catch(() => {}))
     const tools = manager
       .list()
@@ -126,8 +126,8 @@ export function createMcpServer(options: McpOptions): Server {
 }
 
 /**
- * Sends progress notifications if requested: the tools of a model, and every few seconds that the
- * call still runs.
+ * Sends progress notifications, if the client asked for them: when a model calls a tool, and every
+ * few seconds. Returns a function that ends them.
  */
 function notifyProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   const progressToken = mcpReq._meta?.progressToken

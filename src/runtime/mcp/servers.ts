@@ -23,7 +23,7 @@ type Deps = {
   log: Log
 }
 
-/** `isKnown`: the server was reached at some time, so its tools are known. */
+/** `isKnown`: whether the server was ever reached, so that its tools are known. */
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
 
 /**
@@ -89,7 +89,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
       await Promise.all([...added.map(add), ...removed.map(({ connection }) => connection.close())])
       if (removed.length > 0 || added.length > 0) notify()
       if (!connect) return
-      // The cause, such as a missing login, may have been fixed.
+      // Tries unconnected servers again: the cause, such as a missing login, may have been fixed.
       for (const { connection } of entries.values()) if (!connection.status().ok) connection.wake()
       const started = added.flatMap(({ name }) => entries.get(name) ?? [])
       for (const { connection } of started) connection.start()
@@ -106,7 +106,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
       await Promise.all(all.map(({ connection }) => connection.once()))
       return all.map(({ connection }) => connection.status())
     },
-    /** Why a name of one of the servers is not a skill; undefined for other names. */
+    /** Why a name that begins with a known server is not a skill; undefined for other names. */
     missing(skill: string): TriviumError | undefined {
       const entry = entries.get(mcpServerOf(skill) ?? '')
       return entry && whyMissing(skill, entry)

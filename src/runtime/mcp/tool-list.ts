@@ -27,10 +27,10 @@ export type ToolList = { tools: RemoteTool[]; faults: McpFault[] }
 const MAX_TOOLS = 1_000
 const MAX_PAGES = 100
 const MAX_FAULTS = 50
-/** Tools with longer names (in characters) are ignored. */
-const LONGEST_NAME = 1_000
-/** Longer titles and descriptions (in characters) are cut. */
-const LONGEST_TEXT = 4_000
+/** Maximum characters of a name. Tools with longer names are ignored. */
+const MAX_NAME = 1_000
+/** Maximum characters of a title or description. Longer ones are cut. */
+const MAX_TEXT = 4_000
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.unknown().optional() })
 
@@ -71,7 +71,7 @@ export function readTools(listed: readonly unknown[]): ToolList {
     const label = `tool ${at + 1}`
     if (!isJsonObject(one)) skip(label, 'it is not an object')
     else if (typeof one.name !== 'string' || one.name === '') skip(label, 'it has no name')
-    else if (one.name.length > LONGEST_NAME) skip(one.name, `its name has ${one.name.length} characters`)
+    else if (one.name.length > MAX_NAME) skip(one.name, `its name has ${one.name.length} characters`)
     else if (tools.has(one.name)) skip(one.name, 'an earlier tool has the same name')
     else {
       const read = readTool(one.name, one)
@@ -82,7 +82,7 @@ export function readTools(listed: readonly unknown[]): ToolList {
   return { tools: [...tools.values()], faults }
 }
 
-/** Reads the definition of a tool. Without `tool` in the result, it is unusable. */
+/** Reads the definition of a tool. If the result has no `tool`, the definition is unusable. */
 function readTool(name: string, given: JsonObject): { tool?: RemoteTool; faults: string[] } {
   const mended = mendInputSchema(given.inputSchema)
   if (!mended) return { faults: ['its inputSchema does not accept objects, but arguments are an object'] }
@@ -113,7 +113,7 @@ function readHints(given: unknown, faults: string[]): ToolHints {
     if (value === undefined || value === null) continue
     const hint = typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(String(value).trim().toLowerCase())
     if (typeof value !== 'boolean') faults.push(`its ${name} is not a boolean`)
-    // An unclear hint counts as destructive, so that the tool needs an approval.
+    // A tool with an unclear `destructiveHint` counts as destructive, so that it needs an approval.
     const assumed = name === 'destructiveHint' ? true : undefined
     const understood = hint ?? assumed
     if (understood !== undefined) hints[name] = understood
@@ -129,5 +129,5 @@ const BOOLEAN_WORDS = new Map([
 
 /** A text that is not blank, cut to its maximum; else undefined. */
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, LONGEST_TEXT) : undefined
+  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, MAX_TEXT) : undefined
 }

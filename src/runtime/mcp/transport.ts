@@ -29,17 +29,17 @@ type Deps = {
   fault(reason: string): void
 }
 
-/** Smallest size limit (bytes) of a message, as tool lists may be larger than results. */
+/** Minimum of the size limit (bytes) of messages, because tool lists may be larger than results. */
 const MIN_LIMIT = 4 * MIB
 /** Maximum characters of a line of a server's standard error. */
-const LONGEST_LINE = 1_000
-/** Maximum rate of such lines. */
+const MAX_LINE = 1_000
+/** Maximum rate at which such lines are logged. */
 const LINE_RATE = { count: 300, per: MINUTE }
 /** Rate limit of messages, so that a server cannot keep this process busy. */
 const MESSAGE_RATE = { count: 1_000, per: 1_000 }
-/** Shorter values (in characters) are not redacted, as they would match everywhere. */
+/** Minimum characters of a redacted value. Shorter ones would match everywhere. */
 const SHORTEST_SECRET = 6
-/** A line within this time (ms) before the end may explain it. */
+/** A line of standard error within this time (ms) before the end may explain the end. */
 const EXPLAINS_END_WITHIN = 3_000
 
 /**
@@ -85,7 +85,7 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
     eachLine(transport.stderr, (line, isCut) => {
       if (line.trim() === '') return
       const redact = isCut ? startWithoutSecrets : withoutSecrets
-      lastLine = redact(line, secrets).slice(0, LONGEST_LINE)
+      lastLine = redact(line, secrets).slice(0, MAX_LINE)
       lastLineAt = performance.now()
       if (waitOf() === 0) log.info({ stderr: lastLine }, 'stderr of an MCP server')
     })
@@ -124,9 +124,9 @@ function keepDigits(transport: Transport, limit: number): void {
 function eachLine(input: Readable, onLine: (line: string, isCut: boolean) => void): void {
   let line = ''
   let length = 0
-  // Longer than shown, because redaction may shorten it.
+  // Keeps more than is shown, because redaction may shorten the line.
   const add = (text: string) => {
-    line += text.slice(0, 2 * LONGEST_LINE - line.length)
+    line += text.slice(0, 2 * MAX_LINE - line.length)
     length += text.length
   }
   const end = () => {
@@ -174,16 +174,15 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
   }
 }
 
-/** The innermost cause, as `fetch failed` is not helpful. */
+/** The reason of the innermost cause: the outer error is only `fetch failed`. */
 function innermost(error: unknown): string {
   const cause = error instanceof Error ? (pathGet(error, 'data.cause') ?? error.cause) : undefined
   return cause instanceof Error ? innermost(cause) : reasonOf(error)
 }
 
 /**
- * A fetch function that cuts responses, or single events of a stream, over the limit. Reports this
- * to `fault`, as well as a truncated response to a call, for which the library would wait
- * indefinitely.
+ * A fetch function that breaks off a response, or an event of a stream, over the limit. Calls
+ * `fault` then, and when the response to a call was cut off: the library would wait for it forever.
  */
 function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => void): Fetch {
   return async (url, init) => {
@@ -238,8 +237,8 @@ async function* exactText(chunks: AsyncIterable<Uint8Array>) {
 }
 
 /**
- * Whether a request calls a tool. Only its response matters if cut off. A stream of notifications
- * may end: a missed change of tools is found by the regular check.
+ * Whether a request calls a tool. Only then does it matter that the response was cut off. A stream
+ * of notifications may end: the regular check finds changes of tools.
  */
 function isToolCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')

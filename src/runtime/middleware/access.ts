@@ -15,7 +15,7 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
 /**
  * The `rules` (read for each call) apply to the skill of a route and to the tools of a model.
  * `access` in metadata applies to every run that a message started. Operators may do everything,
- * and programs what their token names. `isOpen`: skills that check each caller themselves, to which
+ * and programs what their token names. `isOpen`: whether a skill checks its callers itself, so that
  * the rules do not apply.
  */
 export function createAccessMiddleware(
@@ -56,7 +56,8 @@ const ACROSS_GATEWAYS = createNameMatcher(
 )
 
 /**
- * Checks a program's token. Schedules are refused, because they may run after the token is removed.
+ * Checks the token of a program. Refuses skills of schedules, because a schedule may run after the
+ * token was removed.
  */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
@@ -77,7 +78,7 @@ export function createMemberTest(members: readonly string[]): MemberTest {
 }
 
 /**
- * Whether the caller requests this skill, directly or through a model, rather than another skill.
+ * Whether the caller invokes this skill, directly or through a model. False within another skill.
  */
 function isRequestOfCaller(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth

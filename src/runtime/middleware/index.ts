@@ -23,7 +23,7 @@ export function createMiddleware(
   ]
 }
 
-/** `timeout: 30s` (or ms): aborts `ctx.signal` after this time and fails with `skill_timeout`. */
+/** `timeout: 30s` (or ms): after this time, aborts `ctx.signal` and fails with `skill_timeout`. */
 const timeoutMiddleware = defineBuiltInLayer({
   name: 'timeout',
   order: 300,

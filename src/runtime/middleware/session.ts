@@ -11,8 +11,8 @@ import { renderHistory } from '../session/render-history.ts'
 import { captureEntry, entriesToSummarize } from '../session/session-entries.ts'
 
 /**
- * `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key,
- * also concurrent ones.
+ * `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key.
+ * Several may run at the same time.
  */
 export const sessionMiddleware = defineBuiltInLayer({
   name: 'session',
@@ -25,7 +25,7 @@ export const sessionMiddleware = defineBuiltInLayer({
     // Entries beyond `maxTokens` must stay until the next turn summarises them.
     const limits = { maxEntries, ttl, ...(summarize ? {} : defined({ maxTokens })) }
 
-    /** The session's entries. If configured, the oldest of too many are replaced by a summary. */
+    /** The entries of the session. With `summarize`, a summary replaces the oldest of too many. */
     const read = async (ctx: SkillContext, id: SessionId): Promise<SessionEntry[]> => {
       const { sessions } = ctx.services
       const entries = await sessions.read(id)
@@ -61,20 +61,20 @@ export const sessionMiddleware = defineBuiltInLayer({
 })
 
 /**
- * The session key; undefined if there is none. Also reads arguments that the schema drops: every
- * dispatched skill gets `sessionId`. A conversation is prefixed with its gateway, as gateways may
- * share conversation names.
+ * The session key; undefined if there is none. Also reads arguments that the schema drops, because
+ * every dispatched skill gets `sessionId`. A conversation gets its gateway in front, because
+ * several gateways may have a conversation of the same name.
  */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
-  // A missing cookie often arrives as an empty string, and people without one must not share a
+  // A missing cookie often arrives as an empty string. People without a cookie must not share a
   // session.
   if (value === '' || !['string', 'number', 'boolean'].includes(typeof value)) return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
 
-/** Tokens beyond which entries are summarised, without `max-tokens`. */
+/** Without `max-tokens`, entries with more tokens than this are summarised. */
 const DEFAULT_MAX_TOKENS = 16_000
 
 const captured = z
@@ -84,13 +84,13 @@ const captured = z
 const sessionSettings = orShorthand(
   'key',
   z.strictObject({
-    /** Dotted path in ctx of the session key. */
+    /** The dotted path of the session key in `ctx`. */
     key: z.string().min(1),
     capture: z.array(captured).min(1).default(['$all']),
     'max-entries': z.number().int().min(1).max(10_000).default(50),
-    /** Estimated maximum in a prompt. Older entries are dropped or summarised. */
+    /** Maximum (estimated) of the entries in a prompt. Older entries are dropped or summarised. */
     'max-tokens': z.number().int().min(100).optional(),
-    /** Summarise with the skill's model above `max-tokens` or `max-entries`. */
+    /** Whether the skill's model summarises entries over `max-tokens` or `max-entries`. */
     summarize: z.boolean().default(false),
     store: storeName.default('memory'),
     /** How long a session is kept after its last entry. */

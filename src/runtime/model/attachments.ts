@@ -28,7 +28,7 @@ export const attachmentSettings = z
   .prefault({})
 type Settings = z.output<typeof attachmentSettings>
 
-/** Files for a model. `notes`, by hash: what the prompt says about a file besides its name. */
+/** Files for a model. `notes`: by hash, the text in the prompt about a file, besides its name. */
 export type ReadFiles = {
   parts: FilePart[]
   texts: { name: string; text: string }[]
@@ -37,14 +37,14 @@ export type ReadFiles = {
 
 export const NO_FILES: ReadFiles = { parts: [], texts: [], notes: new Map() }
 
-/** Maximum characters of all text files. */
+/** Maximum characters of all text files together. */
 const MAX_TEXT = 64_000
 /** The files together may be this many times as large as one. */
 const TOTAL_PER_FILE = 4
 
 /**
- * Reads images, PDFs and texts within the limits, detected by content. The prompt mentions omitted
- * files.
+ * Reads images and PDFs (recognised by content) and texts, within the limits. `notes` says which
+ * files are omitted, and why.
  */
 export async function readFiles(
   messages: readonly Message[],
@@ -99,7 +99,7 @@ export async function readFiles(
   return { parts, texts, notes }
 }
 
-/** Only the text files, for a model that does not accept others. */
+/** The files without `parts`, for a model that accepts only text. `notes` then says so. */
 export function withoutParts({ parts, texts, notes }: ReadFiles, messages: readonly Message[]): ReadFiles {
   const names = new Set(parts.map(({ filename }) => filename))
   const refused = messages.flatMap(({ attachments }) => attachments).filter(({ name }) => names.has(name))
@@ -150,7 +150,7 @@ function textOf(bytes: Buffer): string | undefined {
 }
 
 const PAGE = /\/Type\s*\/Page(?![A-Za-z])/g
-/** The start of an object stream, which may contain pages. */
+/** The start of an object stream, which may contain pages in compressed form. */
 const OBJECT_STREAM = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
 /** Maximum total of unpacked bytes per file, against decompression bombs. */
 const MAX_UNPACKED = 16 * 1024 * 1024
@@ -185,8 +185,8 @@ function pagesOf(bytes: Buffer): number {
       pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
     } catch (error) {
       if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
-      // Encrypted or in another encoding: its pages are not counted. A broken stream may have been
-      // unpacked almost completely.
+      // Encrypted, or in another encoding: its pages are not counted. A broken zlib stream may have
+      // been unpacked almost completely, so its maximum is subtracted.
       if (isDeflated(packed)) room -= packed.length * MAX_RATIO
     }
   }

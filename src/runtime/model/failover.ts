@@ -13,18 +13,18 @@ export type FailedModel = { model: string; error: unknown }
 type Streamed = Awaited<ReturnType<Stream>>
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 
-/** Stream parts before any content. */
+/** The types of stream parts that are not content, before the first content. */
 const PREAMBLE = /^(stream-start|response-metadata|raw|text-start|reasoning-start)$/
 
 /**
  * Switches to the next model if one refuses, is unreachable, or is silent for its share of
- * `timeout` (ms) before the step produced any content. The rest of the run stays with the model
- * that answered. `retries`: how often the SDK repeats a step after a retryable error. If all models
+ * `timeout` (ms), as long as the step has no content. The rest of the run stays with the model that
+ * answered. `retries`: how often the SDK repeats a step after a retryable error. If all models
  * fail, the error names each.
  */
 export function createFailover(run: {
   candidates: readonly Candidate[]
-  /** Models that could not be called at all. */
+  /** Models that could not be called at all. Models that fail later are added. */
   failed: FailedModel[]
   retries: number
   timeout: number
@@ -36,8 +36,7 @@ export function createFailover(run: {
   const answered: string[] = []
   let current = 0
   /**
-   * Failed attempts of the current step, over all models: the SDK counts its retries in the same
-   * way.
+   * Number of failed attempts of the current step, over all models, as the SDK counts its retries.
    */
   let attempts = 0
 
@@ -123,7 +122,7 @@ export function isPermanent(error: unknown): boolean {
   return pathGet(error, 'isRetryable') === false
 }
 
-/** Combines the errors of all models; retryable if one of them is. */
+/** Combines the errors of all models to one, which is retryable if one of them is. */
 export function failedAll(failed: readonly FailedModel[]): TriviumError {
   const model = failed.map((one) => one.model).join(', ')
   const reason = failed.map((one) => `${one.model}: ${reasonOf(one.error)}`).join('; ')

@@ -21,8 +21,8 @@ export type RecordedRun = {
 }
 
 /**
- * How long (ms) after its last step a run can be resumed. Long, because dead letters and approvals
- * may take days.
+ * How long (ms) after its last step a run can be resumed: somebody may approve it, or retry its
+ * dead letter, after days.
  */
 export const RUN_RETENTION = 30 * DAY
 
@@ -30,7 +30,7 @@ export const RUN_RETENTION = 30 * DAY
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 type Streamed = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>
 
-/** A recorded step. `heard`: number of steering messages that the model had been given by then. */
+/** A recorded step. `heard`: the number of steering messages that the model got before it. */
 const stepSchema = z.object({
   parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array(),
   heard: z.int().default(0),
@@ -57,7 +57,7 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
   const recordStep = async (parts: readonly Part[]) => {
     const isEmpty = !parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
     const hasFailed = parts.some(({ type }) => type === 'error')
-    // Not recorded, so that a resumed run requests it again.
+    // Such a step is not recorded, so that a resumed run requests it again.
     if (isEmpty || hasFailed) return
     const value = JSON.parse(JSON.stringify({ parts, heard: messageCount }, bytesAsText))
     const version = await kv.set(`${base}${current + 1}`, value, { ttl: RUN_RETENTION, ifVersion: 0 })
@@ -103,9 +103,7 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
       messageCount = count
     },
     isReplaying: () => current < replayed,
-    /**
-     * The name of the entry of a pending tool call of the current step. Each call is taken once.
-     */
+    /** The name of the record entry for a tool call of the current step. Takes each call once. */
     takeCall(id: string): string {
       const index = calls.indexOf(id)
       calls[index] = undefined

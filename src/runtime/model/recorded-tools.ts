@@ -27,7 +27,7 @@ export type ToolCall = {
 }
 
 const UNKNOWN = 'It was interrupted and not repeated; its outcome is unknown'
-/** Pause in ms before a write to an unavailable store is repeated. */
+/** Pause (ms) before a write is repeated, if the store is unavailable. */
 const STORE_RETRY_PAUSE = 500
 
 /**
@@ -50,7 +50,7 @@ export async function runRecordedTool(
   if (entry.result !== undefined) return entry.result
 
   const place = `${run.name}${entryName}`
-  // A call of a new step has not begun, nor has one that waits for an approval or never got one.
+  // A call has not begun if its step is new, or if it waits for an approval or never got one.
   const mayHaveBegun = steps.isReplaying() && !entry.waits && !(guarded && entry.runs === 0)
   const isCutOff = mayHaveBegun && !repeatable
   if (isCutOff) log.warn({ tool: toolName }, 'a tool call was interrupted; its outcome is unknown')
@@ -75,7 +75,7 @@ export async function runRecordedTool(
   }
 }
 
-/** Writes an entry; waits while the store is unavailable. */
+/** Writes an entry. If the store is unavailable, tries again until it is back. */
 async function writeEntry(
   { kv, base }: RecordedRun,
   name: string,

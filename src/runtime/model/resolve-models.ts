@@ -6,8 +6,8 @@ import { type Candidate, type FailedModel, failedAll, type Model } from './failo
 
 export type ModelSources = {
   /**
-   * Default model. A base URL makes its provider an OpenAI-compatible server; a key replaces the
-   * variable.
+   * The default model. With `baseUrl`, its provider is an OpenAI-compatible server. `apiKey` counts
+   * instead of the environment variable.
    */
   model?:
     | {

@@ -66,16 +66,16 @@ export type ModelRun = {
   /** Renders such a message for the model. */
   renderArrival?(message: Message): string
   onModel?: ((step: ModelStep) => void) | undefined
-  /** Called with the usage of each step, before the next one. */
+  /** Called with the usage of each step, before the next step begins. */
   spend: (usage: Spent) => Promise<void>
   /** Tracing options. */
   telemetry: TelemetryOptions | undefined
 }
 
 /**
- * Result of a run. `trace`: the whole conversation with the model. `steps`: number of steps, of
- * which `replayed` are from earlier attempts and not counted in the tokens. `finish`: why the
- * answer is incomplete or empty. `model`: the model that answered last. `failed`: models that
+ * Result of a run. `trace`: the whole conversation with the model. `steps`: number of steps.
+ * `replayed`: number of those from earlier attempts, whose tokens are not counted. `finish`: why
+ * the answer is incomplete or empty. `model`: the model that answered last. `failed`: models that
  * failed before it. `ms`: duration.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
@@ -126,7 +126,7 @@ async function stream(run: Streamed) {
     stopWhen: [
       isStepCount(settings['max-steps']),
       ({ steps }) => tokensOf(steps) >= settings['max-tokens'],
-      // The other tools of the step finish first.
+      // A tool ended the attempt. The other tools of the step finish first.
       ({ steps }) =>
         steps.at(-1)?.content.some((part) => part.type === 'tool-error' && endsAttempt(part.error)) ?? false,
     ],
@@ -230,8 +230,8 @@ function requireFinished(
 /** Maximum number of files in an answer. */
 const MAX_FILES = 10
 /**
- * Matches results with files for the reply, but not messages that a tool read, which have a
- * gateway.
+ * Matches tool results with files for the reply. A message that a tool has read does not match: it
+ * has a gateway.
  */
 const replySchema = z.object({
   attachments: z.array(attachmentSchema).max(MAX_FILES),

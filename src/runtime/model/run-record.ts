@@ -20,8 +20,8 @@ export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
  */
 export function createRunRecords(kv: KeyValues) {
   /**
-   * How often each outermost call or tool call ran the same skill with the same arguments. Each has
-   * a send counter of its own.
+   * How often the same skill ran with the same arguments, within each outermost call or tool call.
+   * The key is their send counter, because each of them has its own.
    */
   const counts = new WeakMap<SendCounter, Map<string, number>>()
   /** The root ids of the outermost calls that may have records. */
@@ -40,7 +40,7 @@ export function createRunRecords(kv: KeyValues) {
 
   const read = async (base: string) => {
     const keys = await allKeys(kv, base)
-    // Runs within its tools have the same prefix.
+    // Only names of numbers: runs within the tools of this run have the same prefix.
     const names = keys.map((key) => key.slice(base.length)).filter((name) => /^[\d.]+$/.test(name))
     const values = await Promise.all(names.map(async (name) => (await kv.get(base + name))?.value))
     return new Map(names.map((name, index) => [name, values[index]]))
@@ -63,7 +63,7 @@ export function createRunRecords(kv: KeyValues) {
     /** Deletes the records of an outermost call that has ended. Most have none. */
     end: (rootId: string): Promise<void> | undefined =>
       recorded.delete(rootId) ? remove(rootId) : undefined,
-    /** Releases an outermost call that another daemon may resume. */
+    /** Forgets an outermost call here, and keeps its records: another daemon may resume it. */
     release: (rootId: string) => void recorded.delete(rootId),
   }
 }

@@ -4,8 +4,8 @@ import type { Message } from '../../core/message.ts'
 import type { RunRecord } from './run-record.ts'
 
 /**
- * Gives the model the messages that arrive during a run, each before its next step. A replay gives
- * them before the same step.
+ * Gives the model the messages that arrive during a run, before the next step. A replay gives each
+ * message before the same step as the first time.
  */
 export function createSteering(run: {
   steer?: Steer | undefined

@@ -10,7 +10,7 @@ type ToolUse = { tool: string; args: string; ms?: number; error?: string }
 
 export type ToolUses = ReturnType<typeof createToolUses>
 
-/** Records a model's tool calls for the message's history. */
+/** Records the tool calls of a model, for the history of the message. */
 export function createToolUses() {
   const uses = new Map<string, ToolUse & { at: number }>()
   return {

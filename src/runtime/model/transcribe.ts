@@ -4,7 +4,7 @@ import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ModelSources } from './resolve-models.ts'
 
-/** A transcript and its usage: tokens, if the provider reports them. */
+/** A transcript and its usage. The tokens are 0 if the provider does not report them. */
 export type Transcribed = {
   text: string
   language?: string

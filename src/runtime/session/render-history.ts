@@ -34,7 +34,7 @@ export function renderHistory(
   ].join('\n\n')
 }
 
-/** Estimated number of tokens, on the safe side, as tokenizers differ. */
+/** Estimated number of tokens. Rather too high, because tokenizers differ. */
 export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3)
 }

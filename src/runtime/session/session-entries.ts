@@ -28,16 +28,16 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
 }
 
 /**
- * The id of the message that was dispatched to the skill, also if its schema drops the message.
- * Undefined for skills that this skill invokes with other arguments.
+ * The id of the message that was dispatched to the skill, even if its schema drops the message.
+ * Undefined for a skill that another skill invoked with other arguments.
  */
 function givenMessageId({ call, message }: SkillContext): string | undefined {
   return message && pathGet(call.given, 'message.id') === message.id ? message.id : undefined
 }
 
 /**
- * The arguments as JSON, with messages replaced by their ids. The field order of a stored message
- * may differ, and a hash of the arguments has to be the same after a restart.
+ * The arguments as JSON, with messages replaced by their ids. A hash of the arguments must be the
+ * same after a restart, and a message from the store may have another order of fields.
  */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
@@ -45,7 +45,7 @@ export function slimArgs({ args, message }: SkillContext): Json {
   return safeJson({ ...args, message: { id: message.id }, ...(args.messages && { messages: all }) })
 }
 
-/** A value that JSON cannot represent (a cycle, a bigint) must not fail the skill. */
+/** A value as JSON. What JSON cannot represent (a cycle, a bigint) becomes a text. */
 function safeJson(value: unknown): Json {
   try {
     return toJson(value)
@@ -64,8 +64,9 @@ const CUT_LENGTH = 4_000
 type Limits = { maxEntries: number; maxTokens?: number }
 
 /**
- * Adds an entry, and drops the oldest ones beyond the limits. The entry of a redelivered message
- * replaces its previous one. `dropped` of the oldest remaining entry counts the dropped ones.
+ * Adds an entry, and drops the oldest ones beyond the limits. If a message is delivered again, its
+ * new entry replaces the previous one. The oldest remaining entry counts the dropped ones
+ * (`dropped`).
  */
 export function withEntry(
   entries: readonly SessionEntry[],
@@ -78,7 +79,9 @@ export function withEntry(
   const all = [...others, withCutTexts(entry)]
   const isOverLimit = (kept: readonly SessionEntry[]) =>
     kept.length > maxEntries || sizeOf(kept) > MAX_SESSION || tokensOf(kept) > maxTokens
-  /** The session without its first entries; the oldest remaining one tells what came before. */
+  /**
+   * The session without its first entries. The oldest remaining one has their count and summary.
+   */
   const without = (count: number) => {
     const [oldest = entry, ...rest] = all.slice(count)
     const dropped = droppedBefore + count
@@ -90,7 +93,7 @@ export function withEntry(
   return without(dropping)
 }
 
-/** Earlier versions stored the id only in the arguments. */
+/** The message of an entry. Earlier versions stored its id only in the arguments. */
 function messageIdOf({ messageId, args }: SessionEntry): unknown {
   return messageId ?? pathGet(args, 'message.id')
 }
@@ -103,8 +106,8 @@ function tokensOf(entries: readonly SessionEntry[]): number {
 }
 
 /**
- * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up
- * to half of the limits, and at least one.
+ * The entries to replace by a summary; `[]` if the session is within its limits. The newest entries
+ * stay, up to half of the limits, and at least one.
  */
 export function entriesToSummarize(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []

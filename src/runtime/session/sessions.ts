@@ -45,7 +45,7 @@ export function createSessionService(
         const before = read(id, current)
         const newest = before.entries.at(-1)
         const [oldest, ...rest] = before.entries.filter((one) => one.at > until || one === newest)
-        // A concurrent run may have summarised them already.
+        // A concurrent run may have replaced the entries by a summary already.
         const isDone = rest.length + 1 === before.entries.length
         if (!oldest || isDone) return undefined
         const { dropped: _, ...kept } = oldest

@@ -14,10 +14,8 @@ import { parseSettings } from '../parse-settings.ts'
 
 /** The version of the file format. */
 const VERSION = 1
-/**
- * Longer file names are shortened. File systems allow 255 bytes, and temporary files have a suffix.
- */
-const LONGEST_NAME = 180
+/** Longer file names are cut: file systems allow 255 bytes, and temporary files have a suffix. */
+const MAX_NAME = 180
 /** Length of a `~` and a SHA-256 in hex. */
 const HASH_SUFFIX_LENGTH = 65
 
@@ -34,8 +32,8 @@ const stateDocument = z.object({
 type StateDocument = z.infer<typeof stateDocument>
 
 /**
- * Stores each key in a JSON file in `folder`, which the first write or listener creates. Survives
- * restarts, and is safe between processes.
+ * Stores each key in a JSON file in `folder`. The first write or listener creates the folder. Safe
+ * between processes.
  */
 export function createFileBackend(folder: string, now: () => number) {
   const lock = createFileLock(join(folder, '.lock'), fileFailure(folder))
@@ -61,7 +59,7 @@ export function createFileBackend(folder: string, now: () => number) {
         throw unwritable(path, error)
       })
     },
-    /** An unreadable file must not hide the others. Reading its own key throws the error. */
+    /** Leaves out unreadable files. Only reading the key of such a file throws the error. */
     async all() {
       const names = (await readdir(folder).catch(orNothing)) ?? []
       const found = names.filter((name) => name.endsWith('.json'))
@@ -116,8 +114,8 @@ export function fileNameOf(key: string): string {
     const isPlain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
     name += isPlain ? char : `%${byte.toString(16).padStart(2, '0')}`
   }
-  if (name.length <= LONGEST_NAME) return `${name}.json`
-  return `${name.slice(0, LONGEST_NAME - HASH_SUFFIX_LENGTH)}~${hash('sha256', key)}.json`
+  if (name.length <= MAX_NAME) return `${name}.json`
+  return `${name.slice(0, MAX_NAME - HASH_SUFFIX_LENGTH)}~${hash('sha256', key)}.json`
 }
 
 /** A stored entry, in a file or in memory. `expires_at`: Unix ms. */
@@ -127,7 +125,9 @@ export type StateEntry = { value: Json; version: number; expires_at?: number }
 type Entries = Pick<StateBackend, 'onChange'> & {
   close(): void
   get(key: string): Promise<StateEntry | undefined>
-  /** Changes an entry atomically: `null` removes it, undefined leaves it. */
+  /**
+   * Changes an entry atomically. `decide` returns the new entry, null to remove it, or undefined.
+   */
   change(
     key: string,
     decide: (current: StateEntry | undefined) => StateEntry | null | undefined,
@@ -176,7 +176,7 @@ function createBackend(entries: Entries, now: () => number) {
     /** Removes expired entries. */
     async sweep() {
       const expired = (await entries.all()).filter(([, entry]) => !unexpired(entry))
-      // `change` checks again under the lock, as the key may have been written meanwhile.
+      // Checks again under the lock of `change`: the key may have been written meanwhile.
       for (const [key] of expired)
         await entries.change(key, (current) => (unexpired(current) ? undefined : null))
     },
