@@ -65,7 +65,7 @@ export function createAccept(options: {
       return batcher.add(message)
     },
     /**
-     * The same for the messages of one delivery, in one step per shard. If one of several shards is
+     * Accepts the messages of one delivery, in one step per shard. If one of several shards is
      * unreachable, the messages on other shards stay; a redelivery is deduplicated by the keys.
      */
     async acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]> {
@@ -83,7 +83,7 @@ export function createAccept(options: {
       return answers
     },
     /**
-     * Reports how many accepted messages wait for dispatch. Above the limit, new messages are
+     * Sets how many accepted messages wait for dispatch. From `maxBacklog` on, new messages are
      * refused.
      */
     setBacklog: load.setBacklog,
@@ -98,7 +98,7 @@ function createReports(options: Pick<Parameters<typeof createAccept>[0], 'accept
   return {
     reportRefusal,
     /**
-     * Counts consecutive messages of one gateway together: counting each message would cost as much
+     * Counts consecutive messages of one gateway in one call: a call per message would cost as much
      * as matching it.
      */
     report(messages: readonly NewMessage[], answers: readonly Accepted[]): void {

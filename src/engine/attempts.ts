@@ -22,7 +22,7 @@ export function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
 
-/** Limits (ms) of the wait for a budget; after it, the budget is checked again. */
+/** Minimum and maximum time (ms) until a message that waits for a budget is tried again. */
 const SHORTEST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
 
@@ -60,15 +60,15 @@ export function attemptOf({ failures, lost }: Pick<ClaimedJob, 'failures' | 'los
   return failures + lost + 1
 }
 
-/** The error of a job that ran out of attempts before this claim: its holder died each time. */
+/** The error of a job whose last attempt ended with its holder: the last stored one, if any. */
 export function lastErrorOf({ errors, lost }: ClaimedJob): Error {
   return new Error(errors.at(-1)?.message ?? `the process that ran it died ${lost} times`)
 }
 
 /** An error, in the form stored with a job's attempts. */
 export function attemptError(error: unknown, at: number): AttemptError {
-  const own = error instanceof TriviumError && error.code === 'job_failed' ? error.cause : error
-  const stack = own instanceof Error && !(own instanceof TriviumError) ? own.stack : undefined
+  const cause = error instanceof TriviumError && error.code === 'job_failed' ? error.cause : error
+  const stack = cause instanceof Error && !(cause instanceof TriviumError) ? cause.stack : undefined
   return {
     at,
     code: error instanceof TriviumError ? error.code : 'skill_failed',

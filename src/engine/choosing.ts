@@ -8,14 +8,14 @@ export type Wish = { key: string; filter: ReceiveFilter; fits(message: Message):
 
 /** What is known about a filter in one part of the store. */
 type Known = {
-  /** Up to this position, no message that was never taken matches. */
+  /** All matches that were never taken are after this position. */
   after: number
   /** Positions of messages that were given back, and do not match. */
   mismatched: Set<number>
 }
 type Candidate = { position: number; message: Message }
 
-/** Number of remembered filters; others start at the oldest waiting message. */
+/** Maximum number of remembered filters; any other one starts at the oldest waiting message. */
 const MAX_WISHES = 1_000
 /** Messages in the first read. After each read without a match, the next one is twice as large. */
 const FIRST_READ = 4
@@ -72,8 +72,8 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     { mismatched }: Known,
     back: readonly number[],
   ): Promise<Candidate | undefined> {
-    const there = new Set(back)
-    for (const position of mismatched) if (!there.has(position)) mismatched.delete(position)
+    const stillBack = new Set(back)
+    for (const position of mismatched) if (!stillBack.has(position)) mismatched.delete(position)
     let unseen = back.filter((position) => !mismatched.has(position))
     while (unseen.length > 0) {
       const { items, more } = await receive.lookAt(part, unseen.slice(0, LARGEST_READ))

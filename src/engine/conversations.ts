@@ -9,7 +9,7 @@ import { foundRow, rowOf, searchOf } from './search.ts'
 import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
 import { createUndelivered } from './undelivered.ts'
 
-/** Number of messages per step. */
+/** Number of messages per read of the journal. */
 const PAGE = 200
 /** Approximate duration (ms) of reading a page. */
 const PAGE_TIME = 250
@@ -22,16 +22,16 @@ const SHOWN = 16_000
 
 type Found = FoundMessages['found'][number]
 
-/**
- * Conversations: messages and replies, from the journal and its histories. `answerable`: the
- * gateways whose senders can be answered. `isOneOff`: whether a conversation is only one delivery
- * of a machine. `holdOf`: who has taken over a conversation.
- */
+/** Conversations: messages and replies, from the journal and its histories. */
 export function createConversations(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
+  /** The gateways whose senders can be answered. */
   answerable(): readonly string[]
+  /** Why a message cannot be answered; undefined if it can. */
   unanswerable(message: Message): string | undefined
+  /** Whether the conversation of a message is a single delivery of a machine. */
   isOneOff(message: Message): boolean
+  /** Who has taken over a conversation. */
   holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
@@ -59,8 +59,8 @@ export function createConversations(deps: {
   }
 
   /**
-   * Up to `limit` conversations in which somebody waits for an answer. Most conversations are answered,
-   * so it reads several pages.
+   * Up to `limit` conversations in which somebody waits for an answer. Most conversations are
+   * answered, so it reads several pages.
    */
   async function readUnanswered(search: MessageSearch, limit: number) {
     const deadline = performance.now() + UNANSWERED_TIME
@@ -95,8 +95,9 @@ export function createConversations(deps: {
       requireGateway(caller, gateway)
       const found: Found[] = []
       const { next } = await collect(journal, { gateways: [gateway], conversation, before, limit }, (one) => {
-        if (found.length < limit) return found.push(one) > 0
-        return false
+        if (found.length >= limit) return false
+        found.push(one)
+        return true
       })
       const sorted = (await entriesOf(gateway, found)).sort((a, b) => a.at - b.at)
       return { entries: sorted, ...defined({ next }), ...(before === undefined && (await stateOf(found))) }

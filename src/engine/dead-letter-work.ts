@@ -25,7 +25,7 @@ type LetterActions = {
 
 /** Letters processed between two saves of the job. */
 const STEP = 500
-/** Letters found at a time. Finding them reads all that match, so it must be rare. */
+/** Letters per search. Each search reads all matching letters, so searches must be rare. */
 const FOUND_AT_ONCE = 20 * STEP
 
 const dataSchema = z.object({

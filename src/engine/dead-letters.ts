@@ -123,7 +123,8 @@ function createAct({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'jou
 }
 
 /**
- * Finds a letter by its id, or by that of its message: a run after an approval has another id.
+ * Finds a letter by its id, or by that of its message: the job of a run after an approval has
+ * another id than the message.
  * Throws `dead_letter_not_found`.
  */
 function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>) {

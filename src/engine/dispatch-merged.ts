@@ -8,7 +8,7 @@ import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 /** History entries for messages merged into a call. */
 const MERGES = ['collects', 'supersedes', 'is steered']
 
-/** The messages that went into the call of another one, while their conversation was busy. */
+/** Messages merged into the call of another message while their conversation was busy. */
 export function createMerged({ store, steered }: Pick<DispatchOptions, 'store' | 'steered'>) {
   return {
     /** Messages merged into a parked call; their own jobs have ended. */

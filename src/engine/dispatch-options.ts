@@ -7,7 +7,7 @@ import type { Voice } from './dispatch-transcripts.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
 
-/** Input of a route's target (skill or queue job). `sends` numbers the replies of this attempt. */
+/** Input of a route's target (skill or queue job). */
 export type Dispatch = {
   message: Message
   /** Messages merged into this call while the conversation was busy, oldest first. */
@@ -16,10 +16,11 @@ export type Dispatch = {
   steer?: Steer
   route: Route
   attempt: number
-  /** Neither a retry nor resumed after an approval. */
+  /** Not a retry, and not resumed after an approval or a wait for a budget. */
   isFirst: boolean
   /** The message is on no road: only listeners get it. */
   isAside: boolean
+  /** Numbers the replies of this attempt. */
   sends: SendCounter
   signal: AbortSignal
 }
@@ -35,7 +36,6 @@ type DispatchMetrics = {
   latency(gateway: string, seconds: number): void
 }
 
-/** What dispatch is made of. */
 export type DispatchOptions = {
   store: Pick<Store, 'jobs' | 'journal' | 'onSignal'>
   concurrency: number
@@ -56,8 +56,8 @@ export type DispatchOptions = {
   isUrgent?(message: Message): boolean
   voice?: Voice | undefined
   /**
-   * The note with which a message ends without its target, because a person handles it; undefined
-   * for all others. May throw, like `invoke`.
+   * For a message that a person handles: the note to store instead of running the target; undefined
+   * for others. May throw, like `invoke`.
    */
   handled?(dispatch: Dispatch): Note | undefined
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */

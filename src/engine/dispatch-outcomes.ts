@@ -8,7 +8,7 @@ import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
-/** Above this number, some senders are notified again that they wait. */
+/** Maximum number of remembered messages that wait; above it, some senders are notified again. */
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
@@ -18,12 +18,12 @@ const WAITS = 'waits for an approval'
  */
 export const HANDLED = 'handled by a person'
 
-/** How long (ms) a test message is retried: somebody looks at it now. */
+/** How long (ms) a test message is retried: somebody watches it. */
 const TEST_LASTS = 5 * MINUTE
 
 /**
- * The outcome of a failed attempt, by the `retry` of its route. A test message whose next attempt is
- * far away is a dead letter.
+ * The outcome of a failed attempt, by the `retry` of its route. A test message whose next attempt
+ * is far away becomes a dead letter.
  */
 function failureOf(job: ClaimedJob, { message, route }: Dispatch, thrown: unknown, at: number) {
   const { retry } = route
@@ -45,8 +45,8 @@ type Ended = {
 }
 
 /**
- * Ends attempts of dispatch: their outcome for the store, the history, metrics, logs, and the
- * sender.
+ * Makes the outcomes of attempts, with their history entries, for the store. Reports them to the
+ * metrics and the log, and notifies a sender whose message waits for a budget.
  */
 export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,

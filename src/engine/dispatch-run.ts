@@ -16,7 +16,7 @@ import { refuseApproval, type Sending, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
-/** How long (ms) a voice message waits if the route that it got by its transcript is paused. */
+/** How long (ms) a voice message waits if its transcript matches a paused route. */
 const HELD_PAUSE = 5_000
 
 /** Runs the target of the route of a claimed job. */
@@ -44,7 +44,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     // message.
     const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(history)) return { outcome: 'done' }
-    // A queue job continues if the waiting daemon dies, so that does not count as an attempt.
+    // A queue job continues if the daemon that waits for it dies: no attempt has failed then.
     const job = route.queue === undefined ? claimed : { ...claimed, lost: 0 }
     const started = now()
     const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
@@ -109,7 +109,7 @@ function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unkn
   return error
 }
 
-/** Why a result sends no reply: what it says, or its form if nothing else was sent either. */
+/** Why no reply is sent: the result gives a reason, or has no usable form where a reply is due. */
 function whyNoReply(result: unknown, { route, sends }: Dispatch): string | undefined {
   const isExpected = sends.count === 0 && route.reply !== 'none'
   return saidNoReply(result) ?? (isExpected ? unusableResult(result) : undefined)

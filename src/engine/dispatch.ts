@@ -37,7 +37,7 @@ export function createDispatch(options: DispatchOptions) {
       // The final route is known only after the recordings are transcribed.
       if (options.voice?.wants(message)) return NO_ROUTE_YET
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
-      // Only jobs with the name of their route are merged.
+      // A job without the name of its route is never merged.
       return route && merges && options.mustNotMerge?.(message) ? NO_ROUTE_YET : route
     },
     unrouted(messages) {

@@ -25,8 +25,8 @@ export function ownGroup(rootId: string): string {
 type NamedGroup = { topic: string; queue?: string | undefined; ref?: string | undefined }
 
 /**
- * Resolves the group of a call. Without `queue` it is that of the invocation; with a `ref`, that of
- * the person, so that repeating the call finds the same subscription. Throws `topic_reserved`, and
+ * The group of a call: `queue`, else the invocation's own group. With a `ref`, the own group is one
+ * of the caller, so that a repeated call finds the same subscription. Throws `topic_reserved`, and
  * `forbidden` for another caller's group, except to operators.
  */
 export function groupOf({ topic, queue, ref }: NamedGroup, { rootId, caller }: Call): string {

@@ -24,7 +24,7 @@ export async function wantedOf(
   return events.filter((_, at) => answers[at])
 }
 
-/** An event of another topic, as a message: `event` is its type, `gateway` its source. */
+/** An event that is not of `gateway-message`, as a message: its source is the `gateway`. */
 function asMessage({ topic, type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const text = String(fields.text ?? fields.body ?? '')

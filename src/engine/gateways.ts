@@ -108,7 +108,7 @@ async function checksOf(own: Transport | undefined, make: () => Promise<Transpor
   }
 }
 
-/** Whether a restart may repair something: not if the gateway works and senders connect to it. */
+/** Whether a restart may help: not if the gateway has started, and senders connect to it. */
 function canRestart({ transport, failure }: Running): boolean {
   return failure !== undefined || transport?.hasConnection !== false
 }

@@ -1,6 +1,7 @@
 const MINUTE = 60_000
 /** Minutes over which the rate of a group is computed. */
 const RATE_MINUTES = 5
+/** Maximum number of groups in memory. */
 const MOST_GROUPS = 1_000
 /** Maximum number of readers per group. */
 const MOST_READERS = 20
@@ -10,7 +11,9 @@ type GroupReaderInfo = { name: string; since: number; lastAt: number; events: nu
 
 type Activity = {
   readers: Map<string, GroupReaderInfo>
+  /** Number of events taken, by minute (Unix minutes). */
   taken: Map<number, number>
+  /** Number of reads that wait for events. */
   waiting: number
   lastAt: number
 }
@@ -20,12 +23,12 @@ type GroupWait = { topic: string; group: string; by: string; ack: boolean; lease
 export type GroupActivity = ReturnType<typeof createGroupActivity>
 
 /**
- * Readers of consumer groups on this daemon, with start and number of events, in memory. `read` is
- * called for each read that took events.
+ * Readers of consumer groups on this daemon, with start and number of events, in memory. `onTaken`
+ * is called for each read that took events.
  */
 export function createGroupActivity(
   now: () => number,
-  read: (topic: string, group: string, by: string) => void = () => {},
+  onTaken: (topic: string, group: string, by: string) => void = () => {},
 ) {
   const groups = new Map<string, Activity>()
   const keyOf = (topic: string, group: string) => `${topic}\n${group}`
@@ -62,8 +65,8 @@ export function createGroupActivity(
 
   return {
     /**
-     * Records a waiting reader and its events; those of a peek (neither `ack` nor `lease`) do not
-     * count. Settles like `waited`.
+     * Records a waiting reader and the number of its events; events of a peek (neither `ack` nor
+     * `lease`) do not count. Settles like `waited`.
      */
     async note<Events extends readonly unknown[] | undefined>(
       waited: Promise<Events>,
@@ -79,7 +82,7 @@ export function createGroupActivity(
       } finally {
         activity.waiting--
         took(activity, by, taken)
-        if (taken > 0) read(topic, group, by)
+        if (taken > 0) onTaken(topic, group, by)
       }
     },
     /**

@@ -41,8 +41,8 @@ export function createGroupDeliveries(deps: {
     const mark = `trivium:dead-event/${id}`
     const known = (await kv.get(mark))?.value
     const isPutBack = pathGet(known, 'restored') === buriedAt
-    // With a mark, the job was a dead letter before, and an operator retried it; but a daemon that
-    // died right after it set the mark leaves an expired claim (`lost`).
+    // A mark means that the job was a dead letter before, and an operator retried it. If a claim
+    // expired (`lost`), the daemon may also have died right after it set the mark.
     if (isPutBack || (lost === 0 && known === buriedAt)) {
       // The mark stays: after a crash, the redelivered event must not become a dead letter.
       if (!isPutBack) await kv.set(mark, { restored: buriedAt }, { ttl: REMEMBERED })

@@ -45,7 +45,8 @@ export function createGroupHistory(deps: {
   return {
     every: FINE.every,
     /**
-     * `pushes`: push subscriptions, whose groups have read events that still wait for an attempt.
+     * Adds a point for each group. `pushes`: push subscriptions; their groups have already read the
+     * events that wait to be sent.
      */
     async sample(pushes: readonly Push[] = []): Promise<void> {
       const at = now()
@@ -64,7 +65,7 @@ export function createGroupHistory(deps: {
       }
       for (const [key, { seenAt }] of all) if (seenAt < at) all.delete(key)
     },
-    /** The points of a group, oldest first: of a day, the last hours in detail. */
+    /** The points of a group over the last day, oldest first; the last four hours have more. */
     of(topic: string, group: string): GroupPoint[] {
       const { fine, coarse } = all.get(keyOf(topic, group)) ?? { fine: [], coarse: [] }
       const first = fine[0]?.at ?? 0
@@ -88,7 +89,7 @@ function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`
 }
 
-/** A coarse point has the highest backlog of its time. */
+/** A coarse point has the highest backlog of its ten minutes. */
 function addTo({ fine, coarse }: Series, point: GroupPoint): void {
   // The clock was set back.
   while ((fine.at(-1)?.at ?? 0) > point.at) fine.pop()

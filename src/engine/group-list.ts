@@ -6,7 +6,7 @@ import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts
 import type { GroupLastReads, LastRead } from './group-last-reads.ts'
 import type { GroupSettings } from './group-settings.ts'
 
-/** Number of groups whose oldest unread event is looked up. */
+/** Maximum number of groups whose oldest unread event and last reader are looked up. */
 const MOST_LOOKS = 100
 
 export type GroupState =
@@ -23,9 +23,9 @@ type ListedGroup = GroupInfo &
     state: GroupState
     /** When the oldest unread event was published. */
     oldestAt?: number
-    /** Since when it waits: later than `oldestAt` after a replay. */
+    /** Since when the oldest unread event waits: later than `oldestAt` after a replay. */
     waitingSince?: number
-    /** The oldest unread event. */
+    /** The id of the oldest unread event. */
     oldestId?: string
     skill?: { name: string; since?: number }
     /** Who read last, if nobody has read on this daemon. */
@@ -68,15 +68,15 @@ export async function listGroups(
       const served = skills.find((one) => one.topic === info.topic && one.group === info.group)
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
       const points = history ? past.of(info.topic, info.group) : undefined
-      const current = activity.info(info.topic, info.group)
-      const isUnknown = current.readers.length === 0 && at < MOST_LOOKS
-      const lastRead = isUnknown ? await lastReads.of(info.topic, info.group) : undefined
+      const reads = activity.info(info.topic, info.group)
+      const hasNoReader = reads.readers.length === 0 && at < MOST_LOOKS
+      const lastRead = hasNoReader ? await lastReads.of(info.topic, info.group) : undefined
       const retention = queue === undefined ? undefined : deps.retentionOf(info.topic)
       return {
         ...info,
         ...(await deps.settings.of(info.topic, info.group)),
-        state: stateOf(info, current, skill !== undefined),
-        ...current,
+        state: stateOf(info, reads, skill !== undefined),
+        ...reads,
         ...defined({
           oldestAt,
           waitingSince: oldest?.since,

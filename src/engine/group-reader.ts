@@ -45,7 +45,7 @@ export function createGroupReader(deps: {
     return read(topic, request)
   }
 
-  /** Splits a batch into events for the group and events to acknowledge or bury. */
+  /** Splits a batch by the filter of the group, and buries events that exceeded the limit. */
   const sort = async (batch: GroupBatch, group: string, { match, maxDeliveries }: GroupSettings) => {
     const fits = match && createEventFilter(match, journal)
     const answers = fits && (await Promise.all(batch.items.map(fits)))
@@ -63,8 +63,8 @@ export function createGroupReader(deps: {
   return {
     read,
     /**
-     * `value`: the next events of a group. Without events, `retryIn`: when the next lease ends, in
-     * ms. Neither if only a new event can help. Creates the group if needed.
+     * `value`: the next events of a group. Without events, `retryIn`: time (ms) until the next
+     * lease ends. Neither if the group has to wait for a new event. Creates the group if needed.
      */
     async next({ topic, ack, max, lease }: GroupRequest, group: string, settings: GroupSettings) {
       const mode = ack ? 'consume' : 'peek'

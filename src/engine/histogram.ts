@@ -8,9 +8,9 @@ import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 
 const SECOND = 1_000
-/** Limits (ms) of the period of a histogram. */
-const SHORTEST_SPAN = SECOND
-const LONGEST_SPAN = 400 * DAY
+/** Minimum and maximum length (ms) of the period of a histogram. */
+const SHORTEST_PERIOD = SECOND
+const LONGEST_PERIOD = 400 * DAY
 /** Possible widths (ms) of a bar, so that bars begin at round times. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
@@ -19,10 +19,10 @@ const WIDTHS = [
   ...[1, 2, 7, 14, 28].map((each) => each * DAY),
 ]
 /** Maximum number of bars with a width that the caller gave. */
-const MOST_SPANS = 2_000
+const MOST_BARS = 2_000
 /** Approximate duration (ms) of a call. */
 const CALL_TIME = 500
-/** Number of messages per step. */
+/** Number of messages per read of the journal. */
 const PAGE = 500
 
 /** Counts messages by arrival time. */
@@ -37,17 +37,17 @@ export function createHistogram(
       const isBounded = caller.gateways !== undefined
       const since = Math.min(
         query.since
-          ? Math.max(query.since, until - LONGEST_SPAN)
+          ? Math.max(query.since, until - LONGEST_PERIOD)
           : await oldestOf(store, query, until, isBounded),
-        until - SHORTEST_SPAN,
+        until - SHORTEST_PERIOD,
       )
       const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
-      const width = (until - since) / given <= MOST_SPANS ? given : fitting
+      const width = (until - since) / given <= MOST_BARS ? given : fitting
       const from = Math.floor(since / width) * width
       const search = { ...query, since: Math.max(query.since ?? 0, from), until }
       const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
-      const spans = Math.ceil((until - from) / width)
-      const counts = Array.from({ length: spans }, () => 0)
+      const bars = Math.ceil((until - from) / width)
+      const counts = Array.from({ length: bars }, () => 0)
       for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
       const total = found.reduce((sum, { count }) => sum + count, 0)
       const isCut = countedTo !== undefined && countedTo > from
@@ -67,7 +67,7 @@ async function oldestOf(
   isBounded: boolean,
 ): Promise<number> {
   if (!isBounded) return (await stats()).journal.oldestAt ?? until - HOUR
-  const since = Math.floor((until - LONGEST_SPAN) / HOUR) * HOUR
+  const since = Math.floor((until - LONGEST_PERIOD) / HOUR) * HOUR
   const { counts, countedTo } = await countAll(journal, { ...query, since, until }, HOUR)
   return counts.reduce((oldest, { at }) => Math.min(oldest, at), countedTo ?? until - HOUR)
 }
@@ -102,21 +102,21 @@ function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']
   return async (search, width) => {
     const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
-    const spanOf = (id: string) => Math.floor(timeOf(id) / width) * width
+    const barOf = (id: string) => Math.floor(timeOf(id) / width) * width
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
     let newest: number | undefined
     let missing: Pick<CountedTimes, 'away'> = {}
     for (let before: string | undefined; ; ) {
       const { found, next, away } = await journal.search({ ...search, before, limit: PAGE })
       if (away) missing = { away }
-      for (const { message } of found)
-        counts.set(spanOf(message.id), (counts.get(spanOf(message.id)) ?? 0) + 1)
+      for (const { message } of found) counts.set(barOf(message.id), (counts.get(barOf(message.id)) ?? 0) + 1)
       if (next === undefined) return { counts: sorted(), ...missing }
-      const whole = spanOf(next) + width
-      newest ??= whole
-      if (performance.now() > deadline && whole < newest) {
-        for (const at of counts.keys()) if (at < whole) counts.delete(at)
-        return { counts: sorted(), countedTo: whole, ...missing }
+      // The bar of `next` is not yet complete; all later ones are.
+      const complete = barOf(next) + width
+      newest ??= complete
+      if (performance.now() > deadline && complete < newest) {
+        for (const at of counts.keys()) if (at < complete) counts.delete(at)
+        return { counts: sorted(), countedTo: complete, ...missing }
       }
       before = next
     }

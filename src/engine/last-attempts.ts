@@ -11,11 +11,11 @@ import type { RunningAttempts } from './running-attempts.ts'
 const ENDS = ['done', 'failed', 'dead']
 
 /** Outcomes of messages that wait for an attempt. */
-const HELD = new Set<string | undefined>(['waiting', 'retrying'])
+const WAITING = new Set<string | undefined>(['waiting', 'retrying'])
 
 /**
- * The outcome of each of several messages and the last attempt of dispatch on it, for lists; of
- * messages that wait, also what they wait for.
+ * For lists: the outcome of each message, its last attempt of dispatch, and what it waits for, if
+ * it waits.
  */
 export function createLastAttempts(deps: {
   store: Pick<Store, 'journal'>
@@ -53,7 +53,7 @@ export function createLastAttempts(deps: {
         if (running) return [{ id, outcome, ...running }]
         const notes = await journal.history(id)
         const last = lastOf(notes)
-        const wait = HELD.has(outcome) ? await waitOf(id, { ...last }, notes) : undefined
+        const wait = WAITING.has(outcome) ? await waitOf(id, { ...last }, notes) : undefined
         return [{ id, outcome, ...(last ?? { what: outcome }), ...wait }]
       })
       return (await Promise.all(found)).flat()

@@ -21,22 +21,22 @@ export type LetterGroup = {
   pattern: string
   /** The newest error, cut to 200 characters. */
   error: string
-  /** The same, with `…` for the numbers and ids that differ between the letters. */
+  /** The newest error, with `…` for the numbers and ids that differ between the letters. */
   common: string
   /** Whether all letters have exactly the same error. */
   alike: boolean
   count: number
-  /** Number of those whose message is a test. */
+  /** Number of letters whose message is a test. */
   tests?: number
   /** When the oldest letter died. */
   first: number
   /** When the newest letter died. */
   last: number
-  /** When the first of their messages arrived, which a retry does not change. */
+  /** When the first of the messages arrived; a retry does not change it. */
   oldest: number
   /** The id of the newest letter. */
   newest: string
-  /** The beginning of its text. */
+  /** The beginning of the newest letter's text. */
   sample: string
   /** The recipients of unsent replies, newest first, up to 20. */
   recipients?: string[]

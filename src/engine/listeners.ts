@@ -6,7 +6,7 @@ import { asideJob } from './aside.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { Router } from './router.ts'
 
-/** A message that is not accepted yet, or never: only listeners get it. */
+/** A message that is not accepted, or not yet: only listeners get it. */
 type Unaccepted = NewMessage & { key: string }
 
 /**

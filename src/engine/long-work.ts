@@ -24,7 +24,7 @@ export type NewLongJob = {
   startedAt?: number
 }
 
-/** Adds to jobs of a kind what is known about them elsewhere. */
+/** Adds details from elsewhere to jobs of a kind. */
 type Describe = (jobs: readonly LongJob[]) => Promise<LongJob[]>
 
 export type LongWork = ReturnType<typeof createLongWork>
@@ -74,7 +74,7 @@ export function createLongWork(deps: {
   return {
     /** Registers a kind of work; call it before `start`. */
     offer: (kind: WorkKind) => void kinds.set(kind.kind, kind),
-    /** Registers what completes the shown jobs of a kind. */
+    /** Registers the function that adds details to the shown jobs of a kind. */
     describe: (kind: string, describe: Describe) => void descriptions.set(kind, describe),
     start,
     /** Throws `limit_reached` for a caller with many running jobs. */
@@ -104,7 +104,8 @@ export function createLongWork(deps: {
       cancel: async ({ id }) => shown(await records.end(id, { state: 'cancelled' })),
     } satisfies ServiceOf<typeof longJobs>,
     /**
-     * Stops work after its current step. It continues after the next start, or on another daemon.
+     * Stops each job after its current step. The jobs continue after the next start, or on another
+     * daemon.
      */
     async stop(): Promise<void> {
       stopping.abort()

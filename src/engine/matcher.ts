@@ -36,7 +36,7 @@ type KeyCondition = Condition & {
 }
 
 /**
- * Compiles a `match` in the order of its keys. It excludes notices unless it asks for them. Throws
+ * Compiles a `match` in the order of its keys. Notices match only if a key asks for them. Throws
  * for an invalid pattern.
  */
 export function compileMatch(match: RouteMatch): Condition[] {
@@ -91,7 +91,7 @@ function compileHoursKey(wanted: readonly string[]): KeyCondition {
   return { key: 'hours', wanted, read, test, explain, cost: COST.hours, isOfPlace: false }
 }
 
-/** Matches messages that do not match all keys of `inner`, notices included. */
+/** Matches all messages, also notices, except those that match all keys of `inner`. */
 function compileExclusion(inner: MatchKeys, place: string): Condition {
   const written = Object.entries(inner).map(compileKey)
   const conditions = written.toSorted((a, b) => a.cost - b.cost)
@@ -120,7 +120,7 @@ function costOf(key: string, wanted: readonly string[] | boolean): number {
 
 const COST = { flag: 0, field: 1, prefix: 2, hours: 3, wholeText: 4, re2: 5 }
 
-/** Keys that describe an event instead of a message. */
+/** Keys that describe an event: a `match` that has one of them also matches notices. */
 const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.reaction', 'data.notice'])
 
 /**
@@ -129,7 +129,7 @@ const ASKS_FOR_NOTICES = new Set(['event', 'reaction', 'data.event', 'data.react
  */
 const NO_NOTICE: Condition = {
   test: ({ data }) => data.notice !== true,
-  // A condition that the route does not mention is shown only if it decides.
+  // The route does not mention this condition, so it is shown only if it excludes the message.
   explain: ({ data }) =>
     data.notice === true
       ? [{ key: 'data.notice', matched: false, wanted: show(false), actual: show(data.notice) }]
@@ -146,7 +146,7 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['automatic', isAutomatic],
   ['to', (message) => message.to],
   ['subject', (message) => message.subject],
-  // The transcript of a recording counts as text. A text that is JSON does not contain it.
+  // The transcript of a recording counts as text, also if the text (JSON) does not contain it.
   ['text', ({ text, data }) => (data.transcript === undefined ? text : [text, data.transcript])],
   ['prefix', (message) => message.text],
   ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],

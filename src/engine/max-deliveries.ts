@@ -12,9 +12,9 @@ export type MaxDeliveries = ReturnType<typeof createMaxDeliveries>
 
 /**
  * Limits how often the receive road delivers a message under a lease
- * (`receive: { max-deliveries: n }` of a gateway). After that it becomes a dead letter of the queue
- * `receive`; a retry returns it to the road with the count reset. Deliveries are counted from the
- * message's history, so gateways without a limit have no extra cost.
+ * (`receive: { max-deliveries: n }` of a gateway). Then the message becomes a dead letter of the
+ * queue `receive`; a retry returns it to the road with the count reset. Deliveries are counted from
+ * the message's history, so gateways without a limit have no extra cost.
  */
 export function createMaxDeliveries(deps: {
   store: Pick<Store, 'journal' | 'receive' | 'jobs' | 'onSignal'>
@@ -44,8 +44,8 @@ export function createMaxDeliveries(deps: {
     }
   }
   /**
-   * Returns a message to the road. If it is repeated after a lost reply, nothing is delivered
-   * twice.
+   * Returns a message to the road. The call can be repeated after a lost reply: nothing is
+   * delivered twice.
    */
   const putBack = async (id: string, round: readonly Note[]): Promise<void> => {
     // Noted first: deliveries are counted from here.

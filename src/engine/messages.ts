@@ -15,7 +15,7 @@ import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import { createUndelivered } from './undelivered.ts'
 
-/** The dispatch of a message so far. `runningSince` (Unix ms): an attempt runs. */
+/** The dispatch of a message so far. `runningSince` (Unix ms): the start of a running attempt. */
 export type Dispatched = { outcome: Outcome | undefined; history: readonly Note[]; runningSince?: number }
 
 /** Finds the pauses of messages. */
@@ -101,7 +101,8 @@ export function createMessages(deps: {
 }
 
 /**
- * Makes a function that finds whether each group has read a message. Derived from its lag: one list of the groups is enough.
+ * Makes a function that finds whether each group has read a message. It derives this from the lag
+ * of each group, so that one list of the groups is enough.
  */
 function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'groups'>) {
   return async (id: string) => {
@@ -115,7 +116,7 @@ function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'gr
   }
 }
 
-/** Adds entries that are not stored in the history at their times. The stored ones keep their order. */
+/** Inserts entries that are not stored, by their time. The stored notes keep their order. */
 function withOthers(notes: readonly Note[], others: readonly Note[]): Note[] {
   const all = [...notes]
   for (const note of others) {

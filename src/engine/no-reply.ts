@@ -10,8 +10,8 @@ export function saidNoReply(result: unknown): string | undefined {
 }
 
 /**
- * Why a result that is not empty is no reply, by its form. Undefined for a result without content:
- * its author wanted no reply.
+ * Why a result cannot be a reply in its form. Undefined for an empty result: its author wanted no
+ * reply.
  */
 export function unusableResult(result: unknown): string | undefined {
   if (result === undefined || result === null || result === '') return undefined

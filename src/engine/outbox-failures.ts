@@ -33,7 +33,7 @@ export function createOutboxFailures(options: {
       const { delay } = outcome
       log.warn({ ...fields, delay }, 'the reply was not sent; trying again')
       const attempt = attemptOf(job)
-      // Conversations show the reply; its text is stored once.
+      // The text, which conversations show, is stored only with the first attempt.
       const about = attempt === 1 ? answerOf(reply) : { key: reply.key }
       return { ...outcome, notes: [note('send failed', { ...about, attempt, error: message, delay })] }
     }
@@ -60,7 +60,7 @@ export function createOutboxFailures(options: {
   return { failed, uncertain }
 }
 
-/** Whether an earlier attempt may have arrived unnoticed. */
+/** Whether the reply of an earlier attempt may have arrived unnoticed. */
 export function isUncertain({ lost, errors }: ClaimedJob): boolean {
   return lost > 0 || errors.some(({ code }) => code === 'send_ambiguous')
 }

@@ -21,8 +21,8 @@ export type OutboxWorkerOptions = {
   /** The transport for a reply; undefined while the gateway is not running. */
   sender(reply: Reply): Sender | undefined
   /**
-   * Called after each attempt, before its outcome is stored. `seconds` of a success: of the
-   * attempt, and since it was queued.
+   * Called after each attempt, before its outcome is stored. `seconds`: for a success, the duration
+   * of the attempt and the time since the reply was queued.
    */
   sent(
     reply: Reply,
@@ -33,18 +33,19 @@ export type OutboxWorkerOptions = {
   now(): number
 }
 
-/** Pause (ms) of a reply whose gateway is disabled or removed: it may return after a reload. */
+/** Pause (ms) of a reply whose gateway is disabled or removed: a reload may bring it back. */
 const GATEWAY_AWAY = 30_000
 /** How long (ms) a reply waits for its gateway. */
 const LONGEST_WAIT = 86_400_000
-/** Number of send receipts kept in memory. */
-const SENT = 10_000
+/** Maximum number of send receipts in memory. */
+const MOST_RECEIPTS = 10_000
 
 /** A reply in the outbox; `queuedAt` in Unix ms. */
 const queuedSchema = replySchema.extend({ queuedAt: z.number().exactOptional() })
 
 /**
- * Passes the outbox to the transports, and probes before it repeats a send with an unknown outcome.
+ * Passes the replies in the outbox to the transports. Before it repeats a send with an unknown
+ * outcome, it probes whether the reply arrived.
  * A store that lost its last writes may return replies that were already sent: this process
  * remembers its own sends, and probes for older ones.
  */
@@ -60,8 +61,8 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       if (now() - (queuedAt ?? now()) < LONGEST_WAIT) return { outcome: 'release', delay: GATEWAY_AWAY }
       return failed(job, reply, new TriviumError('gateway_not_found', { name: reply.gateway, hint: '' }))
     }
-    // A transport without a probe sends into the store. If the store loses the note, it also loses
-    // the reply, which is then sent again.
+    // A transport without a probe sends into the store. If the store loses the outcome of a send,
+    // it also loses what was sent, so the reply has to be sent again.
     const known = transport.probe && sentHere.get(job.id)
     let receipt = known
     const began = now()
@@ -88,7 +89,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
       if (signal.aborted) throw thrown
       return failed(job, reply, thrown)
     }
-    if (transport.probe) putLast(sentHere, job.id, receipt, SENT)
+    if (transport.probe) putLast(sentHere, job.id, receipt, MOST_RECEIPTS)
     const seconds = { attempt: (now() - began) / 1000, total: (now() - (queuedAt ?? began)) / 1000 }
     const reason = suppressedIn(receipt)
     if (!known) await options.sent(reply, reason === undefined ? 'sent' : 'suppressed', seconds)

@@ -28,17 +28,19 @@ export type Sending = Pick<
   | 'calendar'
 >
 
-/**
- * `queued: false`: the key was already queued. `unsent`: why it was not queued at all; also in the
- * history.
- */
-type Queued = { id: string; queued: boolean; unsent?: string }
+type Queued = {
+  id: string
+  /** False if the key was queued before, or the message cannot be answered (`unsent`). */
+  queued: boolean
+  /** Why the message cannot be answered; the history has it too. */
+  unsent?: string
+}
 
 export type Outbox = ReturnType<typeof createOutbox>
 
 /**
  * Sends durably, once per key, to exactly the place a message came from. `unanswerable`: why a
- * reply is impossible.
+ * message cannot be answered; undefined if it can.
  */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
@@ -62,17 +64,17 @@ export function createOutbox(
 
   return {
     /**
-     * Resolves when the reply is durable in the outbox. `tell` records in the history why a reply
-     * was not queued, by default at once.
+     * Resolves when the reply is durable in the outbox. `record` stores the note with the reason if
+     * the reply was not queued; by default, in the history immediately.
      */
     async reply(
       message: Message,
       sending: Sending,
-      tell: (note: Note) => unknown = (note) => store.journal.note(message.id, [note]),
+      record: (note: Note) => unknown = (note) => store.journal.note(message.id, [note]),
     ): Promise<Queued> {
       const unsent = unanswerable(message)
       if (unsent !== undefined) {
-        await tell(outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent }))
+        await record(outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent }))
         return { id: '', queued: false, unsent }
       }
       const { id: inReplyTo, gateway, conversation, data } = message
@@ -80,8 +82,8 @@ export function createOutbox(
       return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
     },
     /**
-     * Sends to an explicit target of a gateway, which the caller has checked to be `open`. Mail in
-     * answer to it belongs to `conversation`.
+     * Sends to an explicit target of a gateway; the caller has checked that the gateway is `open`.
+     * Mail that answers the send belongs to `conversation`.
      */
     sendTo: (gateway: string, to: string, sending: Sending, conversation = to) =>
       add({ ...sending, gateway, to, conversation }),
@@ -157,8 +159,8 @@ function bodyText({ body }: JsonObject): string {
 }
 
 /**
- * Throws `send_rejected` for `data` that would show the buttons of one approval under another
- * title.
+ * Throws `send_rejected` if `data` has an `approval`: it could show the buttons of one approval
+ * under the title of another.
  */
 export function refuseApproval(gateway: string, data: JsonObject | undefined): void {
   if (data?.approval === undefined) return

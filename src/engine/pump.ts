@@ -2,7 +2,7 @@ import type { Message } from '../core/message.ts'
 import type { Journal, NewJob } from '../core/store.ts'
 
 const BATCH = 256
-/** For a message whose caller waits for its outcome, which is `unrouted`. */
+/** The plan for a message without a route whose caller waits for its outcome. */
 const NO_ROUTE: RoutePlan = { name: '' }
 
 export type Pumped =
@@ -24,8 +24,9 @@ export function createPump(options: {
   unrouted(messages: readonly Message[]): void
 }) {
   const { journal, match, unrouted } = options
-  /** Count of signals, and its value when the journal was last read to the end. */
+  /** Number of signals so far. */
   let signals = 1
+  /** Value of `signals` when the journal was last read to its end. */
   let signalsAtEnd = 0
 
   return {
@@ -34,9 +35,9 @@ export function createPump(options: {
       signals += 1
     },
     /**
-     * Reads and matches a batch, and commits the jobs with the cursor: after a crash it is
-     * repeated, and of several daemons one wins. A message without a route gets no job and is
-     * thereby unrouted, unless a caller waits for its outcome.
+     * Reads and matches a batch, and commits the jobs with the cursor: after a crash the batch is
+     * repeated; of several daemons, one wins. A message without a route gets no job and is thereby
+     * unrouted, unless a caller waits for its outcome.
      */
     async pumpBatch(): Promise<Pumped> {
       if (signalsAtEnd === signals) return 'nothing'

@@ -1,8 +1,8 @@
 import type { Note } from '../core/store.ts'
 
 /**
- * The notes of the receive road since a dead letter was last returned to it, oldest first; without
- * one, all of its notes.
+ * The notes of the receive road, oldest first: those since the message was last returned to it as a
+ * dead letter, or all.
  */
 export function roundOf(notes: readonly Note[]): readonly Note[] {
   const ofReceive = notes.filter(({ road }) => road === 'receive')

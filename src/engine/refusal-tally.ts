@@ -20,14 +20,15 @@ export type RefusalCount = {
   total: { refused: number; accepted: number }
   /** When the gateway last accepted a delivery. */
   lastGoodAt?: number
-  /** Refusals of this series since then. */
+  /** Refusals of this series since `lastGoodAt`. */
   sinceGood: number
-  /** Refused senders and explanations of the last hour, most frequent first. */
+  /** Refused senders of the last hour, most frequent first. */
   from: { name: string; count: number }[]
+  /** Explanations of the last hour, most frequent first. */
   why: { name: string; count: number }[]
 }
 
-/** Accepted and refused deliveries of the last hour per minute, the current one last. */
+/** Accepted and refused deliveries in each minute of the last hour, oldest first. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
 type Minutes = { counts: Float64Array; minute: number }
@@ -172,7 +173,7 @@ function countName(names: Map<string, Minutes>, at: number, name = 'unknown'): v
   add(minutes, at, 1)
 }
 
-/** Removes names that the last hour does not have. */
+/** Removes names without a refusal in the last hour. */
 function removeOld(names: Map<string, Minutes>, at: number): void {
   const minute = Math.floor(at / MINUTE)
   for (const [name, minutes] of names) if (minute - minutes.minute >= MINUTES) names.delete(name)

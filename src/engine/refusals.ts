@@ -8,13 +8,14 @@ import { createRefusalTally } from './refusal-tally.ts'
 /** `at` in Unix ms; `body` is the start of the request body, without secrets. */
 export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
 
-/** A refusal with the start of the request body, longer than shown: redaction may shorten it. */
+/** `begin`: the start of the request body, longer than shown because redaction may shorten it. */
 type Kept = Omit<Refusal, 'body'> & { begin?: { text: string; isCut: boolean } }
 
 /** Maximum number of kept refusals per gateway. */
 const MAX_PER_GATEWAY = 50
-/** Maximum characters of a body: shown, and kept. */
+/** Maximum characters of a body that are shown. */
 const MAX_BODY = 500
+/** Maximum characters of a body that are kept. */
 const MAX_STORED = 4 * MAX_BODY
 
 /**
@@ -57,8 +58,8 @@ export function createRefusals(options: {
     /** Deliveries of a gateway in the last hour. */
     traffic: tally.traffic,
     /**
-     * Refusals of the given gateways, newest first. Secrets are redacted only here, so that a flood
-     * does not cost a search each.
+     * Refusals of the given gateways, newest first. Secrets are redacted only here, so that `add`
+     * stays cheap in a flood.
      */
     list: (gateways: readonly string[]): Refusal[] =>
       gateways

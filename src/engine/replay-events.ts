@@ -24,7 +24,7 @@ export type EventRange = {
 export type ReplayTarget = {
   topic: string
   group: string
-  /** Its filter; it leaves out other events. */
+  /** The filter of the group. */
   match?: RouteMatch | undefined
   /** The push subscription to which the group belongs, if any. */
   subscription?: string
@@ -47,7 +47,7 @@ const dataSchema = z.object({
   unread: z.number().default(0),
   /** Number of events that the filter left out. */
   filtered: z.number().default(0),
-  /** The round of the redelivered events. A step that is repeated after a crash has the same. */
+  /** The round of the redelivered events. A step that is repeated after a crash keeps it. */
   round: z.number().default(1),
 })
 type Data = z.infer<typeof dataSchema>
@@ -82,7 +82,7 @@ export function createReplayEvents(deps: {
     return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
   return {
-    /** Registers what completes the shown jobs. The time of a start is the round of its events. */
+    /** Registers a function that adds details to shown jobs. A job's start is its events' round. */
     describe: (describe: Parameters<LongWork['describe']>[1]) => work.describe(KIND, describe),
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
     async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
@@ -107,8 +107,8 @@ export function createReplayEvents(deps: {
       return work.begin(job, call)
     },
     /**
-     * Counts the retained events of a range without a change. Without a filter, events that were
-     * deleted from the middle of the topic count too. Throws as `begin` does.
+     * Counts the retained events of a range, and changes nothing. Without a filter, events that
+     * were deleted from the middle of the topic count too. Throws as `begin` does.
      */
     async count({ topic, group, match, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
       const parts = await partsOf(topic, range)
@@ -229,8 +229,8 @@ async function redeliver(
   const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id, round)))
   // Retention may have deleted an event, or somebody the group.
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
-  const there = restored.filter(Boolean).length
-  return { redelivered: Math.max(0, there - unread), unread: Math.min(there, unread) }
+  const existing = restored.filter(Boolean).length
+  return { redelivered: Math.max(0, existing - unread), unread: Math.min(existing, unread) }
 }
 
 async function requireGroup(topics: Topics, topic: string, group: string): Promise<void> {

@@ -26,7 +26,7 @@ export type WantedCount = {
   more?: true
 }
 
-/** The next events of a part that the group wants. `last`: the position up to which they reach. */
+/** The next events of a part that the group wants. `last`: the last position of the page. */
 export type WantedPage = { wanted: PlacedEvent[]; unread: number; filtered: number; last: number }
 
 /** Counts the events of all parts that a group with a filter wants, for at most `time` ms. */
@@ -71,8 +71,8 @@ export function createPageReader({ topics, journal }: { topics: Topics; journal:
 }
 
 /**
- * The number of events of a page that the group has not consumed. Asks for single events only where
- * both kinds are mixed.
+ * The number of wanted events of a page that the group has not consumed. Asks the store about
+ * single events only if the counts of the page leave it open.
  */
 async function unreadAmong(
   topics: Topics,

@@ -9,9 +9,9 @@ import type { messages } from './operations/messages.ts'
 
 /**
  * Accepts a message again as a new message with the same reply target. `data.resent` names the
- * caller. With a changed text the sender is no longer verified. Nor is the sender of a command-line
- * message that is not resent by an operator: it would run with the rights of the operator who sent
- * it.
+ * caller. With a changed text the sender is no longer verified. The sender of a command-line
+ * message stays verified only if an operator resends it: the message runs with the rights of the
+ * operator who sent it.
  */
 export function createResend(deps: {
   store: Pick<Store, 'journal' | 'jobs'>

@@ -14,9 +14,9 @@ type Retries = ServiceOf<typeof deadLetters>['retries']
 const PREFIX = 'retried-letters:'
 /** How long (ms) the letters of a job are known: longer than the job is kept after its end. */
 const RETENTION_MS = 8 * DAY
-/** Letters of a job that are remembered. The outcomes of further ones are not known. */
+/** Maximum number of remembered letters of a job. The outcomes of further ones are not known. */
 const MOST = 1_000
-/** Messages that are listed. */
+/** Maximum number of listed messages of a job. */
 const MOST_LISTED = 200
 
 const storedSchema = z.array(z.tuple([z.string(), z.string(), z.string().nullable()]))
@@ -31,7 +31,7 @@ export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
   }
   return {
     of,
-    /** Only the daemon that holds the lease of the job calls it. */
+    /** Called only by the daemon that holds the lease of the job. */
     async add(job: string, letters: readonly LetterKey[]): Promise<void> {
       const known = await of(job)
       if (letters.length === 0 || known.length >= MOST) return
@@ -74,7 +74,7 @@ export function createRetries(deps: {
   }
 }
 
-/** Filters that a retry may have had. Without one, it included every value. */
+/** Filters that narrow a retry. A retry without such a filter included every value. */
 const NARROWING = ['code', 'pattern'] as const
 
 function isSame(wanted: string | undefined, used: unknown): boolean {
@@ -115,8 +115,8 @@ function tallyOf(letters: readonly Settled[]) {
 }
 
 /**
- * The messages of letters, those that need someone first. Letters whose message is not known any
- * more have only their id.
+ * The messages of letters, those that need someone first. A letter whose message is no longer
+ * stored has only its id.
  */
 async function rowsOf({ journal }: Pick<Store, 'journal'>, letters: readonly Settled[]) {
   const rank = ({ outcome }: Settled) => (FIRST.includes(outcome) ? FIRST.indexOf(outcome) : FIRST.length)

@@ -31,7 +31,7 @@ export function createRetryNow({
   }
 }
 
-/** The jobs of replies that could not be sent. */
+/** The ids of the jobs of replies that could not be sent. */
 function unsentReplies(history: readonly Note[]): string[] {
   const keys = history
     .filter(({ road, what }) => road === 'outbox' && what === 'send failed')

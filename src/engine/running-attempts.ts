@@ -13,9 +13,7 @@ export type RunningAttempt = {
 
 export type RunningAttempts = ReturnType<typeof createRunningAttempts>
 
-/**
- * The attempts that run in this daemon, by message. Others of a shared store know only their own.
- */
+/** The attempts that run in this daemon, by message. Other daemons of a store know only theirs. */
 export function createRunningAttempts(now: () => number) {
   const running = new Map<string, RunningAttempt>()
   return {

@@ -58,7 +58,7 @@ export function searchOf(
   { search, ...filter }: Filter,
   caller: Pick<Caller, 'gateways' | 'kind'>,
 ): MessageQuery & { outcomes?: Outcome[] | undefined } {
-  const { gateway, outcome, ...query } = search ? both(filter, search) : filter
+  const { gateway, outcome, ...query } = search ? combined(filter, search) : filter
   if (gateway !== undefined) requireGateway(caller, gateway)
   // No gateway: nothing is found.
   if (search && isContradictory(filter, search)) return { ...query, outcomes: outcome, gateways: [] }
@@ -77,8 +77,8 @@ function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): b
   })
 }
 
-/** Both a filter and search words must hold. If both give a sender, that of the words is used. */
-function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter, 'search'> {
+/** A filter and search words combined. If both give a sender, that of the words is used. */
+function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter, 'search'> {
   const since = Math.max(filter.since ?? 0, search.since ?? 0)
   const ends = [filter.until, search.until].filter((time) => time !== undefined)
   const until = ends.length > 0 ? Math.min(...ends) : undefined
@@ -95,7 +95,7 @@ export function createSearch(
   store: Pick<Store, 'journal'>,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
-    /** Returns fewer than `limit` if they are large; an empty list is the end. */
+    /** Returns fewer messages than `limit` if they are large; an empty list is the end. */
     async list({ limit, before, ...filter }, { caller }) {
       const search = searchOf(filter, caller)
       const found: Message[] = []

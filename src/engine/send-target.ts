@@ -56,8 +56,8 @@ export function createSendTarget(options: SendTargetOptions) {
   }
 
   /**
-   * Refuses further recipients if the transport has no support, if only the sender may be answered,
-   * or if one is not an address of the transport.
+   * Throws for copies that the transport does not support, for further recipients if the gateway is
+   * not `open`, and for a recipient that is not an address of the transport.
    */
   async function requireCopies(
     { cc, bcc, replyAll, calendar }: Copies,

@@ -86,7 +86,7 @@ export function createSend(
   } satisfies Pick<ServiceOf<typeof gateways>, 'send'>
 }
 
-/** The error of a dead reply; `message` may be that of such an error already. */
+/** The error of a dead reply. `message` may be the message of the same error already. */
 function rejected(gateway: string, message: string): TriviumError {
   const { message: beginning } = new TriviumError('send_rejected', { gateway, reason: '' })
   const reason = message.startsWith(beginning) ? message.slice(beginning.length) : message

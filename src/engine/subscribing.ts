@@ -17,7 +17,7 @@ export function createSubscribing(deps: {
   permit(skill: string, call: Call): Promise<void>
 }) {
   const { topics, settings, subscriptions, permit } = deps
-  /** Topics on which running invocations have their own groups. */
+  /** By root id: the topics on which a running invocation has its own group. */
   const own = new Map<string, Set<string>>()
 
   return {

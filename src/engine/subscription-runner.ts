@@ -77,7 +77,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
       await end(key)
       const subscription = subscriptionSchema.parse(known.value)
       const { topic, group } = subscription
-      // The group has expired if no daemon ran for longer than groups are kept.
+      // Creates the group again if it has expired because no daemon ran for days.
       await store.topics.subscribe(topic, group, 'now')
       running.set(key, {
         ...known,
@@ -121,7 +121,7 @@ async function handOver(
     data: toJson({ ...skill, event }),
   }))
   await store.jobs.add(QUEUE, jobs)
-  // An event that was redelivered meanwhile stays unread.
+  // An event that was redelivered meanwhile has another round, and stays unread.
   for (const [round, some] of Map.groupBy(all, ({ id }) => rounds.get(id)))
     await store.topics.ack(
       topic,

@@ -34,7 +34,7 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
       await kv.set(keyOf(subscription), { ...subscription, since: now() })
       await kv.set(CHANGED, now())
     },
-    /** All, with the skill of each and since when (Unix ms). */
+    /** All subscriptions, each with its skill and its start (`since`, Unix ms). */
     async list() {
       const keys = await allKeys(kv, PREFIX)
       const found = await Promise.all(keys.map((key) => kv.get(key)))

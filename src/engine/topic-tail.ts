@@ -6,7 +6,7 @@ type Wanted = { topic: string; max: number; match?: RouteMatch }
 
 /** Follows a topic without a group. */
 export function createTopicTail({ topics, journal }: Pick<Store, 'topics' | 'journal'>) {
-  /** Starts at the end of the topic. Returns a reader that skips events without a match. */
+  /** Starts at the end of the topic. Returns a reader that skips events that do not match. */
   return async ({ topic, max, match }: Wanted) => {
     const partitions = Array.from({ length: topics.partitions(topic) }, (_, at) => at)
     const after = await Promise.all(partitions.map((at) => topics.end(topic, at)))

@@ -7,12 +7,12 @@ import { defined } from '../lib/defined.ts'
 
 type Found = { message: Message; outcome: Outcome }
 
-/** A person has taken over a conversation. `isAnswered`: by an answer of theirs, at `since`. */
+/** A person has taken over a conversation. `isAnswered`: they did so by answering, at `since`. */
 export type Hold = { by: string; since: number; isAnswered: boolean; reason?: string; until?: number }
 
 /** Maximum number of messages that are read to find since when somebody waits. */
 const MOST_READ = 10
-/** Handled with another message, or the reply was suppressed. */
+/** Outcomes of messages that need no answer: handled with another one, or the reply suppressed. */
 const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
 /** The sender that a submission has if it names none. */
 const NO_SENDER = 'cli'
@@ -20,8 +20,8 @@ const NO_SENDER = 'cli'
 /**
  * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`:
  * its messages, newest first. `waitingSince` (Unix ms): the first message after the last answer.
- * `reply`: the last one that was sent to the newest message. `hold`: a person has taken over;
- * whoever has written to them since waits for their answer.
+ * `reply`: the last reply that was sent to the newest message. `hold`: a person has taken over;
+ * messages since then wait for an answer of that person.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
@@ -51,8 +51,8 @@ function isSentAnswer({ state, approval }: JsonObject): boolean {
 }
 
 /**
- * Whether the sender of a message waits for an answer. Nobody does for automatic messages, tests,
- * and submitted ones without a sender.
+ * Whether the sender of a message waits for an answer. False for automatic messages, tests, and
+ * submitted messages without a sender.
  */
 function expectsAnswer(
   { message, outcome }: Found,

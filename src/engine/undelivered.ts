@@ -6,17 +6,17 @@ import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 
 /** Maximum number of dead letters of a gateway that are looked at, newest first. */
 const MOST = 100
-/** What a history says of a send to an address that failed permanently. */
+/** The history entry of a permanently failed send to an address. */
 const NOT_DELIVERED = 'not delivered'
 
 type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
 
 /**
- * Finds sends to the address of a sender that failed permanently. They answer no message, so no history
- * has them; the reply to a message is in its history.
+ * Finds permanently failed sends to the address of a sender. They answer no message, so no history
+ * has them; replies are in the history of their message.
  */
 export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>) {
-  /** History entries by message id: each send belongs to the newest of the messages that it may answer. */
+  /** History entries by message id. A send belongs to the newest message that it may answer. */
   return async (gateway: string, messages: readonly Asked[]): Promise<Map<string, Note[]>> => {
     const { items } = await deadLetters.list({ queue: OUTBOX_QUEUE, group: gateway, limit: MOST })
     const newestFirst = messages.toSorted((a, b) => b.receivedAt - a.receivedAt)
@@ -29,13 +29,15 @@ export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters']
   }
 }
 
-/** Whether a send went to the sender of an earlier message, about the same subject if both have one. */
+/**
+ * Whether a send went to the sender of an earlier message, with the same subject if both have one.
+ */
 function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
   const to = recipientOf(letter)
   if (to === undefined || letter.at < receivedAt) return false
   if (to !== from.address?.toLowerCase() && to !== from.id.toLowerCase()) return false
-  const own = textAt(letter.data, 'subject')
-  return own === undefined || subject === undefined || withoutPrefix(own) === withoutPrefix(subject)
+  const sent = textAt(letter.data, 'subject')
+  return sent === undefined || subject === undefined || withoutPrefix(sent) === withoutPrefix(subject)
 }
 
 /** A subject without `Re:` and the like. */

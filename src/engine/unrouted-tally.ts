@@ -16,7 +16,7 @@ export type UnroutedCount = {
 }
 
 /**
- * Counts messages without a route per gateway, in the memory of this daemon. `hasRoute` is asked
+ * Counts messages without a route per gateway, in the memory of this daemon. `hasRoute` is called
  * when the list is read.
  */
 export function createUnroutedTally(hasRoute: (gateway: string) => boolean, now: () => number) {

@@ -1,4 +1,4 @@
-/** Maximum number of groups; of more, the durations are not known. */
+/** Maximum number of groups; the durations of further groups are not known. */
 const MOST_GROUPS = 10_000
 /** Factor by which each later attempt lowers the longest one, so that an exception is forgotten. */
 const FORGETTING = 0.98

@@ -5,8 +5,8 @@ import { LEASE, type WorkerOptions } from './worker-options.ts'
 import type { Places } from './worker-places.ts'
 
 /**
- * Maximum number of jobs per claim while all slots are taken: only jobs without a slot are claimed
- * then.
+ * Maximum number of jobs per claim while all slots are taken: only jobs that take no slot are
+ * claimed then.
  */
 const MAX_WITHOUT_SLOT = 64
 

@@ -3,10 +3,10 @@ import type { BusyLane, ClaimedJob, Store } from '../core/store.ts'
 import type { Retry, RunOutcome } from './attempts.ts'
 import type { Pumped } from './pump.ts'
 
-/** The default of `lease`. */
+/** The default of `lease` (ms). */
 export const LEASE = 10_000
 
-/** What a worker of one queue is made of. */
+/** Options of the worker of one queue. */
 export type WorkerOptions = {
   queue: string
   store: Pick<Store, 'jobs' | 'onSignal'>

@@ -20,8 +20,8 @@ export function createPlaces(
 
   return {
     /**
-     * Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not
-     * pile them up.
+     * Number of jobs that may begin. Up to `concurrency` ended jobs whose outcomes are being stored
+     * take no slot; further ones do, so that they do not pile up with a slow store.
      */
     free: () => concurrency - Math.max(active, claimed.size() - elsewhere - concurrency),
 

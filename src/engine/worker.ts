@@ -20,7 +20,7 @@ const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
  */
 export function createWorker(options: WorkerOptions) {
   const { queue, store, lease = LEASE, log, now } = options
-  /** A released job may be in it twice: claimed again before its first claim is removed. */
+  /** The running jobs. A released job is in it twice if it is claimed again before its removal. */
   const running = createBag<Running>()
   const places = createPlaces(options, running)
   const usual = createUsualDurations()

@@ -11,33 +11,34 @@ import { messageState } from './message-state.ts'
 import { senderText } from './sender.ts'
 
 /**
- * `conversation-show`: whose turn it is and who has the conversation, then the messages and replies,
- * oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked for.
+ * `conversation-show`: whose turn it is and who has the conversation, then the messages and
+ * replies, oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked
+ * for.
  */
 export function humanConversation(found: Json, { gateway, conversation }: JsonObject = {}): string {
   const entries = objectsIn(pathGet(found, 'entries'))
   const next = pathGet(found, 'next')
   if (entries.length === 0) return 'No messages.'
-  const asked = entries.findLast(({ role }) => role === 'sender')
+  const lastMessage = entries.findLast(({ role }) => role === 'sender')
   return [
     ...(conversation === undefined
       ? []
       : [paragraph('', `${paint('bold', String(conversation))}  in ${gateway}`)]),
-    ...turnOf(Object(found), asked),
+    ...turnOf(Object(found), lastMessage),
     '',
     ...(next === undefined ? [] : [`Older ones: --before ${next}`]),
     ...entries.flatMap((entry, at) => linesOf(entry, entries.slice(0, at))),
-    ...nextSteps(Object(found), asked),
+    ...nextSteps(Object(found), lastMessage),
   ].join('\n')
 }
 
 /** Whose turn it is, and who has taken over. */
-function turnOf({ waitingSince, reply, heldBy }: JsonObject, asked: JsonObject | undefined): string[] {
+function turnOf({ waitingSince, reply, heldBy }: JsonObject, lastMessage: JsonObject | undefined): string[] {
   const { by, since, reason, until } = Object(heldBy)
   const end = until === undefined ? '' : `, until ${timeOf(until)}`
   const why = reason === undefined ? '' : `: ${reason}`
   const holder = heldBy === undefined ? [] : [`${shownAuthor(by)} has it since ${timeOf(since)}${end}${why}.`]
-  const who = senderText(asked?.from)
+  const who = senderText(lastMessage?.from)
   const { by: author, at } = Object(reply)
   const answered = `Answered${author === undefined ? '' : ` by ${shownAuthor(author)}`} ${age(at)} ago.`
   const turn = [
@@ -68,7 +69,7 @@ function authorOf({ by, skill }: JsonObject): string {
   return skill === undefined ? shownAuthor(by) : `${shownAuthor(by)} (skill ${skill})`
 }
 
-/** To whom a reply went, if not to the sender, and that it was not sent, with the reason. */
+/** The recipient of a reply, if it is not the sender; of an unsent reply, its state and why. */
 function replyState({ state, error, to, nextAt, approval }: JsonObject): string {
   const whom = to === undefined ? '' : ` to ${to}`
   if (approval !== undefined || state === undefined || state === 'sent') return whom
@@ -85,7 +86,7 @@ function subjectLine({ role, subject }: JsonObject, before: readonly JsonObject[
   return role === 'sender' && bare(subject) === bare(String(last ?? '')) ? '' : `Subject: ${subject}`
 }
 
-/** A subject without marks of replies. */
+/** A subject without `Re:`, `Fwd:` and the like. */
 function bare(subject: string): string {
   return subject.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
 }
@@ -96,9 +97,9 @@ function saidIn({ approval }: JsonObject, text: string): string {
   return `asks for approval ${approval}: ${text.split('\n')[0]}`
 }
 
-function nextSteps({ waitingSince, heldBy }: JsonObject, asked: JsonObject | undefined): string[] {
+function nextSteps({ waitingSince, heldBy }: JsonObject, lastMessage: JsonObject | undefined): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
-  const { conversation, id } = asked ?? {}
+  const { conversation, id } = lastMessage ?? {}
   const steps = [
     ...(waitingSince === undefined
       ? []

@@ -98,7 +98,7 @@ function talliesOf(outcomes: Json | undefined): string {
     .join(', ')
 }
 
-/** The last error, and why the letter is dead, unless its attempts are used up. */
+/** The last error; before it the reason of the dead letter, unless its attempts were used up. */
 function whyOf(one: JsonObject): string {
   const error = shortError(lastError(one))
   return one.reason === 'attempts' ? error : `${one.reason}: ${error}`
@@ -144,7 +144,7 @@ export function humanLetter(result: Json): string {
   ].join('\n')
 }
 
-/** The group of a dead letter. In other queues it is a gateway, a skill or a consumer group. */
+/** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */
 function groupName(queue: unknown, group: unknown): string {
   return queue === 'dispatch' ? `route ${group}` : String(group)
 }

@@ -37,7 +37,7 @@ function connectionOf(gateway: JsonObject): string {
     const first = objectsIn(gateway.refusals).map((one) => Number(one.since))
     return `${paint('yellow', 'refuses')} ${refuses}${sinceText(Math.min(...first))}${detailText}`
   }
-  // It is connected for longer than it has accepted.
+  // `since` is left out: the gateway was connected before it accepted deliveries again.
   if (recovered !== undefined) {
     const last = Math.max(...objectsIn(gateway.refusals).map((one) => Number(one.last)))
     const refusal = Number.isFinite(last)

@@ -10,7 +10,7 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 import { pushState } from './push-state.ts'
 
-/** `group show`: the groups with a name, of one topic or of several. */
+/** `group show`: the group with the given name in one topic, or in each topic that has one. */
 export function humanGroup(result: Json): string {
   return objectsIn(result).map(detailsOf).join('\n\n')
 }
@@ -91,7 +91,7 @@ const STEPS = [24, 6, 1].map((hours) => hours * 3_600_000)
 /** `36,318 an hour ago`: how the backlog has changed, as far as this daemon has seen it. */
 function backlogOf(history: readonly JsonObject[]): string {
   const points = STEPS.map((step) => history.findLast(({ at }) => Number(at) <= Date.now() - step))
-  // The same point for several steps: nothing was measured between them.
+  // Several steps have the same point if nothing was measured between them.
   const found = [...new Set(points)].flatMap((point) =>
     point ? [`${Number(point.lag).toLocaleString('en')} ${age(point.at)} ago`] : [],
   )

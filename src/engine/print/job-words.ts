@@ -34,7 +34,7 @@ function erasedBy({ messages }: JsonObject): string {
   return `erase the data about ${counted(Number(messages), 'message')}`
 }
 
-/** The names of filters in `job-list`, as their flags. */
+/** How `job-list` names filters: like their flags. */
 const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
 
 /** `24 of 477 events`. */
@@ -82,7 +82,7 @@ function laterLines(result: Json): string[] {
   )
 }
 
-/** That the file of the store was not rewritten. */
+/** Lines about a store whose file was not rewritten. */
 function compactLines(result: Json): string[] {
   if (pathGet(result, 'needsCompact') !== true) return []
   return [

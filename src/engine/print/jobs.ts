@@ -85,7 +85,7 @@ function humanCount(counts: JsonObject): string {
   return `${again}, of ${events} ${times}.${others} Without --dry-run, they are.`
 }
 
-/** The events of the range that would not be delivered again, or twice. */
+/** Which events of the range would not be delivered again, and which would be sent twice. */
 function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): string {
   const [anyway, outside, twice] = [unread, filtered, queued].map((value) => Number(value ?? 0))
   const examined = Number(redelivered) + Number(anyway) + Number(outside)

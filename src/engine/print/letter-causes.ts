@@ -81,7 +81,7 @@ function conversationOf({ message, data }: JsonObject): string {
   return isShort ? conversation.slice(prefix.length) : conversation
 }
 
-/** The sender, or the recipient of what could not be sent without a message. */
+/** The sender of the message; for an unsent reply without a message, its recipient. */
 function whoOf({ message, data }: JsonObject): string {
   return senderText(pathGet(message, 'from')) || [pathGet(data, 'to') ?? []].flat().join(', ')
 }

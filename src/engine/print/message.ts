@@ -58,7 +58,7 @@ function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
   return `attempt ${attempt} of ${of}, ${when}; ${end}`
 }
 
-/** The lines of the log without failures that the history has, too. */
+/** The log lines, without the failures that the history has too. */
 function withoutFailures(logs: readonly JsonObject[], history: readonly JsonObject[]): JsonObject[] {
   const keyOf = ({ attempt, error }: JsonObject) => JSON.stringify([attempt, error])
   const known = new Set(
@@ -87,7 +87,7 @@ function timeFrom(start: string, at: unknown): string {
   return start.startsWith(day) ? time : `${day} ${time}`
 }
 
-/** The question of an approval is long, and `approval list` has it. */
+/** Leaves out the question of an approval: it is long, and `approval list` shows it. */
 function withoutQuestion({ text, key, ...rest }: JsonObject): JsonObject {
   const id = /^approval:([^:]+)/.exec(String(key))?.[1]
   if (id !== undefined) return { ...rest, 'request for approval': id }

@@ -5,7 +5,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 
-/** Number of refusals that fit on a screen below their causes. */
+/** Maximum number of rows on a screen, below the causes. */
 const MAX_SHOWN = 10
 
 /** How refusals are shown. */
@@ -61,8 +61,7 @@ function columnsOf(isEach: boolean): Column[] {
 }
 
 /**
- * Says of which refusals of the last hour the details are not kept: a gateway keeps only its
- * newest.
+ * How many refusals of the last hour are kept with their details: only the newest of each gateway.
  */
 function keptText(all: readonly JsonObject[], groups: readonly JsonObject[]): string {
   const keyOf = ({ gateway, reason }: JsonObject) => JSON.stringify([gateway, reason])

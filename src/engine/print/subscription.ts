@@ -35,9 +35,9 @@ function factsOf(push: JsonObject): [title: string, text: string][] {
   const { url, match, source, topic, queued, unread, dead, oldestAt, nextAt, failingSince, errors } = push
   const since = failingSince ?? pathGet(errors, 'since')
   const oldest = typeof oldestAt === 'number' ? `, the oldest one for ${age(oldestAt)}` : ''
-  const defined = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
+  const origin = source === 'routes.yaml' ? ' (defined in routes.yaml)' : ''
   return [
-    ['to', `${url}${defined}`],
+    ['to', `${url}${origin}`],
     ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
     ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
     ['last attempts', shareOf(objectsIn(push.attempts))],
@@ -64,11 +64,12 @@ function nextOf(at: Json | undefined): string {
   return left > 0 ? `${secondOf(at)} (in ${ageText(left)})` : 'now'
 }
 
-const LONGEST = 120
+/** Maximum characters of an answer. */
+const LONGEST_ANSWER = 120
 
 /**
- * The attempts. An event of the topic of messages has the id of its message; `about`: the message in
- * a few words, if it was asked for.
+ * The attempts. An event on `gateway-message` has the id of its message. `about`: that message in a
+ * few words, if it was asked for.
  */
 function attemptsOf({ attempts, topic }: JsonObject): string {
   const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason, answer, about }) => [
@@ -76,7 +77,7 @@ function attemptsOf({ attempts, topic }: JsonObject): string {
     attempt,
     typeof ms === 'number' ? formatDuration(ms) : '',
     reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
-    shorten(String(answer ?? ''), LONGEST),
+    shorten(String(answer ?? ''), LONGEST_ANSWER),
     shortId(event),
     about ?? '',
   ])
