@@ -13,9 +13,9 @@ type Answer = { isLong: boolean } | { failure: string }
 /**
  * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block
  * all messages. Under constant load the worker never reaches the end of the log. So once the log is
- * long, the few pages that it left are copied here, between two transactions, and the next one
- * starts the log over. `long`: pages of a log that should start over. Returns a function that stops
- * it.
+ * long, the few pages that the worker left are copied here, between two transactions, and the next
+ * transaction starts the log over. `every`: commits between two checkpoints. `long`: number of
+ * pages of a log that should start over. Returns a function that stops the worker.
  */
 export function createCheckpointer(
   db: DatabaseSync,

@@ -16,7 +16,7 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
       ORDER BY due, n LIMIT ${Math.max(0, limit)} + 0`
 
   return {
-    /** The groups with a head, at one index step each. */
+    /** The groups with a head. Costs one index step per group. */
     groups(queue: number): string[] {
       const rows = sql.all<{ name: string }>`WITH RECURSIVE g (name) AS (
           SELECT (SELECT min(grp) FROM job WHERE queue = ${queue} AND state = 1)
@@ -27,8 +27,8 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
     },
 
     /**
-     * The heads of one group as complete rows, longest due first: the next jobs of dispatch if it
-     * has a single route.
+     * The heads of one group as complete rows, longest due first. Used if only one group has heads,
+     * as in dispatch with a single route.
      */
     ofGroup: (queue: number, group: string, { max, limits = {} }: Claim, now: number) =>
       sql.iterate<Running>`SELECT n, id, lane, grp, failures, lost, notify, message, message_id, data, errors, kept

@@ -4,7 +4,7 @@ import { type Claimed, type Running, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import { fromJson } from './sql.ts'
 
-/** Makes claimed jobs from their rows, and caches them in `claimed`. Synchronous. */
+/** Makes claimed jobs from their rows, and caches the claims in `claimed`. Synchronous. */
 export function createClaimedRows(journal: JournalTable, claimed: Map<number, Claimed>) {
   function readMessage(row: Running): { message: Message | undefined; isInJournal: boolean } {
     const kept = fromJson(row.kept)

@@ -38,7 +38,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
       WHERE queue = ${queue} AND state = 2 AND until <= ${now}`
     const groups = heads.groups(queue)
     const until = now + storable(request.lease)
-    // A claim takes each job once, so one serial number serves all its tokens.
+    // A call claims each job once, so all its tokens can have the same serial number.
     const serial = counters.add('claims', 1)
     const take = (row: Running) => rows.toClaimed(queue, row, `${row.n}.${serial}`)
     const [only = '', ...others] = groups
@@ -89,7 +89,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
         const until = parts.now() + storable(lease)
         const number = queues.find(queue) ?? 0
         const renewOne = ({ id, token }: (typeof claims)[number]) =>
-          // In state 1 (head), the claim had expired and was counted as lost.
+          // State 1 (head): the claim has expired, and was counted as lost.
           sql.run`UPDATE job SET state = 2, until = ${until}, lost = lost - (state = 1)
             WHERE n = ${jobNumberOf(token)} AND queue = ${number} AND id = ${id} AND token = ${token}` > 0
         return claims.map(renewOne)

@@ -10,8 +10,8 @@ export const PAGE = 16_384
 /** A write-ahead log of this many pages starts over. */
 export const LONG_LOG = 3_000
 /**
- * The file of the log is not cut below this many pages: growing again would make flushes slower, as
- * the size of the file is flushed too.
+ * The log's file is not cut below this many pages. If it had to grow again, flushes would be
+ * slower, because they would also flush its size.
  */
 const LOG_PAGES = 4_100
 
@@ -25,8 +25,8 @@ const VERSION = 6
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  // If SQLite made the file, others could read it. The other files get the mode of this one. If it
-  // cannot be created, SQLite reports why.
+  // If SQLite created the file, other users could read it. SQLite gives its other files the same
+  // mode. If this fails, opening the database reports why.
   attempt(() => closeSync(openSync(path, 'a', 0o600)))
   using opened = new DisposableStack()
   const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))
@@ -36,7 +36,7 @@ export function openDatabase(dir: string): DatabaseSync {
   for (let version = found + 1; version <= VERSION; version++) {
     db.exec(`BEGIN IMMEDIATE; ${textOf(`schema-${version}`)}; PRAGMA user_version = ${version}; COMMIT`)
   }
-  // The first read creates the log of a file without one, such as a copy made by VACUUM INTO.
+  // The first read creates a missing log: a copy made by VACUUM INTO has none.
   db.exec('SELECT 1 FROM sqlite_schema')
   db.exec(textOf('views'))
   opened.move()
@@ -49,8 +49,8 @@ const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.me
  * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages
  * of 16 KB hold eleven messages of 1 KB, and avoid overflow pages for larger ones. Free pages are
  * reused, so trimming needs no vacuum. Deleted rows are overwritten in pages that are written
- * anyway. The checkpointer copies the log into the database. Should it not keep up, SQLite does so
- * in a commit.
+ * anyway. The checkpointer copies the log into the database. If it does not keep up, SQLite copies
+ * the log in a commit.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`

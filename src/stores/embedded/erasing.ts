@@ -44,7 +44,7 @@ export function createErasing(
       writer.write(() => {
         const seqs = [...new Set(ids)].flatMap((id) => journal.find(id) ?? [])
         if (seqs.length === 0) return 0
-        // Dispatch may have them in memory.
+        // The messages may be in memory for dispatch.
         journal.forgetFresh()
         const list = JSON.stringify(seqs)
         jobs.remove(

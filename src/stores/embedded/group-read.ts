@@ -20,7 +20,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     const isPeek = mode === 'peek'
     const before = (isPeek && request.after) || 0
     const start = Math.max(group.consumed, before)
-    // Most groups have nothing pending, which saves two of their four statements.
+    // Most groups have no pending events: they need two statements instead of four.
     const back = group.hasPending ? readBack(group, request, before, now) : NOTHING_BACK
     const room = max - back.items.length
     const fresh: Page<LoggedEvent> =
@@ -29,7 +29,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
         : after(group.topic, start, room)
     const shown = [...back.items, ...fresh.items]
     const end = fresh.more ? (fresh.items.at(-1)?.position ?? start) : group.topic.last
-    // A peek reports events missing before the first one, and changes nothing.
+    // A peek changes nothing, and reports only the events that are missing before its first one.
     const passed = isPeek ? Math.max(start, (fresh.items[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.items.length)
     const missed = group.missed + back.gone
@@ -66,13 +66,13 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
       next: log.after(group.topic, position - 1, 1).items[0],
     })
     const { items, more } = readPage(visible, max, lookAt, ({ next }) => next?.source)
-    const there: LoggedEvent[] = []
+    const existing: LoggedEvent[] = []
     for (const { position, next } of items) {
-      const isThere = next?.position === position
-      if (isThere) there.push(next)
-      if (!isThere || mode === 'consume') rows.consume(group, position)
-      if (!isThere) rows.endRound(group, position)
+      const exists = next?.position === position
+      if (exists) existing.push(next)
+      if (!exists || mode === 'consume') rows.consume(group, position)
+      if (!exists) rows.endRound(group, position)
     }
-    return { items: there, more, gone: items.length - there.length }
+    return { items: existing, more, gone: items.length - existing.length }
   }
 }

@@ -1,6 +1,6 @@
 import type { Parts } from './parts.ts'
 
-/** The part of a group that concerns rounds. `hasRounds`: events have rounds of their own. */
+/** The part of a group that concerns rounds. `hasRounds`: some events have a round of their own. */
 export type RoundsOfGroup = { id: number; consumed: number; round: number; hasRounds: 0 | 1 }
 
 /**
@@ -23,7 +23,7 @@ export function createGroupRounds({ sql }: Pick<Parts, 'sql'>) {
     endRound({ id, hasRounds }: RoundsOfGroup, position: number): void {
       if (hasRounds) sql.run`DELETE FROM redelivered WHERE consumer = ${id} AND position = ${position}`
     },
-    /** Forgets the rounds of events that were read and consumed at once, up to a position. */
+    /** Forgets the rounds of events up to a position: one read returned and consumed them. */
     endRounds({ id, consumed, hasRounds }: RoundsOfGroup, to: number): void {
       if (!hasRounds) return
       sql.run`DELETE FROM redelivered WHERE consumer = ${id} AND position > ${consumed} AND position <= ${to}`

@@ -39,7 +39,7 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
       sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
       sql.run`DELETE FROM consumer WHERE id = ${group.id}`
     },
-    /** The groups of a topic, or of all. */
+    /** The groups of a topic, or of all topics. */
     list(topicName: string | null) {
       const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next AS consumed,
           (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
@@ -87,7 +87,7 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     /** Makes a position visible, as if it was never delivered. */
     renew: ({ id }: Group, position: number) =>
       sql.run`INSERT OR REPLACE INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, 0)`,
-    /** Hides a position that is delivered under a lease, and returns which delivery that is. */
+    /** Hides a position that is delivered under a lease. Returns the number of its deliveries. */
     lease({ id }: Group, position: number, until: number): number {
       const row = sql.get<{
         deliveries: number

@@ -21,8 +21,8 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   }
 
   /**
-   * Moves `consumed` to `last`; existing events that are not `settled` stay visible. The next read
-   * reports missing ones, except those that are `gone`.
+   * Moves `consumed` to `last`. Existing events that are not `settled` stay visible. The next read
+   * reports the missing events, except those in `gone`.
    */
   function advance(
     group: Group,
@@ -32,13 +32,13 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   ): void {
     if (last === group.consumed) return
     const isPassed = (at: number) => at > group.consumed && at <= last
-    const there = log.count(group.topic, group.consumed, last)
-    // Usually all of them are settled, so their positions need not be read.
-    if (there > countOf(settled, isPassed)) {
+    const existing = log.count(group.topic, group.consumed, last)
+    // Usually all existing events are settled, so their positions need not be read.
+    if (existing > countOf(settled, isPassed)) {
       for (const { position } of log.positions(group.topic, group.consumed, last))
         if (!settled.has(position)) rows.hide(group, position, 0)
     }
-    group.missed += last - group.consumed - there - countOf(gone, isPassed)
+    group.missed += last - group.consumed - existing - countOf(gone, isPassed)
     group.consumed = last
     rows.save(group)
   }
@@ -52,9 +52,10 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
 
   return {
     /**
-     * Consumes events, or hides them until a time. Moves unread ones, and all before them, into
-     * `pending`. With `round`, only events of that round. `areRead`: all of them were read from
-     * this topic, so only the newest one's id is compared. Returns their number.
+     * Consumes events, or hides them until a time (`until`). With `round`, only events of that
+     * round. `areRead`: all ids were read from this topic, so that only the newest is compared. If
+     * an event is unread, it is consumed out of order: unread events before it become pending.
+     * Returns the number of events.
      */
     settle(group: Group, ids: readonly string[], { until, round, areRead }: Settling = {}): number {
       const { consumed } = group

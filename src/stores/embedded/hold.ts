@@ -1,5 +1,5 @@
 /**
- * Holds something back while work runs, one piece of work at a time. `ended`: called after each.
+ * Runs pieces of work one after another; `isHeld` while one runs. `ended` is called after each.
  */
 export function createHold(ended: () => void) {
   let current: Promise<void> | undefined
@@ -9,7 +9,7 @@ export function createHold(ended: () => void) {
     ended: async () => {
       while (current) await current
     },
-    /** Waits for other work, and runs this one. Rejects with its error. */
+    /** Waits for other work, then runs this work. Rejects with its error. */
     run: async (work: () => Promise<void>): Promise<void> => {
       while (current) await current
       const { promise, resolve } = Promise.withResolvers<void>()

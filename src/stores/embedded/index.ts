@@ -43,8 +43,8 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   opened.use(options.lock ?? lockDirectory(dir))
   const db = opened.adopt(openDatabase(dir), (db) => db.close())
   repairTimes(db, (options.now ?? Date.now)(), log)
-  // Closing this handle releases no lock of SQLite, as those are on the database and the `-shm`
-  // file (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only writable handles.
+  // SQLite's locks are on the database and the `-shm` file, so closing this handle releases none
+  // (https://sqlite.org/howtocorrupt.html, 2.2). Windows flushes only writable handles.
   const wal = opened.adopt(openSync(`${address}-wal`, 'r+'), closeSync)
   // A new log file must survive a power failure. Windows cannot flush a folder.
   if (process.platform !== 'win32') await syncDir(dir)
@@ -127,7 +127,9 @@ function createStats({ sql, counters, ready, read }: Parts): () => Promise<Store
     })
 }
 
-/** Costs a few index steps per gateway and queue, plus the oldest jobs of each queue. */
+/**
+ * The oldest waiting work. Reads a few index steps per gateway, and the oldest jobs of each queue.
+ */
 function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store['oldestWaiting'] {
   const of = (road: string, gateway: string, row: { id: string } | undefined) =>
     row ? [{ road, gateway, oldestAt: timeOf(row.id) }] : []
@@ -162,8 +164,8 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
 type WaitingRow = { id: string; lane: string; state: number; due: number; failures: number; requeued: number }
 
 /**
- * A job is `due` since it was added or became the head of its lane; after a failed attempt, at a
- * time in the future.
+ * `due` is when the job was added or became the head of its lane; after a failed attempt, when the
+ * next attempt may begin.
  */
 function timesOf({ state, due, failures, requeued }: WaitingRow, now: number) {
   const isRetrying = state === STATE.head && (failures > 0 || due > now)

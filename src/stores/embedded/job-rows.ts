@@ -7,21 +7,22 @@ import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
 
 /**
- * The values of the column `state`: behind the head of its lane, head, claimed, and head that is
- * held. SQL has the numbers themselves where it uses the partial indexes of `job`, which need
+ * The values of the column `state`: behind the head of the lane, head, claimed head, held head.
+ * Statements that use the partial indexes of `job` contain the numbers, because these indexes need
  * literals.
  */
 export const STATE = { behind: 0, head: 1, claimed: 2, held: 3 } as const
 
 /**
- * The number of the job of a claim. A token is `n.serial`: this number, and the number of the
+ * The number of a claimed job, from its token `n.serial`: the number of the job, and that of the
  * claim.
  */
 export const jobNumberOf = (token: string) => Number.parseInt(token, 10)
 
 /**
- * Adds a job at the end of its lane, as its head or behind it. False: an unfinished job has that
- * id. Only inside a transaction. `kept`: its message, if the journal may no longer have it.
+ * Adds a job at the end of its lane; in an empty lane, as the head. Returns false if an unfinished
+ * job has that id. Only inside a transaction. `kept`: the message of the job, if the journal may no
+ * longer have it.
  */
 export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
   const { id, lane, group, messageId = null, data, notify } = job
@@ -57,8 +58,8 @@ export type JobRow = {
 export type Running = JobRow & { n: number; message: number | null; failures: number; lost: number }
 
 /**
- * A claim of this process. `isInJournal`: the journal has its message, and keeps it while the job
- * exists.
+ * A claim of this process. `isInJournal`: the journal has the message of the job, and keeps it
+ * while the job exists.
  */
 export type Claimed = { token: string; queue: number; row: Running; isInJournal: boolean }
 

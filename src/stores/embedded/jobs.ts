@@ -94,7 +94,7 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
     return true
   }
 
-  /** Adds the job of a dead letter. False: an unfinished job has its id. */
+  /** Adds the job of a dead letter. Returns false if an unfinished job has its id. */
   function addAgain(row: LetterRow): boolean {
     return insertJob(parts, row.queue_name, { ...toJob(row), data: fromJson(row.data) }, row.kept)
   }

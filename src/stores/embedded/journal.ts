@@ -83,7 +83,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
           return { cursor, items: items.map(({ message }) => message), more }
         }),
       ),
-    // Cursor and jobs are lost together, and then the pump repeats them.
+    // A power failure loses the cursor and the jobs together; the pump then repeats both.
     pumped: (cursor, last, jobs) =>
       writer.writeRepeatable(() => {
         const areThere = fresh.has(last) || [last, ...jobs.map(({ id }) => id)].every(isThere)

@@ -7,8 +7,8 @@ type Batch = { first: number; last: number; keys: Uint8Array }
 export function createKeyBatches(sql: Sql, list: KeyList) {
   return {
     /**
-     * Restores the list, and calls `loaded` for each number. Returns the last number, 0 if there is
-     * none.
+     * Restores the list, and calls `loaded` for the number of each key. Returns the last number, or
+     * 0 without keys.
      */
     load(loaded: (n: number) => void): number {
       let end = 0

@@ -4,8 +4,8 @@ import type { KeyList } from './key-list.ts'
 export const BUCKETS = 4_096
 
 /**
- * The numbers of new keys in memory, in buckets by hash. `keep` and `rollBack` end a transaction:
- * it is undone by its changed counts, because rereading the keys would take a second.
+ * The numbers of new keys in memory, in buckets by hash. `keep` and `rollBack` end a transaction.
+ * `rollBack` restores the changed counts, because rereading the keys would take a second.
  */
 export function createKeyBuckets(capacity: number, list: KeyList) {
   /** Capacity of a bucket, twice its expected size. */
@@ -39,7 +39,7 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
     of: bucketOf,
     /** The number of keys. */
     size: () => size,
-    /** False: the bucket is full. */
+    /** Returns false if the bucket is full. */
     put(hash: Buffer, row: number): boolean {
       const bucket = bucketOf(hash)
       const count = countOf(bucket)

@@ -5,7 +5,7 @@ import type { Sql } from './sql.ts'
 
 /** Rows per sweep. */
 const SWEEP_SIZE = 2_000
-/** So many expired rows in a sweep suggest that there are more. */
+/** With this many expired rows in a sweep, there are probably more. */
 const MANY_EXPIRED = 100
 /** Rows read into the filter per transaction. */
 const FILL_SIZE = 256
@@ -20,10 +20,11 @@ type Made = { id: Uint8Array }
 export function createKeyIndex(sql: Sql) {
   const filter = createKeyFilter()
   /**
-   * The filter covers the index up to this hash; undefined: all of it. Until then, every lookup
+   * The filter has the index up to this hash; undefined once it has all. Until then, every lookup
    * reads the index.
    */
   let filledTo: Uint8Array | undefined = Buffer.alloc(0)
+  /** The last hash of the previous sweep. */
   let swept: Uint8Array = Buffer.alloc(0)
 
   const slice = (after: Uint8Array, max: number) =>

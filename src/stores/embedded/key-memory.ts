@@ -5,13 +5,13 @@ import { createKeyList } from './key-list.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
-/** How far the move of keys has come. */
+/** How far the move of keys to the index has come. Each key has a number, in ascending order. */
 type Progress = {
-  /** The last number. */
+  /** The number of the newest key. */
   lastRow: number
   /** The next bucket to move; 0 between rounds. */
   next: number
-  /** The last number at the start of the round. */
+  /** The number of the newest key at the start of the round. */
   lastOfRound: number
   /** The last number moved by the previous round. */
   cut: number
@@ -26,7 +26,7 @@ type Progress = {
  * them in memory. Once `capacity` keys are in memory, a round begins: each transaction moves some
  * buckets to the index, where the keys of a bucket are adjacent and share pages. After all buckets
  * have moved, the rows from before that round are removed. So memory and `key_batch` hold at most
- * `capacity` keys and those added during a round, a quarter of that.
+ * `capacity` keys, and those added during a round: a quarter of `capacity`.
  */
 export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
   const list = createKeyList()
@@ -102,8 +102,7 @@ export function createKeyMemory(sql: Sql, writer: Writer, capacity: number) {
       if (!buckets.put(hash, at.lastRow)) index.add(list.hash(at.lastRow), list.id(at.lastRow))
     },
     /**
-     * Removes expired keys from a slice of the index. Returns their number, or 0 if few. Only
-     * inside a transaction.
+     * Removes expired keys from a slice of the index. Only inside a transaction.
      */
     sweep: index.sweep,
   }

@@ -4,8 +4,8 @@ import { storable } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 
 /**
- * Key-value pairs and leases. Versions come from one counter, so none is reused after a delete. One
- * process owns the store, so leases are free at its start.
+ * Key-value pairs and leases. All versions come from one counter, so a key that was deleted gets
+ * new versions. One process owns the store, so its start frees all leases.
  */
 export function createKeyValues({ sql, writer, counters, signals, now, read }: Parts): KeyValues {
   sql.run`DELETE FROM kv WHERE key BETWEEN ${LEASES} AND ${`${LEASES}\u{10ffff}`}`

@@ -29,8 +29,7 @@ export function createLook({ sql, counters }: Parts, journal: JournalTable) {
       const gateways = sql.all<GatewayRow>`SELECT id, name, taken FROM gateway
         WHERE ${only} IS NULL OR name = ${only}`
       const reads = gateways.map((one) => freshOf(one, after, max))
-      // If a gateway has more messages than were read, those of other gateways after its last one
-      // must wait.
+      // If a gateway has more messages than were read, later messages of other gateways must wait.
       const cuts = reads.flatMap(({ items, more }) => (more ? (items.at(-1)?.position ?? after) : []))
       const to = Math.min(counters.get('journal'), ...cuts)
       const items = reads

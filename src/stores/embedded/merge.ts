@@ -29,7 +29,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
   ): void {
     const row = sql.get<WaitingJob>`SELECT data, message, message_id FROM job WHERE n = ${into}`
     const before: Message[] = row?.data ? JSON.parse(row.data).collected : []
-    const data = JSON.stringify({ collected: [...before, ...jobs.map(({ text }) => text)] })
+    const data = JSON.stringify({ collected: [...before, ...jobs.map(({ content }) => content)] })
     sql.run`UPDATE job SET data = ${data} WHERE n = ${into}`
     const note = (
       { message, message_id }: WaitingJob,
@@ -53,8 +53,8 @@ export function createMerging(parts: Parts, journal: JournalTable) {
 
   return {
     /**
-     * The row to claim for the head of a lane: the newest, into which the others are merged.
-     * Undefined: it waits to settle.
+     * The row to claim for the head of a lane: the newest job, after the others were merged into
+     * it, or the head if nothing is merged. Undefined while the lane waits to settle.
      */
     chosen(queue: number, head: number, busy: Record<string, BusyLane>): number | undefined {
       const row = sql.get<JobRow>`SELECT lane, grp FROM job WHERE n = ${head}`
@@ -82,7 +82,7 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       const own = journal.at(row.message)
       const jobs = own ? untouched(queue, row.lane, group, row.n + 1, own) : []
       if (jobs.length > 0) merge(queue, jobs, row.n, 'steered')
-      return jobs.map(({ text }) => text)
+      return jobs.map(({ content }) => content)
     },
   }
 }

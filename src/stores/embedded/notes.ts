@@ -28,7 +28,7 @@ export function createNotes({ sql, counters }: Pick<Parts, 'sql' | 'counters'>) 
 
   return {
     append,
-    /** Adds notes to the message of that position (and id), if it is there. */
+    /** Adds notes to the message at a position, if it exists and has that id (null: any id). */
     appendIfThere(seq: number, id: string | null, notes: readonly Note[]): void {
       const row = sql.get<{ id: string }>`SELECT id FROM journal WHERE seq = ${seq}`
       if (row && row.id === (id ?? row.id)) append(seq, notes)

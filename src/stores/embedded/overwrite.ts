@@ -13,8 +13,8 @@ const MAX_CHECKPOINTS = 100
 /** Pause (ms) between these checkpoints. */
 const CHECKPOINT_PAUSE = 50
 /**
- * Larger databases (bytes) are not rewritten: nothing can be written meanwhile, which takes a
- * second per 100 MB.
+ * Maximum size (bytes) of a database that is rewritten. A rewrite takes a second per 100 MB, in
+ * which nothing else can be written.
  */
 const MAX_REWRITTEN = 128 * 1024 * 1024
 

@@ -70,7 +70,7 @@ export function createReady(sql: Sql, counters: { get(name: string): number }) {
     giveBack({ gateway, seq }: Place, conversation: string | null): void {
       sql.run`INSERT INTO receive (gateway, seq, conversation) VALUES (${gateway}, ${seq}, ${conversation})`
     },
-    /** Forgets a message removed from the journal. False: it was not ready. */
+    /** Forgets a message removed from the journal. Returns whether it was ready. */
     forget({ gateway, seq }: Place, { id, conversation }: Given): boolean {
       const wasAhead = sql.run`DELETE FROM taken_ahead WHERE gateway = ${gateway} AND seq = ${seq}` > 0
       if (sql.run`DELETE FROM receive WHERE gateway = ${gateway} AND seq = ${seq}` > 0) return true

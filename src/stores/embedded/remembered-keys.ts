@@ -12,7 +12,7 @@ import type { Writer } from './writer.ts'
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 196_608) {
   const keys = createKeyMemory(sql, writer, capacity)
   return {
-    /** Valid until the next call. */
+    /** Its result is valid until the next call. */
     hash: createKeyHash(),
     /** The id that a key produced, if it is younger than seven days at `now`. */
     find: (key: Buffer, now: number): string | undefined => {
@@ -24,10 +24,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 196_60
      * Inside a transaction only. The memory takes ids in hexadecimal, and returns them as bytes.
      */
     remember: (key: Buffer, id: string): void => keys.put(key, hexOf(id)),
-    /**
-     * Removes expired keys from a slice of the index, in a transaction. Returns their number, or 0
-     * if too few to go on.
-     */
+    /** Removes expired keys from a slice of the index. Only inside a transaction. */
     sweep: keys.sweep,
   }
 }
@@ -42,8 +39,8 @@ function createKeyHash() {
   let last = { space: '', json: '""' }
   return (kind: 'message' | 'event' | 'job', space: string, key: string): Buffer => {
     if (space !== last.space) last = { space, json: JSON.stringify(space) }
-    // JSON keeps the parts apart. As text: a buffer per digest costs three times as much as the
-    // digest.
+    // JSON keeps the parts apart. The digest is made as text: a buffer for each would cost three
+    // times as much as the digest.
     const digest = hash('sha256', `["${kind}",${last.json},${JSON.stringify(key)}]`, 'latin1')
     bytes.write(digest, 0, 16, 'latin1')
     return bytes

@@ -127,8 +127,8 @@ function count(asked) {
   const first = firstFrom.get(0)
   let to = endOf(until, end)
   /**
-   * End of the span before which the first step stopped: the spans before it are counted from their
-   * end.
+   * End of the span in which the first step stopped. This span is complete once a step stops in an
+   * earlier one.
    */
   let firstEnd
   while (first && to > first.seq) {

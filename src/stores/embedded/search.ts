@@ -8,7 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { toStoreError } from './store-error.ts'
 
-/** Request and response of search-worker.js. */
+/** Request to search-worker.js. */
 type Asked = {
   likes: string[]
   gateways: number[] | undefined
@@ -23,6 +23,7 @@ type Asked = {
   width?: number
 }
 type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
+/** Response of search-worker.js. */
 type Answer = {
   error?: { message: string; errcode: number }
   rows: Row[]
@@ -96,7 +97,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
     const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
     const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
     return {
-      // An underscore matches any character: additional rows are filtered here.
+      // An underscore matches any character: `search` removes the additional rows.
       likes: parts.map((part) => `%${part}%`),
       gateways: names,
       conversation:

@@ -5,7 +5,7 @@ import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { toJson } from './sql.ts'
 
-/** The lanes of ended jobs, by their numbers. */
+/** The lanes of ended jobs, by the number of the job. */
 type Ended = ReadonlyMap<number, string>
 type Found = Pick<Claimed, 'row' | 'isInJournal'>
 
@@ -52,7 +52,7 @@ export function createSettling(
     else journal.appendNotesIfThere(seq, row.message_id, notes)
   }
 
-  /** Removes jobs and makes the oldest job of each lane its head. True if any lane has one. */
+  /** Removes jobs, and makes the next job of each lane its head. Returns whether there is any. */
   function remove(queue: number, ended: Ended, now: number): boolean {
     if (ended.size === 0) return false
     const rows = JSON.stringify([...ended.keys()])

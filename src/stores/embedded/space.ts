@@ -1,7 +1,9 @@
 import { statfs } from 'node:fs/promises'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Bytes; about what a transaction of large messages adds to the write-ahead log. */
+/**
+ * Bytes that must be free: about what a transaction of large messages adds to the write-ahead log.
+ */
 const LEAST = 4 * 1024 ** 2
 
 /** Throws `store_unavailable` if the next messages may not fit, even if a small row still does. */

@@ -1,15 +1,13 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 
 /**
- * Result codes of SQLite: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL,
- * CANTOPEN, PROTOCOL, NOLFS, NOTADB.
+ * Primary result codes of SQLite for a failure of the environment: PERM, BUSY, LOCKED, NOMEM,
+ * READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, NOTADB
+ * (https://sqlite.org/rescode.html).
  */
 const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
 
-/**
- * True if the environment failed, not a single call, so that the whole transaction fails. By
- * primary code (https://sqlite.org/rescode.html).
- */
+/** True if the environment failed, not a single call, so that the whole transaction fails. */
 export function isEnvironmental(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   return ENVIRONMENT.has(error.errcode & 0xff)

@@ -13,11 +13,13 @@ export type TopicRow = { id: number; name: string; last: number }
 
 export type TopicLog = ReturnType<typeof createTopicLog>
 
-/** Maximum distance between positions that one read looks up. */
+/** Maximum distance between two successive positions that one read covers. */
 const NEAR = 64
 
 type Place = { position: number }
+/** The ids or positions of existing events, as JSON. */
 type There = { there: string }
+/** `source`: the text from which the event was made. */
 export type LoggedEvent = PlacedEvent & { source: string }
 type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
   position: number
@@ -74,7 +76,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     find,
     open,
     append,
-    /** Events after a position, each with the text that it was made from. */
+    /** Events after a position, oldest first. */
     after: (topic: TopicRow, position: number, max: number): Page<LoggedEvent> => {
       if (topic.id !== MESSAGES) {
         const rows = sql.iterate<EventRow>`SELECT position, id, type, source, timestamp, root, data FROM event
@@ -107,7 +109,8 @@ function createPlaces(sql: Sql) {
     /** The positions of ids whose events exist. */
     positionsOf: ({ id }: TopicRow, ids: readonly string[]) => positionsOf(sql, id, new Set(ids)),
     /**
-     * The same, for ids that were read from this topic: compares only positions, which is cheaper.
+     * Like `positionsOf`, for ids that were read from this topic: compares only positions, which is
+     * cheaper.
      */
     positionsOfRead: ({ id }: TopicRow, ids: readonly string[]) => positionsOfRead(sql, id, ids),
     /** The position of the oldest event; one past the end for an empty topic. */

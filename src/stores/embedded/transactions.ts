@@ -14,7 +14,7 @@ export type Follower = {
   rolledBack?(): void
 }
 
-/** Part of a transaction. `reject` gets the error if it was undone. */
+/** Part of a transaction. `reject` gets the error if this part was undone. */
 export type Work = { run(): void; reject(error: unknown): void }
 
 /**
@@ -30,7 +30,7 @@ export function createTransactions(db: DatabaseSync, address: string) {
   function attempt<Piece extends Work>(pieces: readonly Piece[]): Set<Piece> {
     let current: Piece | undefined
     try {
-      // Left over if a rollback failed.
+      // A transaction is left over if its rollback failed.
       if (db.isTransaction) db.exec('ROLLBACK')
       begin.run()
       for (current of pieces) current.run()
@@ -50,7 +50,7 @@ export function createTransactions(db: DatabaseSync, address: string) {
   return {
     follow: (follower: Follower) => void followers.push(follower),
     /**
-     * Commits the pieces without those that fail, which are rejected. Returns the committed ones.
+     * Commits all pieces except those that fail, which are rejected. Returns the committed ones.
      */
     commit<Piece extends Work>(pieces: readonly Piece[]): readonly Piece[] {
       let left = pieces

@@ -11,10 +11,10 @@ type Gateway = { id: number; name: string }
  * needs.
  */
 export function createMessageTrim({ sql, counters, now }: Parts) {
-  /** While there are too many messages: up to this position, jobs need the remaining ones. */
+  /** Jobs need all messages up to this position; 0 unless there are too many messages. */
   let needed = 0
 
-  /** The oldest messages if there are too many overall. */
+  /** If there are too many messages overall, the oldest that no job needs. */
   function tooMany(maxCount: number, pump: number, max: number): number[] {
     const excess = counters.get('messages') - maxCount
     const oldest =
@@ -49,7 +49,7 @@ export function createMessageTrim({ sql, counters, now }: Parts) {
     const overdue = new Set(tooMany(policy.journal.maxCount, pump, max))
     for (const gateway of sql.all<Gateway>`SELECT id, name FROM gateway`) {
       if (overdue.size >= max) break
-      // Some of them may be known already.
+      // Some of them may be in the set already.
       for (const seq of beyond(gateway, policy, pump, max)) overdue.add(seq)
     }
     return [...overdue].slice(0, max)

@@ -14,7 +14,7 @@ export type WaitingJob = JobRow & {
   failures: number
   lost: number
 }
-export type UntouchedJob = WaitingJob & { text: Message }
+export type UntouchedJob = WaitingJob & { content: Message }
 
 /** Makes a function that reads the jobs of a lane that no worker has claimed yet. */
 export function createUntouchedJobs(sql: Sql, journal: JournalTable) {
@@ -30,12 +30,12 @@ export function createUntouchedJobs(sql: Sql, journal: JournalTable) {
     for (const row of rows) {
       const isTried = row.data !== null || row.kept !== null || row.failures + row.lost > 0
       if (row.grp !== group || row.message_id !== row.id || isTried) break
-      const text = journal.at(row.message)
-      size += text?.text.length ?? 0
-      if (text?.id !== row.id || (found.length > 0 && size > LARGE_READ / 4)) break
+      const content = journal.at(row.message)
+      size += content?.text.length ?? 0
+      if (content?.id !== row.id || (found.length > 0 && size > LARGE_READ / 4)) break
       // All unverified senders have the same (no) rights.
-      if (identityOf(text) !== identityOf(sender ?? found[0]?.text ?? text)) break
-      found.push({ ...row, text })
+      if (identityOf(content) !== identityOf(sender ?? found[0]?.content ?? content)) break
+      found.push({ ...row, content })
     }
     return found
   }

@@ -26,8 +26,8 @@ CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
--- How the dispatch of a message goes after the decision about an approval, whose job has the id
--- `MESSAGE:APPROVAL`; null if that has ended.
+-- The outcome of the job that continues a message after the decision about an approval. The id of
+-- this job is `MESSAGE:APPROVAL`. Null if it has ended.
 CREATE TEMP VIEW resumed AS SELECT j.seq, coalesce(
     (SELECT 'dead' FROM queue q JOIN dead d ON d.queue = q.id AND d.id > j.id || ':' AND d.id < j.id || ';' WHERE q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
@@ -35,7 +35,7 @@ CREATE TEMP VIEW resumed AS SELECT j.seq, coalesce(
   FROM journal j;
 
 -- The outcome of dispatch for each message: from its dead letter, its job, or its last relevant
--- note. Without these, messages before the dispatch cursor had no route.
+-- note. A message before the dispatch cursor that has none of these had no route.
 CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END

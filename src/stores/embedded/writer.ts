@@ -27,6 +27,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   const transactions = createTransactions(db, address)
   const flushes = createFlushes(flush, { flushed: schedule, failed })
   const waiting: Call[] = []
+  /** Work of other connections, during which nothing is committed here. */
   const others = createHold(schedule)
   let mustFlush = false
   let scheduled = false

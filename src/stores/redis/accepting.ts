@@ -6,8 +6,8 @@ import { digest } from './roots.ts'
 import type { Args, Server } from './scripts.ts'
 
 /**
- * Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`: it
- * has messages, or had.
+ * Appends messages to the journal of one shard, and keeps them in memory for the pump. `begun`:
+ * whether the journal has or had messages.
  */
 export function createAccepting(
   { run, roots: { main }, places, owner, now }: Pick<Server, 'run' | 'roots' | 'places' | 'owner' | 'now'>,

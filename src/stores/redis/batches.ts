@@ -1,7 +1,8 @@
 import type { Args } from './scripts.ts'
 
-/** Maximum items and characters per call, so that no script blocks others for long. */
+/** Maximum items per call, so that no script blocks others for long. */
 const MAX_ITEMS = 256
+/** Maximum characters per call; a single larger item is allowed. */
 const MAX_SIZE = 1_000_000
 
 /**

@@ -43,10 +43,10 @@ async function wrongKeys(server: Redis, root: string): Promise<string[]> {
     const [next, keys] = await server.scan(cursor, 'MATCH', match, 'COUNT', STEP)
     const types = await Promise.all(keys.map((key) => server.type(key)))
     for (const [index, key] of keys.entries()) {
-      const is = types[index]
+      const actual = types[index]
       const expected = typeOf(key.slice(root.length))
-      if (is !== 'none' && expected !== undefined && is !== expected)
-        wrong.push(`${key} (${is}, not ${expected})`)
+      if (actual !== 'none' && expected !== undefined && actual !== expected)
+        wrong.push(`${key} (${actual}, not ${expected})`)
     }
     cursor = next
     if (cursor === '0') break

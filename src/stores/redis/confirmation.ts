@@ -4,8 +4,8 @@ import type { Connection } from './connect.ts'
 
 /**
  * Resolves with a script's reply once `replicas` replicas have confirmed its writes; rejects after
- * `timeout` ms with an unknown outcome. `WAIT` blocks the connection, so one at a time covers
- * everything sent before it, in the same round trip.
+ * `timeout` ms with an unknown outcome. `WAIT` blocks the connection, so only one runs at a time:
+ * it covers everything sent before it, in the same round trip.
  */
 export function createConfirmation({ client, serverOf }: Connection, replicas: number, timeout: number) {
   const waits = new WeakMap<Redis, Batcher<void, void>>()
@@ -24,8 +24,8 @@ export function createConfirmation({ client, serverOf }: Connection, replicas: n
   return async (root: string, send: () => Promise<unknown>): Promise<unknown> => {
     if (replicas === 0) return send()
     if (client instanceof Redis) return Promise.all([send(), wait(client)]).then(([answer]) => answer)
-    // The node that ran it is known only afterwards; if the owner changed meanwhile, both are
-    // asked.
+    // Which node runs the script is known only afterwards. If the owner changed meanwhile, both
+    // nodes are asked.
     const before = serverOf(root)
     const answer = await send()
     await Promise.all([...new Set([before, serverOf(root)])].map(wait))

@@ -67,7 +67,7 @@ export async function connect(options: ConnectOptions) {
     const { host, port } = nodes[turn++ % Math.max(1, nodes.length)] ?? target.nodes?.[0] ?? {}
     return new Redis({ ...shared, ...target.options, ...(host && { host, port }), retryStrategy: () => null })
   }
-  /** The master with the keys that start with `root`, on a cluster. */
+  /** On a cluster: the address of the master with the keys that start with `root`. */
   const ownerOf = (root: string) => (client instanceof Cluster ? client.slots[slotOf(root)]?.[0] : undefined)
   /** The server with the keys that start with `root`, if known. */
   const serverOf = (root: string) => {
@@ -112,8 +112,8 @@ export function pauseBefore(attempt: number): number {
 const LOOK_AGAIN = 1_000
 
 /**
- * Logs connection problems once per outage. `failed` and `worked` report calls; `trouble`: why it
- * is unusable.
+ * Logs connection problems once per outage. Callers report with `failed` and `worked` how their
+ * calls ended. `trouble`: why the server is unusable.
  */
 function watch(client: Redis | Cluster, what: string, address: string, log: Log) {
   let trouble: string | undefined = `no connection to ${address} yet`

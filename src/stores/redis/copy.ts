@@ -118,7 +118,7 @@ export async function restoreServers(
 /** Throws `backup_refused` while daemons are subscribed to the signals of the store. */
 async function refuseInUse(client: Redis | Cluster, address: string, prefix: string): Promise<void> {
   const servers = client instanceof Cluster ? client.nodes('all') : [client]
-  // A node that does not answer, or forbids the command, tells nothing.
+  // A node that does not answer, or forbids the command, counts as unused.
   const counts = servers.map((server) =>
     server.pubsub('NUMSUB', channelOf(prefix)).then(
       ([, count]) => Number(count),
@@ -144,8 +144,8 @@ async function deleteKeys(client: Redis | Cluster, prefix: string, progress: Pro
 }
 
 /**
- * The format of a snapshot; 0 if the key is in another one, or nowhere. Throws `store_version` for
- * that of a newer Trivium.
+ * The format of a snapshot; 0 if it does not have the key of the format, which is in only one of
+ * the snapshots. Throws `store_version` for the format of a newer Trivium.
  */
 async function formatOf(client: Redis, path: string, prefix: string): Promise<number> {
   const found = Number(await client.get(`{${prefix}}:format`))

@@ -37,7 +37,8 @@ export function createCount(
     }
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)
 
-    let newest: number | undefined
+    /** The first `countedTo`: the span that ends here is complete once `countedTo` is lower. */
+    let firstEnd: number | undefined
     const end =
       until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(call, main, ({ time }) => time < until)
     for (let from = end; from > 0; ) {
@@ -57,11 +58,11 @@ export function createCount(
       const { time } = parseHead(last[1][1])
       if (time < since) break
       // The span of the last entry may be incomplete.
-      const next = spanOf(time) + width
-      newest ??= next
-      if (performance.now() > deadline && next < newest) {
-        for (const at of counts.keys()) if (at < next) counts.delete(at)
-        return { counts: sorted(), countedTo: next }
+      const countedTo = spanOf(time) + width
+      firstEnd ??= countedTo
+      if (performance.now() > deadline && countedTo < firstEnd) {
+        for (const at of counts.keys()) if (at < countedTo) counts.delete(at)
+        return { counts: sorted(), countedTo }
       }
       from = positionIn(last) - 1
     }

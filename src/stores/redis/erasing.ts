@@ -9,7 +9,7 @@ import type { Server } from './scripts.ts'
 const JOB_PAGE = 200
 /** Number of lists of notes per page. */
 const LISTS = 64
-/** Positions whose notes share a list; see lua/lib/notes.lua. */
+/** Number of positions whose notes share a list; see lua/lib/notes.lua. */
 const PER_LIST = 32
 
 type Found = [sequence: string, id: string, fields: string[]]
@@ -66,11 +66,11 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
     },
     jobs: async (after = '', only) => {
       const queues = (await call<string[]>('SMEMBERS', `${main}queues`)).toSorted()
-      const [, at = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
+      const [, queue = queues[0] ?? '', sequence = '0'] = /^(\S+) (\S+)$/.exec(after) ?? []
       if (after === 'done' || queues.length === 0)
         return { items: only === undefined ? await results(queues) : [] }
-      const part = await unfinished(at, sequence)
-      const next = queues[queues.indexOf(at) + 1]
+      const part = await unfinished(queue, sequence)
+      const next = queues[queues.indexOf(queue) + 1]
       return { next: next === undefined ? 'done' : `${next} 0`, ...part }
     },
     dropJobs: async (jobs) => {

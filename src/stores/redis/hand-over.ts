@@ -5,14 +5,14 @@ import { wasNotSent } from './redis-error.ts'
 /** Three script arguments: this daemon, the call's number, and the numbers of unanswered calls. */
 type Handing = [string, number, string]
 
-/** Ms after which lost replies are released if no other call does so before. */
+/** Ms after which the work of a lost reply is given back, if no other call does so before. */
 const GIVE_BACK = 1_000
 
 /**
- * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a
- * call handed out under its number. The next call of the same name reports unanswered numbers, and
- * Redis takes their work back. `giveBack` only does that, with number 0, because the consumer may
- * ask another daemon next. Not needed for endless loops of calls.
+ * Protects calls that hand out work against lost replies. `lua/lib/unheard.lua` records, under the
+ * number of a call, what the call handed out. The next call of the same name reports the unanswered
+ * numbers, and Redis takes their work back. `giveBack` is a call that only reports, with number 0:
+ * the consumer may ask another daemon next. Endless loops of calls do not need it.
  */
 export function createHandOver(
   giveBack?: (name: string, handing: Handing) => Promise<unknown>,
@@ -38,7 +38,8 @@ export function createHandOver(
     if (!giveBack) return
     const again = () => giveBackSoon(name)
     const look = () => {
-      // The loop stays until then, even if the set is empty in between: one loop per name.
+      // One loop per name: it ends with the set's removal, so an empty set means that it still
+      // runs.
       if (!unanswered.get(name)?.size || isClosed()) unanswered.delete(name)
       else sendWith(name, 0, (handing) => giveBack(name, handing)).then(again, again)
     }

@@ -44,7 +44,8 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
         run<Reply>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
       const items = claimed.map((each) => claimedJob(each, known, places))
-      // If limited routes lag far behind the pump, the newest jobs are not claimed soon.
+      // None of the claimed jobs was in memory: limited routes lag far behind the pump, and will
+      // not claim the jobs in memory soon.
       if (items.length > 0 && known.size() === size) known.clear()
       return { items, more: isLeft === 1, ...(wait >= 0 && { nextDue: now() + wait }) }
     },
@@ -151,7 +152,7 @@ const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(va
  */
 type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
-/** Its message comes from `known` if the script omitted it. */
+/** The message of the job comes from `known` if the script omitted it. */
 function claimedJob([id, token, flat, entry]: Claimed, known: PumpedJobs, places: Places): ClaimedJob {
   const pumped = known.take(id)
   if (pumped && !flat)

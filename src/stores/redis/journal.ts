@@ -14,7 +14,7 @@ export type ShardJournal = Journal &
   Pick<Store, 'ping'> & {
     /**
      * For keys (digests) that are looked up on this shard: the shard of the first message with the
-     * key. `wanted`: the shard of a message with a new key.
+     * key. `wanted`: the shard for the message if its key is new.
      */
     place(keys: readonly { key: string; wanted: number }[]): Promise<number[]>
   }
@@ -71,7 +71,8 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
     },
 
     unpumped: async (max) => {
-      // Its messages will be in memory, and reading them back would cost as much as accepting them.
+      // The messages of an unfinished `accept` will be in memory; reading them back would cost as
+      // much as accepting them.
       if (fresh.isEmpty()) await accepting.underWay()
       accepting.forgetMoved()
       return fresh.unpumped(max, async () => {
