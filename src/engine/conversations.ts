@@ -22,8 +22,7 @@ const SHOWN = 16_000
 
 type Found = FoundMessages['found'][number]
 
-/** Conversations: messages and replies, from the journal and its histories. */
-export function createConversations(deps: {
+type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
   /** The gateways whose senders can be answered. */
   answerable(): readonly string[]
@@ -33,7 +32,10 @@ export function createConversations(deps: {
   isOneOff(message: Message): boolean
   /** Who has taken over a conversation. */
   holdOf(conversation: Pick<Message, 'gateway' | 'conversation'>): Hold | undefined
-}): ServiceOf<typeof conversations> {
+}
+
+/** Conversations: messages and replies, from the journal and its histories. */
+export function createConversations(deps: Deps): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
   const entriesOf = createEntries(deps.store)
@@ -124,7 +126,7 @@ function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
  * Makes a function that finds whose turn it is in a conversation, by its newest messages, and who
  * has taken it over.
  */
-function createTurnState({ store, unanswerable, holdOf }: Parameters<typeof createConversations>[0]) {
+function createTurnState({ store, unanswerable, holdOf }: Deps) {
   const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
   return async (messages: readonly Found[]) => {
     const hold = messages[0] && holdOf(messages[0].message)

@@ -52,10 +52,9 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
 
   return {
     /**
-     * Consumes events, or hides them until a time (`until`). With `round`, only events of that
-     * round. `areRead`: all ids were read from this topic, so that only the newest is compared. If
-     * an event is unread, it is consumed out of order: unread events before it become pending.
-     * Returns the number of events.
+     * Consumes events, or hides them until a time (`until`), and returns their number. With
+     * `round`, only events of that round. `areRead`: all ids were read from this topic, so only the
+     * newest is compared. Unread events before an unread one of them become pending.
      */
     settle(group: Group, ids: readonly string[], { until, round, areRead }: Settling = {}): number {
       const { consumed } = group

@@ -11,9 +11,9 @@ export type Layout = ReturnType<typeof createLayout>
 export type Places = ReturnType<Layout['places']>
 
 /**
- * Maps messages, conversations and keys to shards. An id contains its shard: places count within a
- * shard, positions in ids over all shards. After a growth, existing shards and ids stay valid, and
- * new positions are above all from `before`.
+ * Maps messages, conversations and keys to shards. The place of a message counts within its shard,
+ * the position in its id over all shards; the position also gives the shard. After a growth,
+ * existing shards and ids stay valid, and new positions are above all earlier ones.
  */
 export function createLayout(of: number, before: readonly Era[] = []) {
   let highest = 0
@@ -27,7 +27,7 @@ export function createLayout(of: number, before: readonly Era[] = []) {
   const now = eras.at(-1) as Known
   const eraOf = (position: number) => eras.find(({ highest }) => position <= highest) ?? now
 
-  /** The shard of a message; undefined if the id is not one of ours. */
+  /** The shard of a message; undefined for an id that Trivium did not make. */
   const shardIn = (id: string): number | undefined => {
     const position = positionOf(id)
     return position === undefined ? undefined : position % eraOf(position).of
@@ -40,8 +40,8 @@ export function createLayout(of: number, before: readonly Era[] = []) {
     before,
     shardIn,
     /**
-     * The shard for new messages of a conversation: that of its first message, if the conversation
-     * is named by its id.
+     * The shard for new messages of a conversation. If its name is the id of its first message, the
+     * shard of that message.
      */
     shardOf,
     /** The shards that may have messages of a conversation, oldest first. */

@@ -3,7 +3,7 @@ import type { Journal } from '../../core/store.ts'
 import { inBatches } from './batches.ts'
 import type { Server } from './scripts.ts'
 
-/** What is known of messages beside their content. `routes`: empty where there is none. */
+/** What is known of messages beside their content. `routes`: an empty text if there is none. */
 export type Lookup = Pick<Journal, 'outcomes'> & { routes(ids: readonly string[]): Promise<string[]> }
 
 /** Looks up the outcomes and routes of messages of one shard. */

@@ -7,11 +7,12 @@ import { createHandOver } from './hand-over.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** There is a message, but it is newer than requested. `held`: its time (Unix ms). */
+/** The oldest message is newer than requested. `held`: its time (Unix ms). */
 export type Held = { held: number }
 
 /**
- * Arguments of `receive-look` (gateway, position, maximum) that do not matter if positions follow.
+ * Values for arguments of `receive-look` (gateway, position, maximum) that it ignores if positions
+ * follow.
  */
 const ANY = ['', 0, 0] as const
 

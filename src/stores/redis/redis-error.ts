@@ -15,7 +15,7 @@ export function toStoreError(error: unknown, address: string): TriviumError {
   return new TriviumError(code, { store: address, reason }, { cause: error })
 }
 
-/** Whether a command failed before it was sent, as all do while disconnected. */
+/** Whether a command failed before it was sent, like all commands while disconnected. */
 export function wasNotSent(error: TriviumError): boolean {
   return error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue options is false')
 }
@@ -23,5 +23,6 @@ export function wasNotSent(error: TriviumError): boolean {
 /** Errors of ioredis and the system, in contrast to replies of Redis. */
 const NO_CONNECTION =
   /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
+/** Failures that may pass without a change to the data. */
 const MAY_PASS =
   /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|UNBLOCKED|replica instances|TRYAGAIN|MOVED|ASK|EMPTY|has given up|BUSY|NOAUTH|WRONGPASS|NOPERM|user executing the script|certificate|altnames|SSL/

@@ -5,8 +5,9 @@ import { defined } from '../../lib/defined.ts'
 
 const KNOWN_FORMS =
   'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
-/** Query parameters: TLS files (PEM), and the login of the Sentinels. */
+/** Query parameters with TLS files (PEM). */
 const FILES = ['ca', 'cert', 'key'] as const
+/** Query parameters with the login of the Sentinels. */
 const LOGIN = ['sentinel-username', 'sentinel-password'] as const
 
 /**
@@ -48,8 +49,8 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
     ...(db > 0 && { db }),
     ...(master && isTls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
     ...(master && defined({ sentinelUsername, sentinelPassword })),
-    // Without `failoverDetector`, the client stays with a demoted master until that one disconnects
-    // it.
+    // Without `failoverDetector`, the client stays connected to a demoted master until that master
+    // disconnects it.
     ...(master ? { name: master, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
   }
   for (const each of urls) each.username = each.password = each.search = ''

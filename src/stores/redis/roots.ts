@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { slotOf } from './connect.ts'
 import type { Layout } from './layout.ts'
 
-/** Hash slots of a Redis Cluster. */
+/** Number of hash slots of a Redis Cluster. */
 const SLOTS = 16_384
 
 /** The hash tag of a shard, chosen so that shards are spread evenly over the slots and masters. */
@@ -23,16 +23,16 @@ export function rootOf(prefix: string, shard: number, { madeOf }: Layout): strin
 export const channelOf = (prefix: string) => `${prefix}:signals`
 
 /**
- * 96 bits of SHA-256 in 16 characters: compact, and collision-free in practice for one number of
- * parts.
+ * 96 bits of SHA-256 in 16 characters: compact, and in practice free of collisions among digests of
+ * the same number of parts.
  */
 export function digest(...parts: readonly string[]): string {
   return hash('sha256', joined(parts), 'base64url').slice(0, 16)
 }
 
 /**
- * The parts as a JSON array, or the only part. Pairs are the most common, and an array takes longer
- * to serialise.
+ * The parts as a JSON array, or the only part. Pairs are the most common; joining two texts takes
+ * less time than serialising an array.
  */
 function joined(parts: readonly string[]): string {
   const [first = '', second = ''] = parts

@@ -10,15 +10,16 @@ import { channelOf, rootOf, slug } from './roots.ts'
 
 export type Args = readonly (string | number)[]
 
-/** Access of a shard's parts to Redis. */
+/** The access of one shard to Redis. */
 export type Server = {
   /**
-   * Key prefixes. Keys with the same prefix share a hash tag, and so a slot of a cluster and an
-   * atomic step: journal, receive and jobs of a shard are under one; each other topic has its own.
+   * Key prefixes with hash tags. Keys with the same prefix are in one slot of a cluster, so that a
+   * script can change them atomically. `main`: journal, receive and jobs of the shard, and
+   * `gateway-message`; each other topic has its own prefix.
    */
   roots: { main: string; kv: string; topic(name: string): string }
   places: Places
-  /** The master with the keys of this shard, on a cluster. */
+  /** On a cluster: the address of the master with the keys of this shard. */
   owner(): string | undefined
   now(): number
   isClosed(): boolean
@@ -74,7 +75,7 @@ export function createServer(
     /** Channel prefix of the signals. */
     channel: channelOf(prefix),
     call,
-    /** Access of a shard's parts to Redis. */
+    /** The access of one shard to Redis. */
     at(shard: number, layout: Layout): Server {
       const main = rootOf(prefix, shard, layout)
       const channel = layout.of === 1 ? this.channel : `${this.channel}/${shard}`
@@ -138,7 +139,7 @@ async function send(
   }
 }
 
-/** Adds the command to a permission error of a script: Redis reports only the line. */
+/** Adds the name of the command to a permission error of a script: Redis reports only the line. */
 function withCommand(error: unknown, script: string): unknown {
   const message = error instanceof Error ? error.message : ''
   const [, line] = /user executing the script.*user_script:\s*(\d+)/.exec(message) ?? []

@@ -27,8 +27,8 @@ export function createSearch(
   { outcomes, routes }: Lookup,
 ) {
   /**
-   * The place of the last message before an id. The id may be of another shard, as ids are in order
-   * within each shard.
+   * The place of the last message before an id. The id may be of another shard; ids ascend within
+   * each shard.
    */
   const placeBefore = async (id: string) => {
     const own = places.placeOf(id)

@@ -4,9 +4,7 @@ import type { Signal } from '../../core/store.ts'
 import { createListeners } from '../shared/listeners.ts'
 import { createChannels } from './channels.ts'
 
-/**
- * Interval of probes on an idle subscription, the only way to notice a peer that vanished silently.
- */
+/** Interval of probes: on an idle subscription, nothing else notices a peer that has vanished. */
 const PROBE_MS = 15_000
 /** How long (ms) to stay subscribed to a channel without listeners. */
 const LINGER = 30_000
@@ -18,7 +16,8 @@ type Apart = keyof typeof APART
 /**
  * Calls the listeners of published signals. After each resubscription it calls all of them, as
  * signals in between are lost. `subscriber` opens a connection, which is used until it breaks. With
- * several shards each has its own channels, and some are subscribed only while they have listeners.
+ * several shards, each shard has its own channels; some of these are subscribed only while they
+ * have listeners.
  */
 export function createSignals(subscriber: () => Redis, channel: string, shards: number, log: Log) {
   const listeners = createListeners(log)
@@ -35,7 +34,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
     missed: () => listeners.call(),
     log,
   })
-  /** When each was last used (ms, monotonic). */
+  /** The subscribed signals of `APART`, and when each was last used (ms, monotonic). */
   const wanted = new Map<Apart, number>()
 
   function want(name: Apart) {

@@ -9,7 +9,7 @@ import type { Args, Server } from './scripts.ts'
 
 /** Maximum number of events for a group per call. */
 const MAX_EVENTS = 500
-/** Maximum distance of positions that one XRANGE reads, as entries may be large. */
+/** Maximum number of positions that one XRANGE reads, as entries may be large. */
 const WINDOW = 64
 /** Characters after which a peek fetches no more events. */
 const LARGE = 1_000_000
@@ -71,7 +71,7 @@ export function createTopicRead(
         unknown.shift()
       }
       const batch = answer && toBatch(answer, known, unknown.length > 0, now())
-      // Retention may have removed all events of a peek since.
+      // Retention may have removed all events of a peek since the script ran.
       const isGone = batch?.items.length === 0 && positions.length > 0
       batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
     }

@@ -9,7 +9,7 @@ import type { Args, Server } from './scripts.ts'
 import { type BoundedBatch, type BoundedRead, createTopicRead } from './topic-read.ts'
 import { createTopicSettle } from './topic-settle.ts'
 
-/** Maximum number of messages per call without a group, as they may be large. */
+/** Maximum number of messages per call of `tail`, as they may be large. */
 const MAX_TAIL = 20
 
 /** The topics of one shard: a part of `gateway-message`, and all of the other topics. */
@@ -19,8 +19,8 @@ export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
 }
 
 /**
- * Each topic has its own slot. Two sets under the main root list all topics, and those that have or
- * had consumer groups. There may be many, as every conversation with replies is a topic.
+ * Each topic has its own slot. Two sets under the main root list all topics, and the topics that
+ * have or had consumer groups. There may be many topics: every conversation with replies is one.
  */
 export function createTopics(
   { run, call, roots, places, now, isClosed }: Server,
@@ -92,8 +92,8 @@ export function createTopics(
 }
 
 /**
- * The arguments of `append` for an event. The payload has the fields that are neither in its id nor
- * in its head.
+ * The arguments of `append` for an event. The payload has the fields that are neither in the id nor
+ * in the head of the entry.
  */
 function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
   return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']

@@ -5,14 +5,14 @@ import { parseInfo } from './server-info.ts'
 
 /**
  * Makes a restarted Redis rewrite its append-only file at once, because a crash can leave the last
- * transaction of that file incomplete. Redis then appends new writes after it. After a second
+ * transaction of that file incomplete. Redis then appends new writes to the file. After a second
  * crash, it loads these writes as part of that transaction, and drops or reorders them:
  * acknowledged messages are lost (seen on Redis 7.0.15; valkey-io/valkey#4342). A rewrite repairs
  * the file.
  *
  * Resolves once every master was checked and the rewrites were requested. After each reconnect it
- * calls `reconnected` and checks the server again. Never rejects: a server that forbids it is
- * logged.
+ * calls `reconnected` and checks the server again. Never rejects: a server that forbids the check
+ * or the rewrite is logged.
  */
 export async function watchTornLogs(
   client: Redis | Cluster,

@@ -12,13 +12,13 @@ const TOPICS = 200
 const SWEEP = 64
 
 export type ShardRetention = Retention & {
-  /** Maximum count of topics without their own; the maximum of the journal by default. */
+  /** Maximum count of events of a topic without its own maximum; default: that of the journal. */
   topicMaxCount?: number
 }
 
 /**
- * Makes `trim`: trims a slice of the journal, and then topics and the rest. A failed call is
- * continued by the next.
+ * Makes `trim`, which trims a slice of the journal; after the last slice, also topics and the rest.
+ * The next call continues a failed one.
  */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
@@ -46,8 +46,8 @@ export function createTrim({ run, call, roots }: Server) {
   }
 
   /**
-   * Trims some of the topics, and the same ones again if one has more events to remove than a
-   * slice.
+   * Trims the next topics. If one of them has more events to remove than a slice, the next call
+   * trims the same topics again.
    */
   async function trimTopics(policy: ShardRetention): Promise<Trimmed> {
     const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)
@@ -77,8 +77,8 @@ export function createTrim({ run, call, roots }: Server) {
   }
 
   /**
-   * Removes a topic from a set, unless something was added to it since these keys of it were found
-   * absent.
+   * Removes a topic, in which a script found none of `keys`, from a set. Adds it again if one of
+   * these keys was created meanwhile.
    */
   async function removeFrom(set: string, topic: string, keys: readonly string[]): Promise<void> {
     await call('SREM', `${roots.main}${set}`, topic)

@@ -15,8 +15,8 @@ export type FreshMessages = ReturnType<typeof createFreshMessages>
 
 export function createFreshMessages() {
   /**
-   * Contiguous messages directly after the dispatch cursor, which another daemon may have moved
-   * since.
+   * The cached messages: contiguous, and directly after the dispatch cursor, which another daemon
+   * may have moved since.
    */
   let next: Unpumped | undefined
   let pumped = createPumpedJobs()

@@ -37,7 +37,7 @@ export function createLeases(kv: KeyValues): Leases {
     known.seen = seen
     return seen - known.since > MARGIN * ttl
   }
-  /** Names such as those of ended jobs are not asked for again. */
+  /** Forgets leases that nobody asks for any more, such as those of ended jobs. */
   const forgetUnseen = (before: number) => {
     for (const [name, { seen }] of watched) if (seen < before) watched.delete(name)
   }

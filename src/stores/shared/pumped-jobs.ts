@@ -7,9 +7,9 @@ export type Pumped = { job: NewJob; message: Message }
 export type PumpedJobs = ReturnType<typeof createPumpedJobs>
 
 /**
- * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so a list
- * finds them at its start. A map would take longer: V8 has to enter each id into its table of
- * unique texts first. The result takes over `list`, and changes it.
+ * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so each is
+ * found near the start of the list. A map would take longer: V8 has to enter each id into its table
+ * of unique texts first. Changes `list`, which the caller must not use afterwards.
  */
 export function createPumpedJobs(list: Pumped[] = []) {
   return {

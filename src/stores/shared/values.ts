@@ -51,7 +51,7 @@ export type WaitingOne = {
 
 /**
  * The lanes with held jobs among the examined jobs of a queue. Empty if many jobs were examined and
- * all are held: the jobs behind them were not examined, and may be free.
+ * all are in such lanes: later jobs were not examined, and may be free.
  */
 export function heldLanes(examined: readonly { lane: string; isHeld: boolean }[]): ReadonlySet<string> {
   const lanes = new Set(examined.filter(({ isHeld }) => isHeld).map(({ lane }) => lane))

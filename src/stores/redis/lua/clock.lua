@@ -4,7 +4,7 @@
 -- again.
 --
 -- ARGV[3]  topics with groups under this root, separated by line feeds
--- Returns  by how many ms the clock was set back, compared with the latest time in `latest`; 0 if
+-- Returns  the number of ms by which the clock was set back, compared with `latest` in `meta`; 0 if
 --          less than ten seconds
 local SET_BACK = 10000
 local latest = tonumber(redis.call('HGET', root .. 'meta', 'latest') or nil) or 0

@@ -10,9 +10,9 @@
 --          each {queue, id, reason, fields as a flat list}; fewer than the limit if they are large}
 --          `ids`  Returns all ids
 --          `get` id, queue or empty. Returns a letter, or false
---          `retry` id, queue or empty. Returns 1 if the job is back at the end of its lane, with
---          its message and all attempts; 0 if there is no such letter, or an unfinished job with
---          its id
+--          `retry` id, queue or empty. Puts the job at the end of its lane, with its message and
+--          all attempts. Returns 1, or 0 if there is no such letter, or an unfinished job with its
+--          id
 --          `drop` id, queue or empty. Returns 1 if it was removed, 0 if there is no such letter
 local what, id = ARGV[3], ARGV[4]
 local queues = redis.call('SMEMBERS', root .. 'queues')
@@ -49,7 +49,7 @@ local function retry(queue)
   return 1
 end
 
--- By bytes; `<` follows the locale of the server.
+-- Compares bytes, because `<` follows the locale of the server.
 local function is_less(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)

@@ -43,7 +43,7 @@ local function give_back_unheard()
   end
 end
 
--- Makes the heads ready that are due in a set; `score_of` gives their order.
+-- Makes the due heads of a set ready; `score_of` gives their order.
 local function wake_due(set, score_of)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. set, '-inf', now, 'LIMIT', 0, 500)) do
     redis.call('ZREM', base .. set, id)
@@ -73,8 +73,8 @@ local function candidates()
   return found
 end
 
--- The job to claim for a lane whose head is a candidate. If the lane merges: its newest job, into
--- which the others are merged. Nil if it still waits to settle.
+-- The job to claim for a lane whose head is a candidate. If the lane merges: its newest job, after
+-- the others were merged into it. Nil while the lane waits to settle.
 local function chosen(candidate)
   local how = busy[candidate.group]
   if not how then return candidate.id end
@@ -151,7 +151,7 @@ repeat
     end
   end
   flush(queue)
--- In place of heads that wait to settle, others may be claimed.
+-- Heads that wait to settle are no candidates any more: others may be claimed in their place.
 until not waiting
 signal(names)
 return { next_due(), more and 1 or 0, claimed }

@@ -47,7 +47,7 @@ local function unhold()
   return count
 end
 
--- The ids in ARGV that are delayed.
+-- The delayed ones among the ids in ARGV.
 local function named()
   local ids = {}
   for i = 5, #ARGV do

@@ -1,6 +1,6 @@
 -- include: log notes lanes latest
--- Stores the outcomes of claims and makes the next jobs of their lanes ready; or renews their
--- leases.
+-- Stores the outcomes of claims and makes the next jobs of their lanes ready, or renews the leases
+-- of the claims.
 --
 -- ARGV[3]   queue
 -- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`) or

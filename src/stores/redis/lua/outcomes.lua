@@ -1,6 +1,6 @@
 -- include: log
--- The outcomes of messages: of dispatch, and of their replies. Writes nothing. Messages before the
--- dispatch cursor without a job or note had no route.
+-- The outcomes of messages: of dispatch, and of their replies. Writes nothing. A message before the
+-- dispatch cursor that has no job and no note had no route.
 --
 -- ARGV[3…]  four values per message: its id, and the position, time and tail in it
 -- Returns   per message an `Outcome` of src/core/message-query.ts, empty if it is not retained
@@ -30,8 +30,8 @@ local function job_outcome(id)
   if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
 end
 
--- By the last note. After the decision about an approval, the message has another job, with the id
--- `MESSAGE:APPROVAL`.
+-- The outcome of dispatch by the last note. After the decision about an approval, the message has
+-- another job, with the id `MESSAGE:APPROVAL`.
 local function last_outcome(id, position)
   local lines, mark, wasDead = notes_near(position), position .. ' ', false
   for i = #lines, 1, -1 do
@@ -50,8 +50,7 @@ local function last_outcome(id, position)
 end
 
 -- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts
--- until a later one ends it.
--- `not sent` is no outcome: the gateway cannot reply.
+-- until a later attempt ends the reply. `not sent` is no outcome: the gateway cannot reply.
 local function answered(position)
   local found, mark, last = {}, position .. ' ', nil
   for _, line in ipairs(notes_near(position)) do

@@ -1,6 +1,6 @@
 -- include: seen
--- Returns the shards for messages with a key: the shard of the first message with that key within
--- seven days. The shard of the key (this one) records it, whatever the conversations are.
+-- Finds the shards for messages with a key: the shard of the first message with that key within
+-- seven days. The shard of the key (this one) records it, regardless of the conversations.
 --
 -- ARGV[3]   the number of this shard
 -- ARGV[4…]  per message the digest of gateway and key, and the shard of its conversation

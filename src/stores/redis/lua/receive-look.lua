@@ -9,7 +9,7 @@
 --           With ARGV[6…]: the entries, and 1 if there are more, else 0
 local gateway, after, max = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
--- The entries at positions; and, if it stopped early because they are large, the last position.
+-- The entries at positions. If they are large, it stops early, and also returns the last position.
 local function shown(positions)
   local entries, bytes, last = {}, 0, nil
   for _, position in ipairs(positions) do
@@ -36,8 +36,8 @@ for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
 if #expired > 0 then signal({ 'receive' }) end
 
 local fresh, back = {}, {}
--- One more than the limit per gateway, so that the oldest of all are included, and whether there
--- are more is known.
+-- Up to `max` + 1 positions per gateway: so the `max` oldest of all are included, and it is known
+-- whether there are more.
 for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
   local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max + 1)
   local count = 0

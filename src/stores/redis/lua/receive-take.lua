@@ -30,6 +30,7 @@ for_each_unheard(ARGV[10], ARGV[12], function(position)
 end)
 if ARGV[11] == '0' then return false end
 
+-- The oldest available position of the conversation, by its list.
 local function in_list()
   local index = 0
   while true do
@@ -41,6 +42,7 @@ local function in_list()
   end
 end
 
+-- The position of the message that is a conversation of its own, if it is available.
 local function alone()
   local found = own and entry_with_id(own, ARGV[6], ARGV[7])
   if not found then return nil end
@@ -59,7 +61,7 @@ else
     if conversation == '' then position, of = oldest_available(gateway) else position = older(in_list(), alone()) end
     if not position then return false end
     found = entry_at(position)
-    -- A daemon of an older version has removed it without updating the runs.
+    -- A daemon of an older version has removed the message without updating the runs.
     if not found then make_unavailable(of, '', position) end
   until found
   if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end

@@ -9,7 +9,7 @@
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
 --          `unread` group, position, position. Returns how many positions after the first, up to
 --          the second, are not consumed; false if there is no such group
---          `expire` age in ms. Removes groups that were unused for so long. Returns the number of
+--          `expire` age in ms. Removes groups that were unused for longer. Returns the number of
 --          remaining groups
 local what, group = ARGV[3], ARGV[4]
 
@@ -39,8 +39,8 @@ local function subscribe()
   return 1
 end
 
--- Commands that can fail come before the first relevant write. The group's other keys are removed
--- after it has its new position.
+-- Commands that can fail come before the first relevant write. The other keys of the group are
+-- removed once the group has its new position.
 local function seek()
   if redis.call('HEXISTS', root .. 'groups', group) == 0 then return 0 end
   local keys = keys_of(group)
@@ -55,7 +55,7 @@ local function seek()
   return 1
 end
 
--- Hidden positions from the next one on are in `ahead` too, and count once, as hidden ones.
+-- Hidden positions from the next one on are in `ahead` too. They are counted only as hidden ones.
 local function unread()
   local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
   if not next_position then return false end

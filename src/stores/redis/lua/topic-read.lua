@@ -37,13 +37,13 @@ for i = 7, #ARGV, 7 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
-local next_of, odd, there = {}, {}, {}
+local next_of, odd, existing = {}, {}, {}
 for i, name in ipairs(names) do
   next_of[name] = tonumber(nexts[i] or nil)
   odd[name] = odds[i] == 1
-  if next_of[name] then there[#there + 1] = name end
+  if next_of[name] then existing[#existing + 1] = name end
 end
-touch(there)
+touch(existing)
 
 local SLICE = 16
 local entries, bytes, included, windows = {}, 0, {}, {}
@@ -56,7 +56,7 @@ local function pick(positions, entry, position)
   bytes = bytes + #entry[2][4]
 end
 
--- Each group gets at least one event, whatever the others got.
+-- Large events do not count for a group without events: each group gets at least one.
 local function is_full(positions, max)
   return #positions == max or (#positions > 0 and bytes > LARGE)
 end
@@ -81,8 +81,8 @@ local function is_held(entry, till)
   return true
 end
 
--- Picks positions in back:<group> that are still retained, oldest first. Returns the number of the
--- others.
+-- Picks positions in back:<group> whose events are retained, oldest first. Returns the number of
+-- removed ones.
 local function read_back(group, keys, max, after, positions, till)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
@@ -134,8 +134,8 @@ local function read_fresh(start, max, keys, positions, till)
   return stop, stop - start - known - (#positions - before), stop <= last
 end
 
--- The same for a peek. It counts removed events only before its first event. With a time, it picks
--- nothing, and only notes the time of the first event.
+-- Like `read_fresh`, for a peek. It counts removed events only before its first event. With `till`,
+-- it picks no event that is held, and only notes its time.
 local function look_on(start, max, keys, positions, till)
   local stop, first = start, nil
   local function first_there(position)

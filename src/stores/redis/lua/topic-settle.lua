@@ -34,7 +34,7 @@ local later = {}
 local counts = redis.call('EXISTS', keys.deliveries) == 1
 local round = ARGV[7]
 local round_of_all = redis.call('HGET', keys.rounds, 'all') or '0'
--- Whether events have rounds of their own.
+-- Whether some events have a round of their own.
 local differ = redis.call('HLEN', keys.rounds) > 1
 
 local function is_redelivered(position)

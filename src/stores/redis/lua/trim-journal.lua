@@ -6,8 +6,8 @@
 -- ARGV[7]  limits of single gateways (`maxAge`, `maxCount`), as a JSON object
 -- Returns  the number of removed messages, and the position at which to continue (0: done)
 -- Guarantees: keeps messages after the dispatch cursor and those that unfinished jobs need. Counts
---          lost messages: removed before they were taken, although a consumer took one less than
---          seven days before they arrived.
+--          lost messages: those removed before they were taken, if a consumer took another one of
+--          the gateway less than seven days before they arrived.
 -- The hash `kept` counts the messages of each gateway up to the position `counted` in `meta`. It is
 -- updated if a gateway has a maximum count, for at most ARGV[4] messages per call.
 local age, own = tonumber(ARGV[5]), cjson.decode(ARGV[7])

@@ -4,9 +4,9 @@
 --
 -- ARGV[3]  number of oldest jobs to examine per queue
 -- ARGV[4]  number of messages to examine after the dispatch cursor
--- Returns  for messages {road, gateway, time of the id}; for unclaimed jobs {queue, lane, id, when
---          it was retried as a dead letter or empty, when it is due or empty, `1` if it is held or
---          empty}
+-- Returns  {messages, jobs}. Per message {road, gateway, time of the id}. Per unclaimed job {queue,
+--          lane, id, when it was retried as a dead letter or empty, when it is due or empty, `1` if
+--          it is held or empty}
 local found = { {}, {} }
 local messages, jobs = found[1], found[2]
 

@@ -4,13 +4,13 @@ import type { Layout } from '../layout.ts'
 import { digest } from '../roots.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** Group of the messages whose shard could not be looked up. */
+/** The number that stands for the shard of messages whose shard could not be looked up. */
 const NOWHERE = -1
 
 /**
  * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one
- * shard, possibly another one; a further call then finds the shard of its first message. Messages
- * without a conversation go to the shard of their key, or to any.
+ * shard, possibly another; this call finds the shard of the first message with the key. Messages
+ * without a conversation go to the shard of their key; without a key, to any.
  */
 export function createShardedAccept(
   shards: readonly Shard[],
@@ -52,7 +52,7 @@ export function createShardedAccept(
     together?: boolean,
   ): Promise<Accepted[]> {
     const accepted: Appended[] = await at(shard).journal.accept(messages, together)
-    // If another shard has the first message with a key, it gives the answer.
+    // If another shard has the first message with a key, that shard gives the answer.
     return Promise.all(
       accepted.map(async (answer, index) => {
         const message = messages[index]

@@ -3,8 +3,8 @@ import type { Layout } from '../layout.ts'
 import type { Shard } from './shard.ts'
 
 /**
- * Erasing on several shards: messages are where their ids say, jobs and histories on all, topics on
- * the first.
+ * Erasing on several shards. The id of a message gives its shard; jobs and histories are on all
+ * shards, topics on the first.
  */
 export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layout): Erasing {
   const all = shards.map(({ erasing }) => erasing)

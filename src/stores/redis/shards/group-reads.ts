@@ -28,8 +28,8 @@ export function createGroupReads(
   )
 
   /**
-   * If the first shard has the group, it exists. Another one that does not have it has lost its
-   * last writes, and gets it again.
+   * A group exists if the first shard has it. Another shard without it has lost its last writes;
+   * the group is created there again.
    */
   async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
     const batch = await readers[shard]?.add(request)
@@ -44,7 +44,7 @@ export function createGroupReads(
     markUse()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
-      // A peek, so that missed events are reported again.
+      // A peek does not use up a report of missed events.
       const asPeek = until === ONLY_TIME ? ({ mode: 'peek', after: 0 } as const) : {}
       const batch = await readShard(shard, { ...request, max: found.room(), until, ...asPeek })
       found.learn(batch)

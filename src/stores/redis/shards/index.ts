@@ -56,7 +56,7 @@ export function openShards(
     ),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
     erasing: createShardedErasing(shards, layout),
-    // One reachable shard is enough. Otherwise throws the error of the first shard, not an
+    // One reachable shard is enough. If none is, throws the error of the first shard instead of an
     // AggregateError.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {

@@ -14,8 +14,8 @@ import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /**
- * The jobs of several shards as one: a lane is on one of them. The token of a claim names its
- * shard.
+ * The jobs of several shards as one. Each lane is on one shard. The token of a claim begins with
+ * the number of its shard.
  */
 export function createShardedJobs(
   shards: readonly Shard[],
@@ -25,7 +25,7 @@ export function createShardedJobs(
 ): Jobs {
   const at = (shard: number) => (shards[shard] as Shard).jobs
 
-  /** Runs a call with claims on their shards. */
+  /** Runs a call on the shards of claims, with the claims of each. */
   function ofClaims<Claim extends { token: string }, Answer>(
     claims: readonly Claim[],
     run: (shard: number, claims: Claim[]) => Promise<readonly Answer[]>,
@@ -42,8 +42,8 @@ export function createShardedJobs(
   }
 
   /**
-   * The first truthy answer of a shard. Asks one after the other, beginning with the likely one.
-   * Rejects if no shard has an answer and one is away.
+   * The first truthy answer of a shard. Asks the shards one after the other, beginning with the
+   * likely one. Rejects if no shard has an answer and one is away.
    */
   async function first<Answer>(
     id: string,

@@ -94,7 +94,7 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
   return {
     search: async (search): Promise<FoundMessages> => {
       const { answers: pages, away } = await ask(search.isPartial, (journal) => journal.search(search))
-      // Below the point where a shard stopped, its matches are unknown.
+      // The matches of a shard before the id where it stopped are unknown.
       const horizon =
         pages
           .map(({ next = '' }) => next)
@@ -112,7 +112,7 @@ function searchOver(shards: readonly Pick<Shard, 'journal'>[]): Pick<Journal, 's
     countByTime: async (search, width): Promise<CountedTimes> => {
       const count = (journal: Journal) => journal.countByTime(search, width)
       const { answers: all, away } = await ask(search.isPartial, count)
-      // Before the time where a shard stopped, its numbers are unknown.
+      // The numbers of a shard before the time where it stopped are unknown.
       const countedTo = Math.max(...all.map((one) => one.countedTo ?? 0))
       const sums = new Map<number, number>()
       for (const { at, count } of all.flatMap(({ counts }) => counts)) {

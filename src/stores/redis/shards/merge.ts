@@ -1,27 +1,25 @@
 import { isAway } from './reach.ts'
 
-/** Maximum ms by which a returned item may be newer than an item that another shard still has. */
+/** Maximum ms by which a taken item may be newer than an item that another shard still has. */
 const TOLERANCE = 1_000
 /**
  * Ms after which an empty shard is checked again without a signal: a lease may have expired, or the
- * signal was lost while the subscription was broken. Together with the duration of calls it must
- * stay below the tolerance.
+ * signal was lost while the subscription was broken. This time and the duration of a call must
+ * together be shorter than `TOLERANCE`.
  */
 const QUIET = 500
 /** Maximum number of remembered consumers; others start by asking every shard. */
 const MAX_KNOWN = 1_000
 
-/** What a shard gave. Undefined: it has nothing. */
+/** What a shard gave; undefined if it has nothing. */
 export type Given<T> =
   /** `last`: the time of its last item (Unix ms); 0 for a report of missed events without items. */
   | { value: T; last: number }
-  /** Nothing, because its oldest item is newer than asked for: it has this time (Unix ms). */
+  /** Nothing, because its oldest item is newer than asked for. `held`: the time of that item. */
   | { held: number }
   | undefined
 
-/**
- * Takes items from one shard that are not newer than `until` (Unix ms), or asks for `ONLY_TIME`.
- */
+/** Takes items from one shard that are not newer than `until` (Unix ms, or `ONLY_TIME`). */
 type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
 /**
  * As `until`: take no items, and return the time of the oldest. A report of missed events may be
@@ -38,7 +36,7 @@ type State = {
 }
 
 const UNKNOWN = 0
-/** It has something, whose time is unknown: before every other time. */
+/** The shard has something whose time is unknown. Sorts before every known time. */
 const ANY_TIME = 1
 
 /**
@@ -75,7 +73,7 @@ export function createMerge(count: number) {
       }
     },
     /**
-     * Undefined: no shard has anything. Without `sure`, shards that were empty in the last half
+     * Undefined if no shard has anything. Without `sure`, shards that were empty in the last half
      * second are not asked, and may have something now. Unreachable shards are left out; rejects if
      * all are unreachable.
      */
@@ -147,8 +145,8 @@ async function takeOldest<T>(
     if (!given) continue
     const time = 'held' in given ? given.held : given.last
     const isOlder = time < (earliest[first] ?? UNKNOWN)
-    // Something older came back, or the group was moved: the times of other shards are unknown,
-    // too.
+    // Something older came back, or the group was moved. So the times of the other shards are
+    // unknown too.
     if (isOlder) earliest.fill(UNKNOWN)
     earliest[first] = time
     if ('value' in given) return given.value

@@ -41,20 +41,26 @@ export function createOwned(
     },
     /** Whether any shard may have messages to pump. */
     hasToPump: () => [...toPump].some((shard) => owners.own.has(shard)),
+    /** Called before the messages of a shard are read. */
     pumps: (shard: number) => void toPump.delete(shard),
+    /** Called when a shard may have messages to pump. */
     mayPump: (shard: number) => void toPump.add(shard),
+    /** The shards that may have jobs to claim, in the order in which to ask them. */
     async claimable(queue: string, now: number): Promise<number[]> {
       if (queue === 'dispatch') await owners.begin()
       const { open, due } = stateOf(queue)
       const isDue = (shard: number) => (due.get(shard) ?? Number.POSITIVE_INFINITY) <= now
       return turned().filter((shard) => isMine(queue, shard) && (open.has(shard) || isDue(shard)))
     },
+    /** Called when a shard may have jobs to claim. */
     mayClaim: (queue: string, shard: number) => void stateOf(queue).open.add(shard),
     /** Called when something was put back on an unknown queue. */
     mayClaimAny(shard: number): void {
       for (const { open } of queues.values()) open.add(shard)
     },
+    /** Called before jobs of a shard are claimed. */
     asked: (queue: string, shard: number) => void stateOf(queue).open.delete(shard),
+    /** Sets when a shard next has a due job; undefined if it has none. */
     dueAt(queue: string, shard: number, time: number | undefined): void {
       if (time === undefined) stateOf(queue).due.delete(shard)
       else stateOf(queue).due.set(shard, time)

@@ -7,9 +7,9 @@ import { LEASES } from '../../shared/leases.ts'
 
 /** Duration (ms) of a lease on a shard. */
 const LEASE_TIME = 4_000
-/** Interval (ms) at which it is renewed. */
+/** Interval (ms) at which leases are renewed. */
 const RENEW_INTERVAL = 1_300
-/** Prefix of the leases that running daemons hold, to be counted. */
+/** Prefix of the leases by which running daemons are counted. */
 const MEMBERS = 'shards/daemon/'
 /** Written when a daemon gives up shards, so that others take them at once. */
 const TURN = 'shards/turn'
@@ -94,8 +94,8 @@ export function createOwners(options: {
 }
 
 /**
- * `count`: the number of shards for this daemon, as many as for any other, or one more. `place`:
- * its place among the daemons; -1 if unknown.
+ * `count`: the number of shards for this daemon; if they cannot be divided evenly, some daemons get
+ * one more. `place`: its place among the daemons; -1 if unknown.
  */
 async function shareOf(
   { of, kv, leases }: { of: number; kv: KeyValues; leases: Leases },

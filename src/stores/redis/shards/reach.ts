@@ -11,8 +11,8 @@ export function isAway(error: unknown): boolean {
 }
 
 /**
- * Ms to wait for the pings of other shards: those of one server must come back together, to keep
- * events in order.
+ * Ms to wait for the pings of other shards: all shards of one server must be used again at the same
+ * time, to keep events in order.
  */
 const TOGETHER = 300
 
@@ -66,7 +66,7 @@ function guardShard(shard: Shard, through: Through): Shard {
 
 type Through = <T>(call: () => Promise<T>) => Promise<T>
 
-/** The same methods, each through the guard. */
+/** The methods of a part, each called through the guard. */
 function guardAll<Part extends object>(part: Part, through: Through): Part {
   return new Proxy(part, {
     get(target, name) {
@@ -78,8 +78,8 @@ function guardAll<Part extends object>(part: Part, through: Through): Part {
 }
 
 /**
- * The answers of the reachable shards, and the numbers of the others with the failure of the first.
- * Rejects if none is reachable, and with any other failure.
+ * The answers of the reachable shards, the numbers of the unreachable ones (`away`), and the first
+ * failure among them. Rejects if none is reachable, and with any other failure.
  */
 export async function askAll<Item, T>(
   shards: readonly Item[],

@@ -20,7 +20,7 @@ export async function seekAll(
   const outcomes = await Promise.allSettled(
     rest.map(async ({ topics }) => {
       const isHere = await topics.seek(MESSAGE_TOPIC, group, to)
-      // The first shard has the group. This one may have lost its last writes.
+      // The first shard has the group, so this one has lost its last writes.
       if (!isHere) await topics.subscribe(MESSAGE_TOPIC, group, to)
     }),
   )

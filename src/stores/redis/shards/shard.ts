@@ -43,7 +43,7 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
       return { ...stats, jobs }
     },
     oldestWaiting: async (): Promise<Waiting[]> => {
-      type Row = [road: string, of: string, id: string]
+      type Row = [road: string, gateway: string, time: string]
       type Job = [queue: string, lane: string, id: string, requeuedAt: string, dueAt: string, held: string]
       const limits = [WAITING.jobs, WAITING.messages] as const
       const [messages, jobs] = await run<[Row[], Job[]]>('waiting', roots.main, ...limits)

@@ -114,8 +114,8 @@ function partitionOf({ shardIn }: Layout, topic: string, id: string): number {
 }
 
 /**
- * Groups of other topics are all on the first shard; without it, those of gateway-message can still
- * be listed.
+ * For the groups of other topics, which are all on the first shard. While it is unreachable, those
+ * of `gateway-message` can still be listed.
  */
 function noneWhileAway(error: unknown): GroupInfo[] {
   if (!isAway(error)) throw error

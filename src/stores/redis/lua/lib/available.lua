@@ -8,8 +8,8 @@
 --   taken                   hash: per gateway, when a message was last taken (accurate to the hour)
 --   lost, lost-told         hashes: per gateway, how many messages were removed unread, and how
 --                           many of these were reported
--- A position is in exactly one of the first three or in the leases, and in none once it is
--- consumed.
+-- Until it is consumed, a position is in exactly one of: `ready`, `receive`, `receive-back`, the
+-- leases.
 
 -- The older of two positions; either may be nil.
 local function older(a, b)
@@ -35,14 +35,15 @@ local function is_available(gateway, position)
   return #redis.call('XRANGE', root .. 'receive:' .. gateway, id, id) > 0
 end
 
+-- Returns whether the position was available.
 local function make_unavailable(gateway, conversation, position)
-  local there = remove_ready(gateway, position)
+  local was_available = remove_ready(gateway, position)
     or redis.call('XDEL', root .. 'receive:' .. gateway, position .. '-0') == 1
     or redis.call('ZREM', root .. 'receive-back:' .. gateway, position) == 1
-  if there and conversation ~= '' then
+  if was_available and conversation ~= '' then
     redis.call('LREM', root .. 'conversation:' .. conversation, 1, position)
   end
-  return there
+  return was_available
 end
 
 -- The number of lost messages that were not reported yet. Also records that a consumer takes from

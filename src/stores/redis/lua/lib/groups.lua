@@ -39,7 +39,7 @@ local function tidy(group, keys)
   if redis.call('HLEN', keys.rounds) <= 1 then redis.call('SREM', root .. 'odd', group) end
 end
 
--- Makes a hidden position visible: reading will reach it, or else it is put into `back`.
+-- Makes a hidden position visible. If the group has read past it, it is put into `back`.
 local function show(keys, position, next_position)
   redis.call('ZREM', keys.hidden, position)
   if tonumber(position) >= next_position then

@@ -50,8 +50,8 @@ local function next_sequence(queue)
   return queue.sequence
 end
 
--- The sequence of a job. It is lower than that of jobs which became ready later, so a released job
--- is the longest ready again.
+-- The sequence of a job. Jobs that became ready later have a higher one, so a released job is the
+-- longest ready again.
 local function added_at(queue, id)
   return redis.call('ZSCORE', queue.base .. 'all', id)
 end

@@ -1,5 +1,5 @@
 -- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous
--- positions from 1. root..'meta' has `end` (the newest position) and `time` (that of the newest
+-- positions from 1. root..'meta' has `end` (the newest position) and `time` (the time of the newest
 -- id). The journal of messages and every topic are logs. An entry is
 -- `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields are cheaper to write,
 -- read and store: `<time of the id> <tail> <offset>`; the offset plus that time is receivedAt or
@@ -14,7 +14,7 @@ local function entry_at(position)
   return redis.call('XRANGE', root .. 'journal', position .. '-0', position .. '-0')[1]
 end
 
--- The same, but nil unless the entry has the id with these parts.
+-- Like `entry_at`, but nil unless the entry has the id with these parts.
 local function entry_with_id(position, time, tail)
   local found = entry_at(position)
   local start = time .. ' ' .. tail .. ' '

@@ -14,7 +14,7 @@ local function sender_of(entry)
   local from = ok and type(stored) == 'table' and stored.from
   if type(from) ~= 'table' then return false end
   local name, is_external = tostring(from.address or from.id), from.external == true
-  -- Such a name would read as a person of another workspace.
+  -- A name that begins with `external:` would look like a person of another workspace.
   local is_unclear = not is_external and string.sub(name, 1, 9) == 'external:'
   if from.verified ~= true or is_unclear then return '' end
   return (is_external and 'external:' or '') .. name
@@ -39,8 +39,7 @@ local function untouched(queue, lane, group, from, sender)
 end
 
 -- Removes untouched jobs from their lane and adds their messages to the job `into`. Adds the
--- signals of their ends to `names`.
--- Returns the messages in the form of field w.
+-- signals of the ends of these jobs to `names`. Returns the messages in the form of field w.
 local function merge(queue, lane, jobs, into, what, names)
   local key = queue.base .. 'job:' .. into
   local target = redis.call('HMGET', key, 'w', 'm', 'v')

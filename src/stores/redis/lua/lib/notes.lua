@@ -2,7 +2,7 @@
 -- is small enough for Redis to store it as a listpack.
 local function notes_of(position) return root .. 'notes:' .. math.floor(position / 32) end
 
--- Lists before this one were removed by trim-journal.lua, which would not remove them again.
+-- trim-journal.lua has removed the lists before this one. If one was written again, it would stay.
 local first_list
 local function is_removed(position)
   first_list = first_list or tonumber(redis.call('HGET', root .. 'meta', 'notes') or 0)

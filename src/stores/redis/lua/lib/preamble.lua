@@ -2,9 +2,9 @@
 --
 -- KEYS[1]  root: the prefix of all keys of the script, with the hash tag that puts them on one
 --          slot, such as `{trivium}:`
--- KEYS[2]  another key of that slot. No key has the name of the root, so while a cluster moves the
---          slot, it never has both and answers TRYAGAIN. Otherwise a script would find only some of
---          its keys, and create the others again.
+-- KEYS[2]  another key of that slot. No key has the name of the root: while a cluster moves the
+--          slot, one of the two keys is always missing, and it answers TRYAGAIN. With one key, a
+--          script could find only some of its keys, and create the others again.
 -- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server, which is the same for
 --          all daemons
 -- ARGV[2]  the channel of the signals

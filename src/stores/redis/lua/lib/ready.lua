@@ -3,8 +3,8 @@
 --   ready:<gateway>   zset of the first position of each run, scored by its last
 --   ready             hash: per gateway, the number of positions in its runs
 
--- Adds a run after all others of its gateway, and joins it with the last one if they are
--- consecutive.
+-- Adds a run after all others of its gateway, and joins it with the last one if it continues that
+-- one.
 local function add_ready(gateway, first, last)
   local key = root .. 'ready:' .. gateway
   local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')

@@ -3,7 +3,7 @@
 -- for a key of its own. A topic has 64 hashes, because topics are many and small. `trim-rest.lua`
 -- and `trim-topic.lua` remove old digests.
 
--- Texts and not numbers, which Lua formats slowly.
+-- Texts, because Lua formats numbers slowly.
 local QUARTERS = { [0] = '0', '1', '2', '3' }
 local topic_seen = root .. 'topic-seen:'
 
@@ -12,7 +12,7 @@ local function seen_bucket(base, digest)
   return base .. string.sub(digest, 1, 2) .. QUARTERS[string.byte(digest, 3) % 4]
 end
 
--- The time before each stored value, in seconds.
+-- The current time in seconds, stored in front of each value.
 local seen_time = struct.pack('>I4', math.ceil(now / 1000))
 
 -- The value given to `seen_put`, or nil if the digest was not seen within seven days.

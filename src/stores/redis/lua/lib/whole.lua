@@ -1,8 +1,9 @@
 -- Makes a script atomic, as Redis does not roll back. A command fails if another program wrote to
 -- its key, or if the user lacks a right.
 
--- The commands of such scripts, with arguments that do not change a key with a text. They are tried
--- after a missing right, because an error inside `pcall` does not name its command.
+-- The commands of scripts with `whole`, and arguments with which they do not change a key that has
+-- a text. After a failure for lack of a right they are tried, because an error inside `pcall` does
+-- not name its command.
 local COMMANDS = {
   { 'SET', '1' }, { 'HSET', 'f', '1' }, { 'HSETNX', 'f', '1' }, { 'HDEL', 'f' }, { 'HINCRBY', 'f', '1' }, { 'RPUSH', '1' },
   { 'SADD', '1' }, { 'XADD', '*', 'f', '1' }, { 'ZADD', '1', '1' }, { 'ZRANGE', '0', '0' }, { 'ZREM', '1' }, { 'PERSIST' },
