@@ -107,7 +107,10 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
   }
 }
 
-/** Makes a function that reads messages of a conversation with the replies to each. */
+/**
+ * Makes a function that reads messages of a conversation with the replies to each. It gets them
+ * newest first and returns them oldest first, also those of the same millisecond.
+ */
 function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
   const undelivered = createUndelivered(jobs.deadLetters)
   return async (gateway: string, found: readonly Found[]) => {
@@ -118,7 +121,7 @@ function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
       const notes = [...(await journal.history(message.id)), ...(unsent.get(message.id) ?? [])]
       return [said, ...repliesIn(message.id, notes)]
     })
-    return (await Promise.all(entries)).flat()
+    return (await Promise.all(entries)).toReversed().flat()
   }
 }
 
