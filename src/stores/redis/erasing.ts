@@ -4,6 +4,7 @@ import { positionOf } from '../../core/message-id.ts'
 import { inBatches } from './batches.ts'
 import { decodeNote } from './codec.ts'
 import type { Server } from './scripts.ts'
+import { removeFromSet } from './topic-sets.ts'
 
 /** Number of jobs per page. */
 const JOB_PAGE = 200
@@ -112,7 +113,8 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
   }
 }
 
-function topicErasing({ call, scan, roots }: Server): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
+function topicErasing(server: Server): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
+  const { call, scan, roots } = server
   const { main } = roots
   const topics = `${main}topics`
   return {
@@ -125,8 +127,9 @@ function topicErasing({ call, scan, roots }: Server): Pick<Erasing, 'topics' | '
     dropTopic: async (topic) => {
       const root = roots.topic(topic)
       for await (const keys of scan(root, '')) for (const key of keys) await call('DEL', key)
-      await call('SREM', topics, topic)
-      await call('SREM', `${main}grouped-topics`, topic)
+      // Events that are published meanwhile keep the topic in the lists.
+      await removeFromSet(server, 'topics', topic)
+      await removeFromSet(server, 'grouped-topics', topic)
     },
   }
 }

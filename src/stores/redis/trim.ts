@@ -3,6 +3,7 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Retention, Trimmed } from '../../core/retention.ts'
 import { groupAge, ownOf } from '../shared/values.ts'
 import type { Server } from './scripts.ts'
+import { removeFromSet } from './topic-sets.ts'
 
 /** Entries per script call. */
 const SLICE = 500
@@ -20,7 +21,8 @@ export type ShardRetention = Retention & {
  * Makes `trim`, which trims a slice of the journal; after the last slice, also topics and the rest.
  * The next call continues a failed one.
  */
-export function createTrim({ run, call, roots }: Server) {
+export function createTrim(server: Server) {
+  const { run, call, roots } = server
   const names = `${roots.main}topics`
   /** The position at which the next slice of the journal begins; 0 when all of it was checked. */
   let resume = 0
@@ -58,7 +60,7 @@ export function createTrim({ run, call, roots }: Server) {
       removed += count
       wasSlice ||= count >= SLICE
       const groups = await run('topic-groups', roots.topic(topic), 'expire', groupAge(policy))
-      if (groups === 0) await removeFrom('grouped-topics', topic, ['groups'])
+      if (groups === 0) await removeFromSet(server, 'grouped-topics', topic)
     }
     if (!wasSlice) cursor = next
     // The next topics are likely to have a few too many, too.
@@ -72,18 +74,8 @@ export function createTrim({ run, call, roots }: Server) {
     const maxCount = own?.maxCount ?? policy.topicMaxCount ?? journal.maxCount
     const args = [SLICE, maxAge, maxCount, randomDigest()]
     const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
-    if (alive === 0) await removeFrom('topics', topic, ['journal', 'meta', 'groups'])
+    if (alive === 0) await removeFromSet(server, 'topics', topic)
     return removed
-  }
-
-  /**
-   * Removes a topic, in which a script found none of `keys`, from a set. Adds it again if one of
-   * these keys was created meanwhile.
-   */
-  async function removeFrom(set: string, topic: string, keys: readonly string[]): Promise<void> {
-    await call('SREM', `${roots.main}${set}`, topic)
-    const [first = '', ...rest] = keys.map((key) => `${roots.topic(topic)}${key}`)
-    if ((await call<number>('EXISTS', first, ...rest)) > 0) await call('SADD', `${roots.main}${set}`, topic)
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createErasing } from '../../../src/stores/redis/erasing.ts'
 import { createTrim } from '../../../src/stores/redis/trim.ts'
 import { DAY } from '../../contract/store/kit.ts'
 
@@ -33,4 +34,29 @@ test('a topic that gets a group while retention finds it without groups stays in
   } as never)
   await trim({ journal: { maxAge: DAY, maxCount: 10 } })
   assert.deepEqual([...(sets.get('main:grouped-topics') ?? [])], ['t'])
+})
+
+test('a topic that gets an event while it is dropped stays in the list of topics', async () => {
+  const topics = new Set(['t'])
+  const keys = new Set(['t:journal'])
+  const answers: Record<string, (key: string, ...rest: string[]) => unknown> = {
+    DEL: (key) => {
+      keys.delete(key)
+      // Another daemon publishes before the topic is removed from the list.
+      if (key === 't:meta') keys.add('t:journal')
+    },
+    SREM: (set, topic = '') => set === 'main:topics' && topics.delete(topic),
+    SADD: (set, topic = '') => set === 'main:topics' && topics.add(topic),
+    EXISTS: (...names) => names.filter((name) => keys.has(name)).length,
+  }
+  const server = {
+    roots: { main: 'main:', topic: (name: string) => `${name}:` },
+    call: async (command: string, ...args: string[]) => answers[command]?.(...(args as [string])),
+    async *scan() {
+      yield ['t:journal', 't:meta']
+    },
+  }
+  const erasing = createErasing(server as never, () => {})
+  await erasing.dropTopic('t')
+  assert.deepEqual([...topics], ['t'])
 })
