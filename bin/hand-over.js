@@ -4,8 +4,9 @@ import { constants } from 'node:os'
 const REPEAT_WITHIN_MS = 500
 
 /**
- * Continues as another program: replaces this process where Node can (>= 22.15, not on Windows), else
- * runs it as a child and passes signals and the exit status through. Never returns. Runs on Node 20.
+ * Continues as another program. Replaces this process where Node can (22.15 or newer, not on
+ * Windows); else runs the program as a child, and passes on signals and the exit status. Must run
+ * on Node 20.
  *
  * @param {string} file
  * @param {readonly string[]} args

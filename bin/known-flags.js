@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * The flags that a Node accepts. Each check takes the start of a process, 40 ms.
+ * The flags that a Node accepts. Each check starts a process, which takes 40 ms.
  *
  * @param {string} file
  * @param {readonly string[]} flags

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Runs the sources in a clone, and the built files in an installed package, since Node does not strip types
-// under node_modules. On a Node that is too old, it hands over to the one in node_modules of the clone.
+// Runs the sources in a clone, and the built files in an installed package, since Node does not
+// strip types under node_modules. On a Node that is too old, it hands over to the Node in
+// node_modules of the clone.
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -14,29 +15,35 @@ const main = existsSync(source) ? source : new URL('../dist/src/main.js', import
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
 const nodeVersion = Number(process.versions.node.split('.')[0])
-/** The newest Node that knows all flags below. The V8 of a later one may have removed some, and Node refuses to start with them. */
+/**
+ * The newest Node that knows all flags below. The V8 of a later Node may have removed some, and
+ * Node does not start with unknown flags.
+ */
 const TESTED_NODE = 26
 
-/** Helper threads of V8. More of them would mark the heap on the core of the event loop: pauses of 60 ms on one core. */
+/**
+ * Helper threads of V8. More of them would mark the heap on the core of the event loop: pauses of
+ * 60 ms on one core.
+ */
 const HELPERS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 /**
- * A daemon runs for weeks. These flags, and what src/cli/start.ts sets, keep its memory 100 MB lower at the
- * same rate.
+ * A daemon runs for weeks. These flags, and what src/cli/start.ts sets, keep its memory 100 MB
+ * lower at the same rate of messages.
  */
 const DAEMON_FLAGS = [
   '--max-semi-space-size=6',
-  // With pretenuring, V8 would put all messages into the old space once some have waited, where only a slow
-  // collection frees them.
+  // With pretenuring, once some messages have waited, V8 would put all messages into the old space,
+  // where only a slow collection frees them.
   '--no-allocation-site-pretenuring',
   `--v8-pool-size=${HELPERS}`,
-  // At the first load, V8 compiles a thousand functions. On a helper, their memory would wait to be freed
-  // until the helper gets the core: 20 MB that glibc keeps.
+  // At the first load, V8 compiles a thousand functions. If a helper thread freed their memory, it
+  // would be freed only once the helper gets the core: 20 MB that glibc keeps.
   '--no-maglev-destroy-on-background',
   // Free pages of the heap go back to the system immediately. The V8 of Node 24 has no such flag.
   ...(nodeVersion >= 26 ? ['--no-memory-pool'] : []),
 ]
-// Read by glibc at the start of the daemon. With a threshold that is not fixed, glibc raises it when the start frees its buffers, and
-// later buffers leave gaps in the heap.
+// Read by glibc at the start of the daemon. glibc would raise a threshold that is not fixed when
+// the start frees its buffers, and later buffers would leave gaps in the heap.
 process.env.MALLOC_ARENA_MAX ??= '2'
 process.env.MALLOC_MMAP_THRESHOLD_ ??= String(128 * 1024)
 const isDaemon =

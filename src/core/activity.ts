@@ -14,7 +14,7 @@ export type LogReading = { entries: AsyncIterable<LogEntry>; end(): LogPosition 
 export type ActivityEntry = {
   /** Such as `message_processed` or `schedule_fired`. */
   event: string
-  /** The gateway or kind of caller that it came from, see `channelOf`. */
+  /** The origin of the event: a gateway or a kind of caller; see `channelOf`. */
   channel?: string
   /** Unix ms; default: now. The log has it as ISO 8601. */
   time?: number

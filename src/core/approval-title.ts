@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, pathGet } from './json.ts'
 
 /** Maximum characters of one argument in a title. */
 const LONGEST_VALUE = 80
-/** `{name}`, `{name.inner}`; `{{` and `}}` are braces. */
+/** A part of a title: `{name}` or `{name.inner}`, or `{{` or `}}` for a brace. */
 const PART = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const PATH = /^[\w-]+(\.[\w-]+)*$/
 /**

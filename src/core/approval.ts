@@ -37,9 +37,9 @@ export const approvalSchema = z.object({
   by: z.string().default('unknown'),
   /** Identities and roles that may decide, in addition to operators. Empty: only operators. */
   approvers: z.array(z.string()),
-  /** How long it stays open, in ms. */
+  /** How long the request stays open, in ms. */
   timeout: z.number(),
-  /** The outcome if nobody decides in that time. */
+  /** The outcome if nobody decides within `timeout`. */
   onTimeout: z.enum(['deny', 'approve']),
   message: z
     .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from './json.ts'
 
-/** The arguments by name; those of a caller that gave no object are one. */
+/** The arguments by name. Arguments that are no object become one, `arguments`. */
 export function argumentsIn(args: Json | undefined): [name: string, value: unknown][] {
   if (args === undefined || args === null) return []
   return isJsonObject(args) ? Object.entries(args) : [['arguments', args]]

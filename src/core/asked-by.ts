@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { defined } from '../lib/defined.ts'
 import { type Message, messageSchema } from './message.ts'
 
-/** Recipient of a later result: the fields of their message that a reply needs. */
+/** The person who gets a later result: the fields of their message that a reply needs. */
 export const askedBySchema = messageSchema
   .pick({ id: true, gateway: true, transport: true, conversation: true, data: true, trace: true })
   .strict()

@@ -32,7 +32,7 @@ export const auditEntrySchema = z.object({
   reason: z.string().exactOptional(),
   /** The message of the error. */
   error: z.string().exactOptional(),
-  /** What it led to: counts, and the id of the job. */
+  /** The result of the action: counts, and the id of the job. */
   result: z.record(z.string(), z.json()).exactOptional(),
   /** Changed settings, without secrets. `null`: not set. */
   changes: z.record(z.string(), z.object({ before: z.json(), after: z.json() })).exactOptional(),
@@ -41,12 +41,13 @@ export const auditEntrySchema = z.object({
 })
 
 export type AuditEntry = z.infer<typeof auditEntrySchema>
-/** Adds to the audit log. Never rejects: write failures go to the daemon's log. */
+
+/** Adds an entry to the audit log. Never rejects: write failures go to the daemon's log. */
 export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
 
 /**
- * The kinds of authors. `control-token:Ada` is a person, who gave a name; `control-token` alone is
- * only a token, as is `token:worker`.
+ * The kinds of authors. `control-token:Ada` is a person, who gave a name. `control-token` without a
+ * name is a token, like `token:worker`.
  */
 export const ACTORS = ['person', 'token', 'system'] as const
 export type Actor = (typeof ACTORS)[number]

@@ -2,7 +2,7 @@ import type { Caller } from './call.ts'
 
 /** How records name a holder of the control token who gave no name. */
 const CONTROL_TOKEN = 'control-token'
-/** The same in calls by HTTP, and in records of older versions. */
+/** Other names of such a holder, in calls by HTTP and in records of older versions. */
 const OTHER_NAMES = /^(?:http )?control$/
 
 /** The author of a record: the person or program that made a call, else the kind of the caller. */

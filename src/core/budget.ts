@@ -28,8 +28,8 @@ export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
   /**
-   * `over`: up to 100 senders who used up their budgets. `more`: there are others. `fullest`: of the
-   * senders that were asked for, those with the smallest share left.
+   * `over`: up to 100 senders who used up their budgets. `more`: there are others. `fullest`: of
+   * the senders that were asked for, those with the smallest share left.
    */
   | {
       budget: 'sender'
@@ -46,13 +46,13 @@ export type BudgetUse = {
   most: number
   /** What may still be used. */
   left: number
-  /** When it is available again (Unix ms); absent while something is left. */
+  /** When something is left again (Unix ms); absent while something is left. */
   until?: number
   /** When all of `used` has left the sliding window (Unix ms); absent if nothing is used. */
   resetsAt?: number
   /**
-   * When it is used up (Unix ms), if usage goes on as in the newest quarter of the window; absent
-   * if it lasts.
+   * When the budget will be used up (Unix ms) if usage goes on as in the newest quarter of the
+   * window; absent if the budget lasts.
    */
   usedUpAt?: number
 }
@@ -66,7 +66,7 @@ export type Spent = {
   money?: number
 }
 
-/** What runs of models ask of budgets. */
+/** Budgets, as runs of models use them. */
 export type Budgets = {
   /**
    * Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the

@@ -10,7 +10,7 @@ export type Caller = {
   kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
   id?: string
   roles?: readonly string[]
-  /** The transport's identities are case-insensitive (email); this one is in lower case. */
+  /** The identities of the transport are case-insensitive (email), and `id` is in lower case. */
   caseless?: boolean
   /** The caller's groups at its provider, such as Slack user groups. */
   groups?: readonly string[]
@@ -85,16 +85,16 @@ export type Call = {
   signal: AbortSignal
 }
 
-/** `options`: the accepted answers. */
+/** A question to a person. `options`: the accepted answers. */
 export type Question = { question: string; options?: readonly string[] | undefined }
 
 /** Overrides of a nested call, for a tool call of a model. */
 export type CallOverrides = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
 
 /**
- * `onStart` durably records that an approved call starts. `rerunKey`: an earlier attempt was
- * interrupted and may have taken effect, so the call needs a new approval, which is requested once
- * per key.
+ * Guards a call that needs an approval. `onStart` durably records that the approved call starts.
+ * `rerunKey`: an earlier attempt was interrupted and may have taken effect, so the call needs a new
+ * approval, which is requested once per key.
  */
 export type Guard = { onStart(): Promise<void>; rerunKey?: string }
 
@@ -104,8 +104,8 @@ export type Guard = { onStart(): Promise<void>; rerunKey?: string }
 export type Steer = { readonly messages: readonly Message[]; listen(): Promise<void> }
 
 /**
- * What a model says, or the tool it calls; with neither, it is thinking. `known`: replayed from
- * before a crash or a retry.
+ * What a model says, or the tool it calls; with neither, it is thinking. `known`: the step is
+ * replayed; it ran before a crash or a retry.
  */
 export type ModelStep = { text?: string; tool?: string; known?: boolean }
 

@@ -25,8 +25,8 @@ export type StoredNote = { place: string; content: Json }
 export type Erasing = {
   /**
    * Removes messages with their history, their places on the roads and their jobs, even if
-   * something waits for them. Returns how many existed. Groups see that they missed some;
-   * idempotency keys remain as hashes.
+   * something waits for them. Returns how many messages existed. Groups get a report of missed
+   * events; idempotency keys remain as hashes.
    */
   dropMessages(ids: readonly string[]): Promise<number>
   /** `only`: leave out the ends of jobs, which take a search through all keys of a Redis. */

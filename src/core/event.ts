@@ -53,7 +53,7 @@ export const messageEventSchema = eventSchema.extend({
     .describe('Fields of the message. The transport adds more.'),
 })
 
-/** What a reader gets first if retention removed events that it had not read. */
+/** The event that a reader gets first if retention removed events that it had not read. */
 export const gapEventSchema = eventSchema.extend({
   type: z.literal('gap').describe('Always `gap`.'),
   source: z.literal('trivium').describe('Always `trivium`.'),

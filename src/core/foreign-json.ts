@@ -11,7 +11,7 @@ export function parseForeignJson(text: string): Json | undefined {
   return parseJson(text)
 }
 
-/** Throws `bad_request` for too many values. */
+/** Throws `bad_request` for JSON with too many values. */
 export function requireFewValues(text: string): void {
   if (hasManyValues(text)) throw new TriviumError('bad_request', { reason: MANY_VALUES })
 }

@@ -6,7 +6,7 @@ import { MINUTE } from './units.ts'
 /** Compiled `hours` of a `match`. Neither method throws. */
 export type Hours = {
   fits(time: number): boolean
-  /** Formats a time as the local time there: `Sat 22:14 Europe/Berlin`. */
+  /** Formats a time as local time in the time zone of the hours: `Sat 22:14 Europe/Berlin`. */
   clock(time: number): string
 }
 
@@ -18,8 +18,8 @@ const MAX_LENGTH = 500
 const EXAMPLE = 'Mon-Fri 09:00-17:00 Europe/Berlin'
 
 /**
- * Minutes since Monday 00:00, or since midnight in a `Rule`. `end` is exclusive, and may lie in the
- * following week or day.
+ * A span in minutes since Monday 00:00; in a `Rule`, since midnight. `end` is exclusive, and may
+ * lie in the following week; in a `Rule`, in the following day.
  */
 type Span = { start: number; end: number }
 

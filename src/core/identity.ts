@@ -12,8 +12,8 @@ export const RESERVED_PREFIXES: readonly string[] = ['role', 'token', 'oidc', 'c
 
 /**
  * The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for
- * another workspace. Undefined if unverified, and for a name that would read as a person of another
- * workspace.
+ * another workspace. Undefined for an unverified author, and for a name that would look like a
+ * person of another workspace.
  */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
   const name = from.address ?? from.id

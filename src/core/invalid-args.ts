@@ -3,7 +3,7 @@ import { nearest } from '../lib/nearest.ts'
 import { type ErrorDetail, TriviumError } from './errors.ts'
 import { pathGet } from './json.ts'
 
-/** A response names at most this many problems. */
+/** Maximum number of problems in a response. */
 const MAX_DETAILS = 50
 const MISSING = 'is missing'
 const UNKNOWN = 'unknown argument'
@@ -13,7 +13,7 @@ export function argsInvalid(skill: string, error: z.ZodError, given: unknown): T
   return refusedArgs(skill, detailsOf(error, given))
 }
 
-/** The same for arguments that a skill checks itself. */
+/** The error for arguments that a skill itself refuses. */
 export function refusedArgs(skill: string, details: readonly ErrorDetail[]): TriviumError {
   return new TriviumError('skill_args_invalid', { name: skill, details: sentenceOf(details) }, { details })
 }
@@ -50,7 +50,7 @@ function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] 
   const path = steps.join('.')
   if (issue.code === 'unrecognized_keys' && issue.message.startsWith('Unrecognized'))
     return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: UNKNOWN }))
-  // A schema may have a message of its own, which is more helpful.
+  // A message that the schema defines is more helpful than `is missing`.
   const isMessageOfZod = issue.message.startsWith('Invalid input')
   if (path && isMessageOfZod && value === undefined) return [{ path, message: MISSING }]
   const message = boundOf(issue) ?? choiceOf(issue, value) ?? withoutPrefix(issue.message)

@@ -3,7 +3,7 @@ import { DAY, HOUR } from './units.ts'
 // How long a store keeps what no setting limits, in ms. `stores/redis/lua/lib/preamble.lua` has the
 // same in seconds.
 
-/** Idempotency keys: a repeated delivery is recognised for so long. */
+/** Idempotency keys: a repeated delivery is recognised for this time. */
 export const KEY_TTL = 7 * DAY
 /** The results of finished jobs, for callers that wait for them. */
 export const RESULT_TTL = 7 * DAY

@@ -15,19 +15,20 @@ export const longJobSchema = z.object({
   endedAt: z.number().exactOptional(),
   /** What it works on: names and times, no personal data. */
   target: z.record(z.string(), z.json()),
-  /** How much of `total` is done; `total` is an estimate until the end. */
+  /** How much of `total` is done. */
   done: z.number(),
+  /** An estimate until the end. */
   total: z.number(),
   /** The current part, for a job with several. */
   at: z.string().exactOptional(),
   result: z.json().exactOptional(),
   /** Why it failed, or why its last step failed and will be retried. */
   error: z.object({ code: z.string(), message: z.string() }).exactOptional(),
-  /** Time of the next attempt after that error. */
+  /** Time of the next attempt after `error`. */
   retryAt: z.number().exactOptional(),
 })
 
-/** A job as it is shown. A replay to a push has `outcomes`: those of its events so far. */
+/** A job as it is shown. A replay to a push has the `outcomes` of its events so far. */
 export type LongJob = z.infer<typeof longJobSchema> & { outcomes?: ReplayOutcomes }
 
 /** Counts of the events of one replay; `waiting` ones have not been accepted yet. */

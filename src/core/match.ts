@@ -7,7 +7,7 @@ import { compilePattern, patternText } from './pattern.ts'
 /** Keys of `match` with a free part: `header.NAME` (any case) and `data.PATH` (dotted). */
 export const OPEN_MATCH_KEY = /^(header|data)\.[^\s.]+(\.[^\s.]+)*$/
 
-/** Suggestions for open keys without their free part. */
+/** Suggestions for `header` and `data` without their free part. */
 const BARE_KEYS: Record<string, string> = {
   data: 'data.PATH, such as data.body.action',
   header: 'header.NAME, such as header.user-agent',

@@ -13,7 +13,7 @@ type McpOAuth = {
  */
 export type McpServer = {
   name: string
-  /** The working directory of its command. */
+  /** The working directory of `command`. */
   folder: string
   command?: string
   args?: string[]

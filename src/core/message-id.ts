@@ -62,8 +62,8 @@ export function isId(text: string): boolean {
 }
 
 /**
- * Since when the message or event in a job id waits (Unix ms): the time of the first id in it, or
- * of the replay (`.ROUND` at the end).
+ * Since when the message or event in a job id waits (Unix ms): the time of the first id in the job
+ * id, or of the replay (`.ROUND` at the end) if that is later.
  */
 export function timeIn(text: string): number | undefined {
   const [id] = ID.exec(text) ?? []

@@ -20,13 +20,13 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
   text?: string | undefined
-  /** Each must be part of the subject, the text (as `text`) or the sender (as `sender`). */
+  /** Each word must be part of the subject, the text (as `text`) or the sender (as `sender`). */
   words?: readonly string[] | undefined
-  /** As `words`, but not within a longer number: 4711 is not found in 54711. */
+  /** Like `words`, but a number is not found within a longer one: 4711 is not found in 54711. */
   numbers?: readonly string[] | undefined
   /**
-   * The route of its job, or of its last attempt. Stores look it up: messages do not have it, so
-   * `createMatcher` ignores it.
+   * The route of the message's job, or of its last attempt. Stores look it up: messages do not
+   * contain it, so `createMatcher` ignores it.
    */
   route?: string | undefined
   since?: number | undefined
@@ -72,7 +72,7 @@ function numberTest(digits: string): TextTest {
   return (field) => field !== undefined && whole.test(field)
 }
 
-/** A pattern of a number that is not within a longer one. `digits` has only digits. */
+/** A pattern that finds a number, but not within a longer one. `digits` has only digits. */
 export function wholeNumber(digits: string): RegExp {
   return new RegExp(`(?<!\\d)${digits}(?!\\d)`)
 }
@@ -90,5 +90,5 @@ export function isPlainText(text: string | undefined): text is string {
   return text !== undefined && text.length <= LONGEST_PLAIN_TEXT && /^[\w .,:;@#+*!?()=/-]+$/.test(text)
 }
 
-/** In characters. Far below the 50,000 bytes that a pattern of SQLite's LIKE may have. */
+/** Maximum characters. Far below the 50,000 bytes that a pattern of SQLite's LIKE may have. */
 const LONGEST_PLAIN_TEXT = 1_000

@@ -34,8 +34,8 @@ const senderSchema = z.object({
 export type Sender = z.infer<typeof senderSchema>
 
 /**
- * One inbound message, immutable once accepted. The defaults serve hand-written messages that test
- * routes.
+ * One inbound message, immutable once accepted. The defaults are for hand-written messages that
+ * test routes.
  */
 export const messageSchema = z.object({
   /** UUIDv7 (RFC 9562), assigned by the store on acceptance. Sorts in journal order. */
@@ -74,7 +74,7 @@ export function isTest({ data }: Pick<Message, 'data'>): boolean {
   return objectAt(data, 'replyTarget').test === true
 }
 
-/** A message before acceptance. `conversation` and `trace` default to the id of the message. */
+/** A message before acceptance. `conversation` and `trace` are the id of the message by default. */
 export type NewMessage = Omit<Message, 'id' | Defaulted> & Partial<Pick<Message, Defaulted>>
 /** The fields that acceptance fills in if they are absent. */
 type Defaulted = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
@@ -114,8 +114,8 @@ export function encodeMessage(message: NewMessage): string {
  */
 export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
-  // The text can be raw if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one
-  // ends the JSON.
+  // The text can be raw if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first line
+  // end of the result ends the JSON.
   const canBeRaw = text.isWellFormed() && !text.includes('\0')
   // One object literal is cheaper than copies with a rest pattern. JSON leaves out undefined.
   const stored = {

@@ -4,7 +4,7 @@ import type { Json } from './json.ts'
 export type Note = {
   /** Unix ms. */
   at: number
-  /** What it is about: a road, the sending of replies, or a push of the message's event. */
+  /** The subject: a road, the sending of replies (`outbox`), or pushes of the message's event. */
   road: 'dispatch' | 'receive' | 'outbox' | 'push'
   /** What happened: `failed`, `approved`, `taken`. */
   what: string

@@ -2,8 +2,8 @@ import type { ZodType, z } from 'zod'
 import type { Call } from './call.ts'
 
 /**
- * Operations that are methods of a service, with their arguments. Each is a skill; keys are the
- * names without the common prefix.
+ * Operations of a service: the schema of the arguments, by the name of the method. Each operation
+ * is a skill; the name of the skill is a prefix and the name of the method.
  */
 export type Operations = Record<string, ZodType>
 
@@ -16,7 +16,7 @@ export type ServiceOf<O extends Operations> = {
 }
 
 /**
- * A method whose arguments were validated by the schema of its operation. Written as a method,
- * because TypeScript then accepts one with narrower arguments.
+ * A method whose arguments were validated by the schema of its operation. The type is taken from a
+ * method, because TypeScript then accepts methods with narrower arguments.
  */
 export type OperationMethod = { of(args: unknown, call: Call): Promise<unknown> }['of']

@@ -71,7 +71,7 @@ export async function loadPart<T>(part: Part, load: () => Promise<T>): Promise<T
   return load()
 }
 
-/** Like `loadPart`, but resolves undefined if the packages are not installed. */
+/** Like `loadPart`, but resolves with undefined if the packages are not installed. */
 export async function loadIfThere<T>(part: Part, load: () => Promise<T>): Promise<T | undefined> {
   return missingPackages(part).length > 0 ? undefined : load()
 }

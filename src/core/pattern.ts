@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url)
 /** A compiled glob or regex. `test` takes time linear in the text and never throws. */
 export type Pattern = { source: string; test(text: string): boolean }
 
-/** Longer patterns are refused. */
+/** Maximum characters of a pattern. */
 export const MAX_PATTERN = 1000
 /**
  * Maximum size of a compiled pattern: RE2 takes time proportional to text length times program
@@ -74,7 +74,7 @@ export function needsRe2(source: string): boolean {
 function compileStars(source: string, fold: Fold = (text) => text): Pattern {
   const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
-  // Without stars. A text that is longer than any pattern cannot match, and need not be folded.
+  // There are no stars. A text that is longer than any pattern cannot match, and is not folded.
   if (last === undefined)
     return { source, test: (text) => text.length <= MAX_PATTERN && fold(text) === first }
   if (first + last + others.join('') === '') return { source, test: () => true }
@@ -155,8 +155,8 @@ function compile(regex: string): RE2JS {
 }
 
 /**
- * Matches text that starts with any of the prefixes. `deploy` fits "Deploy now" and "deploy: now",
- * not "deployed": a prefix ends where a word ends.
+ * Makes a regex for text that starts with any of the prefixes. `deploy` matches "Deploy now" and
+ * "deploy: now", not "deployed": a prefix ends where a word ends.
  */
 export function compilePrefix(...prefixes: readonly string[]): RegExp {
   const escaped = prefixes.map((one) => {

@@ -9,8 +9,8 @@ type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 /** Due times are counted up to this number. */
 const MAX_COUNT = 1000
 /**
- * How many times of the cron expression are tried, each in another unit of `step`. If none of them
- * counts, the schedule has no time.
+ * Maximum number of times of the cron expression that are tried, each in another unit of `step`. If
+ * none of them counts, the schedule is never due.
  */
 const MAX_TRIES = 1000
 
@@ -26,7 +26,7 @@ export function plannedTimes(schedule: Times) {
     next,
     /** The last time at or before `time`; undefined if there is none. */
     last,
-    /** The newest time in (`after`, `time`], and the number of times in it (counted up to 1000). */
+    /** The newest time in (`after`, `time`], and the number of times there (counted up to 1000). */
     due(after: number, time: number): { newest: number; count: number } | undefined {
       let newest = after
       for (let count = 0; count < MAX_COUNT; count += 1) {
@@ -70,7 +70,7 @@ function timesOf({ cron: expression, every, step, timezone, created }: Times): C
   return onlySteps(times, createSteps(step, timezone, times.next(Date.parse(created)) ?? 0))
 }
 
-/** Leaves out times in days, weeks or months that do not count. */
+/** Leaves out times in days, weeks or months that `steps` does not include. */
 function onlySteps(times: CronTimes, steps: ReturnType<typeof createSteps>): CronTimes {
   const find = (first: number | undefined, advance: (time: number) => number | undefined) => {
     let time = first

@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
 /** Prints the results of skills for people, by the name of the skill. */
 export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) => string>>
 
-/** Fields that people pass to other commands; a narrow table does not cut them. */
+/** Fields whose values people pass to other commands; a narrow table does not cut them. */
 const NAMING = new Set(['id', 'name', 'key'])
 /** Maximum number of columns that fit on a screen. */
 const MAX_COLUMNS = 8
@@ -14,8 +14,9 @@ const MAX_COLUMNS = 8
 const MAX_CELL = 60
 /** Names of fields that contain a time in Unix ms. */
 const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$|Since$/
-/** Numbers between these (Unix ms, in 2001 and 5138) can be times. Others are counts or ids. */
+/** Smaller numbers are no times (Unix ms, in 2001), but counts or ids. */
 const EARLIEST_TIME = 1e12
+/** Larger numbers are no times (Unix ms, in 5138). */
 const LATEST_TIME = 1e14
 
 /**

@@ -3,13 +3,13 @@ import { TriviumError } from './errors.ts'
 import type { Json } from './json.ts'
 import type { Log } from './log.ts'
 
-/** Limits the memory for reported keys. */
+/** Maximum number of remembered keys whose records were reported. */
 const MAX_REPORTED = 1_000
 
 /**
- * Reads stored records of one kind, for lists and rounds that must continue if a record cannot be
- * read: it is damaged, or a newer version wrote it. `kind`: plural, for people, such as
- * `approvals`.
+ * Reads stored records of one kind, for lists and loops that must continue if a record cannot be
+ * read, because it is damaged or a newer version wrote it. `kind`: the kind in the plural, for
+ * people, such as `approvals`.
  */
 export function createRecordReader<T>(kind: string, schema: ZodType<T>, log: Pick<Log, 'warn'>) {
   const reported = new Set<string>()

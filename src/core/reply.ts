@@ -14,7 +14,10 @@ export const replySchema = z.object({
   to: z.string().exactOptional(),
   /** Further targets beside `to`. */
   moreTo: z.array(z.string()).exactOptional(),
-  /** Further recipients. Needs `copies` of the transport; explicit addresses need `open: true`. */
+  /**
+   * Further recipients, like `bcc`. The transport needs `copies`; explicit addresses need
+   * `open: true`.
+   */
   cc: z.array(z.string()).exactOptional(),
   bcc: z.array(z.string()).exactOptional(),
   /** Reply to all recipients of the inbound message. */
@@ -40,7 +43,7 @@ export type ReplyPlace = Pick<Reply, 'conversation' | 'target'> & { inReplyTo: s
 export type ReplyPiece = ReplyPlace & {
   /** The new text. */
   delta: string
-  /** Everything so far. */
+  /** The complete text so far. */
   text: string
 }
 

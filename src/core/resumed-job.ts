@@ -2,8 +2,8 @@ import { textAt } from './json.ts'
 import type { Note } from './store.ts'
 
 /**
- * What the history of a message records when an approval is decided; `detail.approval` is the id of
- * the approval. After each decision, the message is dispatched again.
+ * The history entries of a message for the decision about an approval; `detail.approval` is the id
+ * of the approval. After each decision, the message is dispatched again.
  */
 export const DECISIONS = ['approved', 'denied', 'expired'] as const
 
@@ -15,7 +15,7 @@ export function resumedJobId(messageId: string, approval: string): string {
   return `${messageId}:${approval}`
 }
 
-/** The message of a job of dispatch. */
+/** The id of the message of a dispatch job. */
 export function messageOfJob(jobId: string): string {
   return jobId.split(':', 1)[0] ?? jobId
 }

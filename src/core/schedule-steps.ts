@@ -1,11 +1,11 @@
 import { DAY } from './units.ts'
 
-/** Maximum length of a unit (ms), with an hour more for a DST change. */
+/** Maximum length of a unit in days, with an hour more for a DST change. */
 const LONGEST = { days: 25 / 24, weeks: 7 + 1 / 24, months: 31 + 1 / 24 }
 
 /**
- * For `2 weeks`: every second week, counted from the week of the time `first`. Weeks start on
- * Monday. Days, weeks and months are those of the time zone.
+ * Tells which days, weeks or months count. `2 weeks`: every second week, counted from the week of
+ * the time `first`. Weeks start on Monday. Units begin and end in the time zone.
  */
 export function createSteps(step: string, timezone: string, first: number) {
   const { count, unit } = parse(step)
@@ -13,7 +13,7 @@ export function createSteps(step: string, timezone: string, first: number) {
   const start = unitNumber(first)
   const longest = LONGEST[unit] * DAY
 
-  /** Number of units since the last one that counts; 0 in one that counts. */
+  /** Number of units since the last unit that counts; 0 in a unit that counts. */
   const unitsSince = (time: number) => {
     const remainder = (unitNumber(time) - start) % count
     return remainder < 0 ? remainder + count : remainder

@@ -22,8 +22,8 @@ export const scheduleSchema = z.strictObject({
   step: stepSchema.exactOptional(),
   timezone: z.string(),
   /**
-   * Missed runs. `skip`: dropped. `once`: the newest one runs. `within` (ms): the newest one runs
-   * unless it is older.
+   * How to handle missed runs. `skip`: drop them. `once`: run the newest. `within` (ms): run the
+   * newest unless it is older than that.
    */
   misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),
   skill: nonEmpty,
@@ -36,8 +36,8 @@ export const scheduleSchema = z.strictObject({
    */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
   /**
-   * How to handle a run that is due while the last one is still running: wait, skip, or run both.
-   * Default: `queue`.
+   * How to handle a run that is due while the last one is still running. `queue` (the default): it
+   * waits. `skip`: it is dropped. `allow`: both run.
    */
   overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
   /** Absent if an operation created it. */

@@ -3,8 +3,8 @@ import { OUTCOMES, type Outcome } from './message-query.ts'
 import { parseTime } from './units.ts'
 
 /**
- * A parsed search text. All conditions must hold; `words` are parts of the subject, the text or the
- * sender, and `numbers` are numbers in them.
+ * A parsed search text. All conditions must hold. `words` are parts of the subject, the text or the
+ * sender; `numbers` are complete numbers in these fields.
  */
 export type SearchWords = {
   words: string[]

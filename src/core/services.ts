@@ -13,14 +13,15 @@ export type Services = {
   sessions: SessionMemory
   calls: Calls
   artifacts: ArtifactService
-  /** A method of a service, for the skill of that operation. Throws an Error for an unknown one. */
+  /** A method of a service, for the skill of that operation. Throws an Error if there is none. */
   operation(service: string, method: string): OperationMethod
 }
 
 /** Calls with external effects that must not be repeated: the service behind `ctx.once`. */
 export type Calls = {
   /**
-   * See `SkillContext.once`; here `key` is the full key. `messageId`: the message the call is for.
+   * See `SkillContext.once`. `key`: the full key, with the skill. `messageId`: the message for
+   * which the call is made.
    */
   once(key: string, run: () => Promise<Json> | Json, messageId?: string): Promise<Json>
 }

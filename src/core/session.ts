@@ -23,7 +23,7 @@ export type SessionEntry = z.infer<typeof sessionEntrySchema>
 /** Identifies a session. `name` is the skill's name, or the shared name of several skills. */
 export type SessionId = { name: string; key: string; store: StateStoreName }
 
-/** What skills remember of earlier invocations. */
+/** The memory of skills: earlier invocations, by session. */
 export type SessionMemory = {
   /** Oldest first; `[]` for a missing or expired session. */
   read(id: SessionId): Promise<SessionEntry[]>

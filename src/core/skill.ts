@@ -80,8 +80,9 @@ export type SkillContext<Args = unknown> = {
 /** Default argument schema: anything. */
 export const ANY_ARGS = z.looseObject({})
 
-/** Files beside a skill: its evaluation cases, and their recordings. */
+/** The file beside a skill with its evaluation cases. */
 export const CASES_FILE = 'cases.yaml'
+/** The file beside a skill with the recordings of its evaluation cases. */
 export const RECORD_FILE = 'cases.recorded.json'
 
 /** Declares a code skill; infers its argument type. */

@@ -1,6 +1,6 @@
 import { type ZodType, z } from 'zod'
 
-/** What an argument is the id of. People may give its beginning or its end. */
+/** The kind of object that an id identifies. People may give the beginning or the end of the id. */
 export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation' | 'job'
 
 /**

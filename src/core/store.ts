@@ -45,7 +45,7 @@ export type Store = {
    * last writes.
    */
   awayAt(): number
-  /** Writes something, because a full store can still be read. */
+  /** Checks the store by a write, because a full store can still be read. */
   ping(): Promise<void>
   stats(): Promise<StoreStats>
   /**
@@ -86,7 +86,7 @@ export type Waiting = {
   oldestAt: number
 } & (Ready | Retrying)
 
-/** `held`: something is paused. */
+/** `held`: it waits because something is paused. */
 type Ready = { state: 'waiting' | 'held' }
 
 /** Jobs in back-off, or scheduled for a later time. */

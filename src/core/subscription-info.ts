@@ -4,7 +4,7 @@ import type { RouteMatch } from './match.ts'
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
   source: 'routes.yaml' | 'api'
-  /** Its filter; absent if it sends every event of the topic. */
+  /** The filter; absent if the subscription sends every event of the topic. */
   match?: RouteMatch
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
@@ -32,14 +32,14 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
    */
   oldestAt?: number
   /**
-   * When waiting events are tried again after a failed attempt (Unix ms); in the past, as soon as
-   * possible.
+   * When waiting events are tried again after a failed attempt (Unix ms). A time in the past: as
+   * soon as possible.
    */
   nextAt?: number
   attempts?: object[]
 }
 
-/** The failed ones of the newest attempts. */
+/** The share of the newest attempts that failed. */
 type FailedShare = {
   failed: number
   /** The number of examined attempts. */
@@ -48,6 +48,6 @@ type FailedShare = {
   since: number
   /** When the last attempt was made (Unix ms). */
   lastAt: number
-  /** Why the last one failed. */
+  /** Why the last failed attempt failed. */
   reason: string
 }

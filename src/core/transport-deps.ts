@@ -17,8 +17,8 @@ export type TransportDeps = {
    */
   accept(message: NewMessage): Promise<Accepted>
   /**
-   * The same for the messages of one delivery, which are accepted in one step; on a sharded store,
-   * in one step per shard. If it rejects, some may be accepted. The sender must repeat the
+   * Like `accept`, for the messages of one delivery. They are accepted in one step; on a sharded
+   * store, in one step per shard. If it rejects, some may be accepted. The sender must repeat the
    * delivery, which is deduplicated by the keys.
    */
   acceptAll(messages: readonly NewMessage[]): Promise<Accepted[]>
@@ -51,7 +51,7 @@ export type Refused = {
   /** The reason in words. */
   why?: string
   body?: string | Buffer | undefined
-  /** Present if another secret can be tried on it (`tryRefused`). */
+  /** The id of the delivery, if another secret can be tried on it (`tryRefused`). */
   id?: string | undefined
 }
 
@@ -69,8 +69,8 @@ export type PublicHttp = {
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
   /**
-   * The same without a promise, which would cost a tick per request. `take` is called in the turn
-   * in which the body ends, and must not throw. `failed` is called in a later turn.
+   * Like `readBody`, without a promise, which would cost a tick per request. `take` is called in
+   * the turn in which the body ends, and must not throw. `failed` is called in a later turn.
    */
   takeBody(
     request: IncomingMessage,
@@ -87,7 +87,10 @@ export type PublicHttp = {
    * refused.
    */
   isLocal: boolean
-  /** An error of the handler becomes the response, and the connection is not upgraded. */
+  /**
+   * Mounts a handler of upgrades, like `mount`. An error of the handler becomes the response, and
+   * the connection is not upgraded.
+   */
   upgrade(path: string, handler: UpgradeHandler): () => void
 }
 
@@ -112,8 +115,8 @@ export type ReplyLog = {
  */
 export type Artifacts = {
   /**
-   * Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, or
-   * `store_unavailable`.
+   * Saves a file, which is durable when the promise resolves. Throws `artifact_too_large` over
+   * `limit` bytes, or `store_unavailable`.
    */
   save(name: string, type: string, body: Readable | Uint8Array, limit: number): Promise<Attachment>
   /** Throws `artifact_not_found`, `store_unavailable`. */

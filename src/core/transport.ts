@@ -9,12 +9,12 @@ export * from './reply.ts'
 export type * from './transport-deps.ts'
 
 /**
- * A kind of transport: a folder in `transports/` and a line in its registry. `Host`: what it needs
- * from the daemon beyond `TransportDeps`, declared in its `host.ts`.
+ * A kind of transport: a folder in `transports/` and a line in the registry there. `Host`: what the
+ * kind needs from the daemon beyond `TransportDeps`, declared in its `host.ts`.
  */
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
-  /** Strict schema of its own gateway keys. */
+  /** Strict schema of the gateway keys of this kind. */
   options: ZodType<Options>
   /**
    * The new last part of renamed options, by their former path (`oauth.clientId`). The former path
@@ -56,7 +56,7 @@ export type TransportKind<Options = unknown, Host = unknown> = {
    * behind earlier ones of its conversation.
    */
   isUrgent?(message: Message): boolean
-  /** Loads a Bolt app, and ends it again. Throws `part_missing`. */
+  /** Tests whether a Bolt app can be loaded, and ends it. Throws `part_missing`. */
   tryListener?(file: string): Promise<ListenerTrial>
   /**
    * Why a target cannot exist on a gateway with these options; undefined if it may. On transports
@@ -141,13 +141,13 @@ export type Transport = {
     | {
         list(): Promise<Install[]>
         /**
-         * Removes an installation and, if the provider can be reached, revokes its tokens. False:
-         * not installed.
+         * Removes an installation and, if the provider can be reached, revokes its tokens. Returns
+         * false if the workspace has not installed the app.
          */
         remove(team: string): Promise<boolean>
       }
     | undefined
-  /** False if senders connect to it, so that a restart cannot repair anything. Default: true. */
+  /** False if senders connect to the gateway: a restart cannot repair anything. Default: true. */
   hasConnection?: boolean
   /**
    * Checks refused deliveries with another secret: the one with this id, or else the newest. Throws
@@ -184,11 +184,11 @@ export type Health = {
   since?: number
   /** A problem to report although the gateway works. */
   warning?: string
-  /** Become metrics. */
+  /** Values that become metrics. */
   gauges?: {
     /** Open upstream connections as reported by upstream; 0 if this gateway lost its own. */
     connections?: number
-    /** Since the last event, or since the start. */
+    /** Seconds since the last event, or since the start. */
     secondsSinceEvent?: number
   }
 }
@@ -196,7 +196,7 @@ export type Health = {
 export type Check = {
   name: string
   ok: boolean
-  /** It works, but an operator should know about it. */
+  /** The check has passed, but an operator should know the detail. */
   warning?: boolean
   detail: string
 }
@@ -208,7 +208,8 @@ export type RefusedTry = {
   reason?: string
   /** When the delivery arrived (Unix ms). */
   at: number
-  /** How many of the `tried` kept deliveries the secret fits. */
+  /** Number of `tried` deliveries that the secret fits. */
   fits: number
+  /** Number of kept deliveries on which the secret was tried. */
   tried: number
 }

@@ -5,7 +5,7 @@ import type { KeyValues } from './store.ts'
 
 type Change = { value: Json; ttl?: number } | undefined
 
-/** Supports this many concurrent writers: for every lost race, another writer succeeded. */
+/** Enough for this many concurrent writers: for every lost race, another writer succeeded. */
 const ATTEMPTS = 200
 /** Maximum pause (ms) after a lost race. */
 const MAX_PAUSE = 50

@@ -1,6 +1,6 @@
 /**
- * The role that changes nothing, and sees the console without the state of skills and what is
- * stored about a person (`trivium person`).
+ * The role of people who change nothing. They see the console, except the state of skills and what
+ * is stored about a person (`trivium person`).
  */
 export const VIEWER = 'viewer'
 
@@ -9,8 +9,8 @@ export const VIEWER_LIMIT =
   'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
 
 /**
- * The skills that a viewer may invoke: built-in, read-only, listed by full name. State of skills is
- * excluded, because it may hold secrets.
+ * The skills that a viewer may invoke: built-in and read-only, by full name. Skills that show the
+ * state of other skills are excluded, because the state may contain secrets.
  */
 export const VIEWER_SKILLS: readonly string[] = [
   'approval-list',

@@ -27,15 +27,15 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
     return { owner, sees, reads: { gateway } satisfies ReadableLines }
   }
-  // None for an unverified sender, who may have written into another person's conversation.
+  // An unverified sender reads no lines, as they may be in another person's conversation.
   const reads: ReadableLines = gateway === '' ? undefined : { gateway, sender: name }
   return { owner, sees: (other: string) => other === owner, reads }
 }
 
 /**
  * The owner of what an operator adds: their identity in a message, else the gateway of the message,
- * else `operator/http` and the like. No gateway has a slash in its name, so these never share with
- * one named `http`.
+ * else `operator/http` and the like. No gateway has a slash in its name, so no gateway shares with
+ * these.
  */
 function operatorOwner({ caller, message }: Pick<Call, 'caller' | 'message'>): string {
   if (caller.kind === 'route' && caller.id) return caller.id
@@ -47,7 +47,7 @@ export function isOperatorOwner(owner: string): boolean {
   return /^operator\/(route|cli|http|mcp|code)$/.test(owner)
 }
 
-/** The owner of what an unverified sender adds: the conversation. Never that of an operator. */
+/** The owner of what an unverified sender adds: the conversation, and never an operator. */
 function unverifiedOwner({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>): string {
   const owner = `${gateway}/${conversation}`
   return isOperatorOwner(owner) ? `~${owner}` : owner

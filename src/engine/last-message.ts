@@ -1,7 +1,7 @@
 import { timeOf } from '../core/message-id.ts'
 import type { Journal } from '../core/store.ts'
 
-/** `searchedTo` (Unix ms): there is none since then, and the search goes on with the next call. */
+/** `searchedTo` (Unix ms): no message since then; the next call searches older parts. */
 export type LastMessage = { at?: number; searchedTo?: number }
 
 /**
@@ -23,7 +23,7 @@ export function createLastMessage(journal: Pick<Journal, 'search'>) {
     const { found, next, away } = await journal.search({ ...search, ...older })
     const at = found[0]?.message.receivedAt
     const isDone = at !== undefined || next === undefined
-    // A missing shard may have a newer one.
+    // An unreachable shard may have a newer message.
     if (!away) known.set(gateway, isDone ? { at } : { before: next })
     if (at !== undefined) return { at }
     return next === undefined ? {} : { searchedTo: timeOf(next) }

@@ -3,7 +3,10 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Each unit, with the least duration (ms) for which it is used: `1 d` would hide too much. */
+/**
+ * The units, each with the shortest duration (ms) that uses it. Below 2 d, `1 d` would hide too
+ * much.
+ */
 const UNITS = [
   { unit: 'd', size: DAY, from: 2 * DAY },
   { unit: 'h', size: HOUR, from: 2 * HOUR },
@@ -17,7 +20,7 @@ const UNITS = [
  */
 export function ageText(ms: number): string {
   const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }
-  const whole = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)
-  const { unit, size } = whole ?? usual
+  const exact = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)
+  const { unit, size } = exact ?? usual
   return `${Math.max(0, Math.round(ms / size))} ${unit}`
 }

@@ -9,7 +9,10 @@ type Entry = {
   result?: Record<string, unknown>
 }
 
-/** Actions whose words do not follow from their names: what was done, and what was tried. */
+/**
+ * Actions whose words do not follow from their names: the words for a done action, and those after
+ * `tried to`.
+ */
 const PHRASES: Record<string, readonly [string, string]> = {
   'sign-in': ['signed in', 'sign in'],
   'sign-out': ['signed out', 'sign out'],

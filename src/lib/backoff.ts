@@ -1,4 +1,4 @@
-/** Pauses between attempts in ms: the first, and the longest. */
+/** The first and the longest pause (ms) between attempts. */
 export type Backoff = { first: number; longest: number }
 
 /** The pause in ms after `failures` (1, 2, …) in a row: exponential, with up to 50 % jitter. */

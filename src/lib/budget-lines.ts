@@ -6,7 +6,7 @@ type Budget = Record<string, unknown>
 /** Maximum number of senders in a line. */
 const MOST_SENDERS = 10
 
-/** The line of a budget: its limit, what is used and left, and when that is free again. */
+/** The line of a budget: its limit, what is used and left, and when what is used is free again. */
 export function budgetLine({
   budget,
   skill,

@@ -8,9 +8,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
  * same name.
  */
 export const COMPILE_CACHE = 'trivium-compile-cache'
-/** Trivium itself needs less than half of this number of entries, each about 6 KB. */
+/** Maximum number of entries, each about 6 KB. Trivium itself needs less than half of it. */
 const MAX_ENTRIES = 5_000
-/** The share of these that a trim keeps, so that the next starts need not trim again. */
+/** The share of `MAX_ENTRIES` that a trim keeps, so that the next starts need not trim again. */
 const SHARE_AFTER_TRIM = 0.8
 /** The folder of another version of Node is removed if nothing was added for this long (ms). */
 const MAX_AGE = 30 * 24 * 60 * 60 * 1_000

@@ -1,6 +1,6 @@
 /** Removes undefined properties, for types whose properties may be absent but not undefined. */
 export function defined<T extends object>(values: T): Defined<T> {
-  // Runs several times per message, and `Object.entries` would be expensive.
+  // Called several times per message: `Object.entries` would be expensive.
   const kept: Record<string, unknown> = {}
   for (const key in values) if (values[key] !== undefined) kept[key] = values[key]
   return kept as Defined<T>

@@ -49,9 +49,9 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
 }
 
 /**
- * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: its
- * permissions, if not the default. `onlyIf` is called before the rename; false (then also the
- * result) or an error keeps the old file.
+ * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: the
+ * permissions of the file. `onlyIf` is called before the rename: if it resolves with false, the old
+ * file stays and the result is false; if it rejects, the old file stays too.
  */
 export async function writeAtomically(
   path: string,
@@ -80,7 +80,7 @@ export async function writeAtomically(
   return true
 }
 
-/** Whether an error is that of a missing file or folder, or of a path below a file. */
+/** Whether an error says that a file or folder is missing, or that a path leads through a file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code))
 }

@@ -19,7 +19,7 @@ function orHash(part: string, index: number): string {
 
 /**
  * The parts of an error (`known`), compared with the parts of another one with the same pattern.
- * Ids and numbers that differ become `…`; those that both have, such as a status, stay.
+ * Ids and numbers that differ become `…`; those that are in both errors, such as a status, stay.
  */
 export function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
   return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))

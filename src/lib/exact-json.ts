@@ -26,12 +26,12 @@ export function mayLoseNumber(text: string): boolean {
 }
 
 /**
- * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes
- * in steps of this length, so it suffices to look at those.
+ * Numbers with fewer characters lose no digits. A run of at least this length covers one or more of
+ * the indexes in steps of this length, so it suffices to look at these indexes.
  */
 const LONG = 16
 
-/** Digits and points. With repeated classes, unlike `{16}`, V8 skips several characters at a time. */
+/** 16 digits and points. V8 skips several characters at a time, unlike with `{16}`. */
 const LONG_RUN = new RegExp(String.raw`[\d.]`.repeat(LONG))
 
 /** The end of a number such as `1e400`, which JavaScript reads as infinite. */

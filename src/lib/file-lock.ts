@@ -13,7 +13,7 @@ export type FileLock = ReturnType<typeof createFileLock>
 type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) => Error
 
 const SQLITE_BUSY = 5
-/** How long (ms) to wait for other processes. */
+/** How long (ms) `during` waits for other processes. */
 export const LOCK_TIMEOUT = 10_000
 /** Maximum pause (ms) between attempts to take a lock. */
 const MAX_PAUSE = 3

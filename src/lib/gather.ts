@@ -1,7 +1,7 @@
 /**
- * Collects items into batches. `add` returns at once, and nobody waits for the result. A batch is
- * passed to `run` `delay` ms after its first item, or as soon as it has `max` items. `run` reports
- * its own failures.
+ * Collects items into batches. `add` returns immediately, without a result. A batch is passed to
+ * `run` `delay` ms after its first item, or as soon as it has `max` items. `run` must report its
+ * own failures.
  */
 export function createGatherer<Item>(options: {
   delay: number

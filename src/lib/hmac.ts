@@ -10,8 +10,8 @@ const OUTER_PAD = 0x5c
 const MOST_BYTES = 3
 
 /**
- * Makes an HMAC function (RFC 2104) from two digests over reused buffers: allocating crypto objects
- * per message costs more than the digests. The next call overwrites the result.
+ * Makes an HMAC function (RFC 2104). It computes two digests over reused buffers: allocating crypto
+ * objects per message costs more than the digests. The next call overwrites the result.
  */
 export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 
-/** Sends JSON text, and keeps headers that are already set. */
+/** Answers with JSON text. Headers that are already set are sent too. */
 export function answerJson(response: ServerResponse, status: number, json: string): void {
   const length = String(Buffer.byteLength(json))
   response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length])

@@ -14,7 +14,7 @@ export function createInFlight() {
     /** Whether `stop` was called, after which no more work may enter. */
     isStopping: () => stopping,
     /**
-     * Resolves when nothing is in flight. May be called several times: a reload may stop in the
+     * Resolves when nothing is in flight. May be called several times: a reload can call it in the
      * middle of a drain.
      */
     stop(): Promise<void> {

@@ -7,9 +7,7 @@ export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
 const require = createRequire(import.meta.url)
 
-/**
- * Maximum size of a compiled pattern (instructions of RE2). Larger ones are too slow per character.
- */
+/** Maximum size of a compiled pattern, in instructions of RE2: larger patterns are too slow. */
 const MAX_PROGRAM = 5_000
 /** Maximum length of a pattern in characters. */
 const MAX_PATTERN = 10_000
@@ -27,11 +25,14 @@ export function compileJsonSchema<T>(schema: object, options: Options): Validate
   })
 }
 
-/** The errors of a value, with their paths. Undefined: valid, or not checkable here. */
+/**
+ * Returns the errors of a value, with their paths; undefined if it is valid or not checkable here.
+ */
 export type ForeignCheck = (value: unknown) => { path: string[]; message: string }[] | undefined
 
-/** Limits in ms for compiling a schema and for one check, in wall-clock time. */
+/** Maximum time (ms) to compile a schema. */
 const COMPILE_LIMIT = 1_000
+/** Maximum time (ms) of one check. */
 const CHECK_LIMIT = 250
 /** After this many checks that exceeded the limit or failed, the schema is ignored. */
 const MAX_FAILURES = 3
@@ -78,7 +79,7 @@ function compileForeign(schema: object): ValidateFunction | undefined {
   } catch (error) {
     const isTimeout = error instanceof Error && 'code' in error
     if (isTimeout) return undefined
-    // Without its unsupported patterns. The author of the schema still checks these.
+    // Compiles it without its unsupported patterns. The author of the schema still checks these.
     return attempt(() => compileInTime(JSON.parse(text, withoutUnsupportedPattern)))
   }
 }

@@ -92,7 +92,7 @@ const NEWLINE = 10
 
 /**
  * Reads the complete lines after an offset (in bytes), all at once, since files are rotated before
- * they grow large. `end`: the offset after them.
+ * they grow large. `end`: the offset after the last line.
  */
 export async function linesAfter(
   handle: FileHandle,

@@ -6,9 +6,9 @@ import { cell, GAP, grid, table } from './text-table.ts'
 /** A column of a list. */
 export type Column = {
   title: string
-  /** In a narrow terminal, texts are cut, but not below this width. Absent: they are never cut. */
+  /** Minimum width of a text that is cut in a narrow terminal. Absent: the texts are never cut. */
   least?: number
-  /** Keeps the end of a cut text: ids differ there. */
+  /** Cuts the beginning of a text instead of its end: ids differ at the end. */
   keepsEnd?: true
   /**
    * The column is left out if it is empty, or if the terminal is too narrow for cut texts. Columns

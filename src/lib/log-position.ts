@@ -13,7 +13,7 @@ export type LogPosition = {
   offset: number
 }
 
-/** Only this many bytes of the first line are hashed. */
+/** Maximum number of bytes of the first line that are hashed. */
 const MAX_START = 4096
 
 export async function positionIn(handle: FileHandle, offset: number): Promise<LogPosition> {

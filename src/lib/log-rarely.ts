@@ -1,4 +1,6 @@
-/** At most one line per kind in this time (ms), so that many equal events do not flood the log. */
+/**
+ * Minimum time (ms) between two lines of a kind, so that many equal events do not flood the log.
+ */
 const INTERVAL = 10_000
 
 type Level = 'info' | 'warn'

@@ -1,10 +1,10 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** Longer names are not compared: that would take too long. */
+/** Maximum length of a compared name: longer ones would take too long. */
 const LONGEST_COMPARED = 100
-/** Longer lists of known names are not shown. */
+/** Maximum length of a list of known names that is shown. */
 const LONGEST_LIST = 12
-/** Longer names are cut in error texts. */
+/** Maximum characters of a name in an error text. */
 const LONGEST_QUOTE = 60
 
 /** The most similar known name. Undefined if more than a third of the letters differ. */

@@ -56,9 +56,10 @@ export function addCommand(folder: string): string[] {
 }
 
 /**
- * The version specifier with which a project's package.json gets the same Trivium: a range of the
- * registry or, if it was not installed from there, a tarball, folder or repository. Paths are
- * absolute. npm records the specifier beside node_modules, but not for global installations.
+ * The version specifier with which a project's package.json gets the same Trivium: a range of
+ * versions of the registry or, if this Trivium was not installed from there, a tarball, folder or
+ * repository. Paths are absolute. npm records the specifier beside node_modules, but not for global
+ * installations.
  */
 export function ownSpec(own = ownFolder()): string {
   const { version } = readManifest(own)

@@ -3,10 +3,12 @@ import { escapeControls } from './escape-controls.ts'
 
 /** The newest texts from `paint`: the only control sequences that are not escaped. */
 const painted = new Set<string>()
-/** No output has as many painted texts. `top` paints new ones every second. */
+/**
+ * Maximum number of remembered texts; no output has as many. `top` paints new ones every second.
+ */
 const MOST_PAINTED = 50_000
 const PAINTED = /\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m/gu
-/** For `split`, which keeps groups. */
+/** For `split`, whose result also has the texts of groups. */
 const SPLIT_AT_PAINTED = new RegExp(`(${PAINTED.source})`, 'u')
 
 /** Escapes control characters in all but painted texts. */

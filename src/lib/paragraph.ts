@@ -18,8 +18,8 @@ export function sentencesInWidth(text: string): string {
 }
 
 /**
- * A command to run, in backticks. It stays whole: if the terminal breaks it, it can still be
- * copied.
+ * A command to run, in backticks. It is not wrapped: if the terminal breaks the line, the command
+ * can still be copied.
  */
 const COMMAND = /`(npx )?trivium /
 
@@ -30,7 +30,7 @@ export function wrapped(text: string, width: number): string[] {
   const isWhole = (part: string) => lengthOf(part) <= width || COMMAND.test(part)
   const words = breakable(text).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
   const lines: string[] = []
-  /** What is left of the last line. */
+  /** Remaining width of the last line. */
   let room = 0
   for (const word of words) {
     const length = lengthOf(word)

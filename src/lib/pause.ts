@@ -7,8 +7,8 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Settles like the promise, or resolves undefined once `late` aborts. The work behind the promise
- * continues.
+ * Settles like the promise, or resolves with undefined once `late` aborts. The work behind the
+ * promise continues.
  */
 export async function inTime<T>(value: Promise<T>, late: AbortSignal): Promise<T | undefined> {
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>()

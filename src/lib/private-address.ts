@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The block of public IPv6 addresses. `range()` takes some addresses outside it for public, such as
- * `::7f00:1` (127.0.0.1).
+ * The block of public IPv6 addresses. Checked in addition, because `range()` reports `unicast` for
+ * some addresses outside of it, such as `::7f00:1` (127.0.0.1).
  */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 

@@ -6,8 +6,8 @@ import { disk } from './disk.ts'
  * of another process.
  */
 export function openPrivateDatabase(path: string, timeout: number, schema: string): DatabaseSync {
-  // If SQLite made the file, others could read it, and SQLite would follow a symbolic link. The
-  // other files of the database get the mode of this one.
+  // If SQLite created the file, other users could read it, and SQLite would follow a symbolic link.
+  // SQLite gives the other files of the database the same mode.
   disk.close(disk.open(path, 'a'))
   const db = new DatabaseSync(path, { timeout })
   try {

@@ -2,7 +2,7 @@ import { type ServerResponse, STATUS_CODES } from './node-http.ts'
 
 /** Internal fields of a node:http response. */
 type Inner = {
-  /** Its head as text; null before it is written. */
+  /** The head of the response as text; null before it is written. */
   _header: string | null
   _expect_continue: boolean
   /** In ms. */
@@ -19,7 +19,7 @@ export function answerQuickly(response: ServerResponse, status: number, type: st
   else answerPlainly(response, status, type, text)
 }
 
-/** The same for a text that is known to be printable ASCII. */
+/** Like `answerQuickly`, for a text that is known to be printable ASCII. */
 export function answerAscii(response: ServerResponse, status: number, type: string, text: string): void {
   const head = headFor(response, status, type, text.length)
   if (head === undefined) answerPlainly(response, status, type, text)

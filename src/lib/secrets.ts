@@ -25,7 +25,9 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return clean
 }
 
-/** Like `withoutSecrets`, for the beginning of a text: a secret that is cut at its end is removed. */
+/**
+ * Like `withoutSecrets`, for the beginning of a text: a secret that is cut at its end is removed.
+ */
 export function startWithoutSecrets(start: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap(formsOf)
   // A cut character is decoded as U+FFFD.
@@ -44,7 +46,10 @@ function withoutStartOf(secret: string, text: string): string {
   return text
 }
 
-/** How a secret may be written. The escaped form first: the plain secret may match half of an escape. */
+/**
+ * The forms in which a secret may be written. The escaped form comes first, because the plain
+ * secret may match a part of an escape sequence.
+ */
 function formsOf(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1)
   const isPlain = /^[\w.~-]*$/.test(secret)

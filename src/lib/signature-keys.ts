@@ -7,7 +7,8 @@ export type Algorithm = Parameters<typeof createHmac>[1]
 export const SECRET_PLACE = Buffer.from('{secret}')
 
 /**
- * Whether one of the signatures was made with the key. Strangers may send thousands of signatures.
+ * Whether one of the signatures was made with the key. Must be fast: strangers may send thousands
+ * of signatures.
  */
 export type HasSignature = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
 

@@ -6,8 +6,8 @@ import { type Algorithm, byHash, byHmac, byPublicKey, SECRET_PLACE } from './sig
 
 /**
  * How a provider signs requests: by HMAC, by a plain hash, or with a private key whose public key
- * is known. Header names are in lower case. Fields are paths in the body, separated by spaces; the
- * first that leads to a string or number counts.
+ * is known. Header names are in lower case. `field` has paths in the body, separated by spaces; the
+ * first path that leads to a string or number counts.
  */
 export type Scheme = {
   /** The header with the signatures. */
@@ -42,7 +42,7 @@ export type Signed = {
   method?: string
   headers: IncomingHttpHeaders
   raw: Buffer
-  /** Our public address with the query. */
+  /** The public URL of the request, with the query. */
   url?: string
   /** The request path. */
   path?: string
@@ -168,7 +168,7 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       .split(/(\{[^}]+\})/)
       .filter((part) => part !== '')
       .map(partOf),
-    /** One per key and algorithm. */
+    /** One check per key and algorithm. */
     checks: keys.flatMap((key) =>
       algorithms.map((one) => {
         if (key instanceof KeyObject) return byPublicKey(key, one, encoding)
@@ -302,12 +302,12 @@ function textOf(headers: IncomingHttpHeaders, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** RFC 3339 with up to nine fractional digits, and HTTP dates. */
+/** A date of RFC 3339, with up to nine fractional digits. */
 const DATE = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
 const HTTP_DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
 
 /**
- * Larger Unix times are in milliseconds: as seconds, this is the year 5138, and as milliseconds,
+ * Larger Unix times are in milliseconds. In seconds, this is in the year 5138; in milliseconds, in
  * 1973.
  */
 const MAX_SECONDS = 99_999_999_999

@@ -1,6 +1,6 @@
 /**
- * Smaller changes (ms) of the wall clock between two calls are followed at once, as when NTP slews
- * it. Larger ones are jumps.
+ * A smaller change (ms) of the wall clock between two calls is followed immediately, for example if
+ * NTP slews the clock. A larger one is a jump.
  */
 const MAX_DRIFT = 2_000
 /** How long (ms) a jump must last before it is accepted. */

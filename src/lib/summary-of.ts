@@ -8,15 +8,17 @@ const MAX_ELEMENTS = 3
 const MAX_PARTS = 4
 /** Maximum number of characters of a value in a summary. */
 const MAX_CHARACTERS = 120
-/** Larger numbers are ids or times. */
+/** Maximum number in a summary: larger ones are ids or times. */
 const MAX_NUMBER = 1e9
 
 /** Fields that mean little to people: ids, URLs, times, versions and modes. */
 const FOR_MACHINES =
   /(^|[_-])(id|ids|uuid|guid|gid|hash|sha|token|secret|signature|url|uri|href|link|cursor|etag|version|object|livemode|created|updated|timestamp|at|time|date|ref|key)$|(Id|Url|Uri|At|Hash)$|^(api_version|node_id|type|event|topic)$/
-/** Fields by their importance. Those of the first group are shown without their names. */
+/** The most important fields, which are shown without their names. */
 const FIRST = /^(title|subject|summary|headline|text|message|description|content|comment|body)$/i
+/** Fields that come after `FIRST`. */
 const NEXT = /^(action|status|state|level|amount|total|total_price|price|currency|number|order)$/i
+/** Fields that come after `NEXT`, and before all others. */
 const LAST = /^(name|full_name|login|email|customer|user|author|username)$/i
 
 /** A lower `rank` is more important. */

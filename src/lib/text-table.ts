@@ -58,7 +58,7 @@ export function listTable(
   )
 }
 
-/** Below this many characters, a cut text is useless. */
+/** Minimum number of characters of a cut text; a shorter one is useless. */
 const MIN_VISIBLE = 16
 
 function tableOf(head: string[], cells: string[][], width: number): string {
@@ -85,10 +85,10 @@ export function grid(head: readonly string[], cells: readonly string[][], widths
   return text
 }
 
-/** With fewer columns, rows would not look like a table, so each row becomes several lines. */
+/** Minimum number of columns of a table; with fewer, each row becomes several lines. */
 const MIN_COLUMNS = 3
 
-/** Columns with values that people pass to other commands: the last ones to leave the row. */
+/** Columns with values that people pass to other commands. They leave the row last. */
 const NAMING = new Set(['id', 'name', 'key', 'gateway', 'group', 'route', 'conversation'])
 
 /** A table of the narrow columns, with the texts of the others on lines below each row. */

@@ -2,8 +2,8 @@
 const TOLERANCE = 1e-6
 
 /**
- * A token bucket of `rate.count`, refilled evenly over `rate.per` ms. A call takes a token and
- * returns 0, or the ms until there is one.
+ * A bucket of `rate.count` tokens, refilled evenly over `rate.per` ms. A call takes a token and
+ * returns 0; without a token, it returns the ms until there is one.
  */
 export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
@@ -12,7 +12,7 @@ export function createTokenBucket(rate: { count: number; per: number } | 'off', 
   let filledAt = now()
   return () => {
     const time = now()
-    // A clock set back must not drain the bucket.
+    // A clock that was set back must not drain the bucket.
     tokens = Math.min(rate.count, tokens + Math.max(0, time - filledAt) / perToken)
     filledAt = time
     const missing = 1 - TOLERANCE - tokens

@@ -2,9 +2,11 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { attempt } from './attempt.ts'
 
 const CIPHER = 'aes-256-gcm'
-/** Lengths in bytes. IV: initialisation vector; tag: authentication tag. */
+/** Bytes of the initialisation vector. */
 const IV_LENGTH = 12
+/** Bytes of the authentication tag. */
 const TAG_LENGTH = 16
+/** Bytes of the key. */
 const KEY_LENGTH = 32
 
 /**
@@ -22,8 +24,8 @@ export function createVault(secret: string, purpose: string) {
       return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
     },
     /**
-     * The inverse. Undefined for values that were encrypted with another secret or purpose, or were
-     * changed.
+     * The inverse of `encrypt`. Undefined for values that were encrypted with another secret or
+     * purpose, or were changed.
      */
     decrypt(stored: string): string | undefined {
       const bytes = Buffer.from(stored, 'base64')

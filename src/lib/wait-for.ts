@@ -2,9 +2,9 @@ import { createWakeSignal } from './loop.ts'
 
 /**
  * Calls `attempt` immediately, after each wake-up and after `retryIn` (ms), until it returns a
- * value. Resolves undefined at the timeout, or when `signal` aborts. `watch` subscribes before the
- * first attempt, so that no event is missed, and returns a function that unsubscribes. Pauses and
- * timeout use the monotonic clock, so that a jump of the wall clock has no effect.
+ * value. Resolves with undefined at the timeout, or when `signal` aborts. `watch` subscribes before
+ * the first attempt, so that no event is missed, and returns a function that unsubscribes. Pauses
+ * and timeout use the monotonic clock, so that a jump of the wall clock has no effect.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryIn?: number | undefined }>

@@ -18,12 +18,12 @@ export type Jobs = {
   /**
    * Merges the unclaimed jobs of the same group and sender that directly follow a claimed job into
    * that job, and returns their messages, which are then in its `collected`. The history of each
-   * says `steered`. Undefined: the claim is lost.
+   * message says `steered`. Undefined if the claim is lost.
    */
   follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
   /**
-   * Ends claims with their outcomes. False: the claim expired and another process has the job. An
-   * error: its shard is unreachable.
+   * Ends claims with their outcomes. Per claim: false if it expired and another process has the
+   * job; an error if its shard is unreachable.
    */
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
   /**
@@ -54,11 +54,11 @@ export type DeadLetters = {
   /** Newest first, by time and then id. A page with `more` has at least one. */
   list(filter: LetterFilter): Promise<ReachablePage<DeadLetter>>
   ids(): Promise<string[]>
-  /** Without `queue`, the newest with that id; also in the methods below. */
+  /** Without `queue`, gets the newest with that id. So do `retry` and `drop`. */
   get(id: string, queue?: string): Promise<DeadLetter | undefined>
   /**
-   * Puts the job at the end of its lane with all attempts available. False: no such dead letter, or
-   * an unfinished job has its id.
+   * Puts the job at the end of its lane with all attempts available. Returns false if there is no
+   * such dead letter, or an unfinished job has its id.
    */
   retry(id: string, queue?: string): Promise<boolean>
   drop(id: string, queue?: string): Promise<boolean>
@@ -140,7 +140,7 @@ type Done = { outcome: 'done'; result?: Json }
 type Retry = { outcome: 'retry'; delay: number; error: AttemptError }
 /** Returns the job unchanged (drain, reload). Does not count as an attempt. */
 type Release = { outcome: 'release'; delay?: number }
-/** As `release`, and blocks the lane until `unhold`. */
+/** Like `release`, but the job blocks its lane until `unhold`. */
 type Hold = { outcome: 'hold' }
 type Dead = { outcome: 'dead'; error: AttemptError; reason: DeadReason }
 
@@ -159,7 +159,7 @@ export type LetterFilter = {
   isPartial?: boolean
 }
 
-/** Contains the whole message, even after retention has removed it from the journal. */
+/** A dead letter contains its message, even after retention has removed it from the journal. */
 export type DeadLetter = Pick<
   ClaimedJob,
   'id' | 'lane' | 'group' | 'data' | 'errors' | 'message' | 'collected'

@@ -19,8 +19,8 @@ export type Journal = {
   accept(messages: readonly NewMessage[], together?: boolean): Promise<Accepted[]>
   get(id: string): Promise<Message | undefined>
   /**
-   * Matches in the part of the journal that can be scanned in about a quarter of a second, newest
-   * first. If a part of the store is unreachable: rejects, or with `isPartial` leaves it out.
+   * Finds matches, newest first, in the part of the journal that can be scanned in about a quarter
+   * of a second. If a part of the store is unreachable: rejects, or with `isPartial` leaves it out.
    */
   search(search: MessageSearch): Promise<FoundMessages>
   /**
@@ -44,8 +44,8 @@ export type Journal = {
   unpumped(max: number): Promise<Unpumped>
   /**
    * Moves the dispatch cursor from `cursor` to the message `last` and adds the jobs, in one atomic
-   * step. Does nothing and returns false if another daemon moved it first, or the journal has lost
-   * that message, or a message of the jobs was erased.
+   * step. Does nothing and returns false if another daemon moved the cursor first, the journal has
+   * lost the message `last`, or a message of the jobs was erased.
    */
   pumped(cursor: number, last: string, jobs: readonly NewJob[]): Promise<boolean>
 }

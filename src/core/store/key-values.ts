@@ -24,15 +24,15 @@ export type Blobs = {
   set(name: string, bytes: Uint8Array, ttl: number): Promise<void>
   get(name: string): Promise<Uint8Array | undefined>
   delete(name: string): Promise<void>
-  /** Extends the expiry to at least `ttl` ms from now. False: no such entry. */
+  /** Extends the expiry to at least `ttl` ms from now. Returns false if there is no such entry. */
   renew(name: string, ttl: number): Promise<boolean>
 }
 
 /** Mutual exclusion with a fencing token that increases with every new holder. */
 export type Leases = {
   /**
-   * Takes or renews a lease for `ttl` ms. Undefined: another owner holds it. A renewal keeps its
-   * token.
+   * Takes or renews a lease for `ttl` ms. Undefined if another owner holds it. A renewed lease
+   * keeps its token.
    */
   acquire(name: string, owner: string, ttl: number): Promise<{ token: number } | undefined>
   release(name: string, owner: string): Promise<void>

@@ -4,7 +4,7 @@
  */
 export type Page<Item> = {
   items: Item[]
-  /** False: nothing was left. True: the next read continues from here, and may find nothing. */
+  /** False if nothing was left. True: the next read continues from here, and may find nothing. */
   more: boolean
 }
 

@@ -4,23 +4,22 @@ import type { Page } from './page.ts'
 /** The receive road: each message goes to one consumer. */
 export type ReceiveQueue = {
   /**
-   * Takes the oldest match. Without `lease` the message is consumed. With it (ms), the message can
-   * be taken again after that time unless it is acknowledged. The history records who took it
-   * (`by`).
+   * Takes the oldest match. Without `lease` the message is consumed. With a lease (ms), it can be
+   * taken again after that time unless it is acknowledged. The history records who took it (`by`).
    */
   take(filter: ReceiveFilter, lease?: number, by?: string): Promise<Taken | undefined>
   /**
-   * Consumes a leased message. False: the lease expired and another consumer may have the message.
+   * Consumes a leased message. Returns false if the lease expired: another consumer may have it.
    */
   ack(receipt: string): Promise<boolean>
   /**
    * Releases a leased message, which can be taken again after `delay` ms (default 0). Ends the
-   * receipt. False: as for `ack`.
+   * receipt. Returns false like `ack`.
    */
   release(receipt: string, delay?: number): Promise<boolean>
-  /** Extends a lease to `lease` ms from now. False: as for `ack`. */
+  /** Extends a lease to `lease` ms from now. Returns false like `ack`. */
   extend(receipt: string, lease: number): Promise<boolean>
-  /** Makes a consumed message available again. False: it is no longer retained. */
+  /** Makes a consumed message available again. Returns false if it is no longer retained. */
   restore(id: string): Promise<boolean>
   /** The message of a receipt; undefined if the lease has ended. */
   leased(receipt: string): Promise<Message | undefined>

@@ -8,7 +8,7 @@ import type { Page } from './page.ts'
  */
 export type Topics = {
   partitions(topic: string): number
-  /** The place of an event; undefined if the id is not one of ours. */
+  /** The place of an event; undefined for an id that Trivium did not make. */
   placeOf(topic: string, id: string): { partition: number; position: number } | undefined
   /** Appends events to a topic and returns their ids. Not for `gateway-message`. */
   publish(topic: string, events: readonly NewEvent[]): Promise<string[]>
@@ -20,7 +20,7 @@ export type Topics = {
   unsubscribe(topic: string, group: string): Promise<boolean>
   /**
    * Moves a group to the end or the start and clears its leases and missed count, atomically.
-   * False: no such group.
+   * Returns false if there is no such group.
    */
   seek(topic: string, group: string, to: 'now' | 'start'): Promise<boolean>
   /** With `partition`, counts only what waits there. */
@@ -44,17 +44,17 @@ export type Topics = {
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
   /**
    * Counts the positions in (`after`, `last`] that a group has not consumed: unread, returned or
-   * leased. Undefined: no such group.
+   * leased. Undefined if there is no such group.
    */
   unread(topic: string, group: string, range: PositionRange): Promise<number | undefined>
   /**
    * Redelivers, in the new `round`, an event that the group has already read. Its delivery count
-   * restarts. False: the group or the event is gone.
+   * restarts. Returns false if the group or the event is gone.
    */
   restore(topic: string, group: string, id: string, round: number): Promise<boolean>
   /**
-   * Reads without a group: events after a position (0: the start), with their positions. A page with
-   * `more` has at least one.
+   * Reads without a group: events after a position (0: the start), with their positions. A page
+   * with `more` has at least one.
    */
   tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
   /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
@@ -88,11 +88,11 @@ export type GroupRead = {
 export type PositionRange = { after: number; last: number; partition?: number }
 
 export type AckOptions = {
-  /** The caller read all of these events from this topic: only the newest is checked to exist. */
+  /** The caller read all of these events from this topic, so only the newest is looked up. */
   areRead?: boolean
   /**
-   * The round in which they were read (see `withRounds`). Events that were redelivered since then
-   * are not consumed.
+   * The round in which the events were read (see `withRounds`). Events that were redelivered since
+   * then are not consumed.
    */
   round?: number
 }
@@ -113,7 +113,7 @@ export type GroupBatch = Page<Event> & {
 export type GroupInfo = {
   topic: string
   group: string
-  /** Number of events that it has not read. */
+  /** Number of events that the group has not read. */
   lag: number
   /** Number of events that are leased or released. */
   pending: number
