@@ -6,6 +6,15 @@ import { withAttempts } from './with-attempts.ts'
 
 type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json) => Promise<Json>
 
+/** Adds what the command has beside the result of a built-in skill, for `--json` too. */
+export async function forAll(
+  skill: string,
+  result: Json,
+  daemon: Pick<Connection, 'running' | 'invoke'>,
+): Promise<Json> {
+  return skill === 'gateway-list' ? withTraffic(daemon, result) : result
+}
+
 /**
  * Adds what people want to see beside the result of a built-in skill; programs ask for it
  * themselves.
@@ -30,7 +39,6 @@ const withTraffic: Add = async (daemon, gateways) => {
 
 const ADDED: Readonly<Record<string, Add>> = {
   'conversation-show': withAuthors,
-  'gateway-list': withTraffic,
   'message-search': withAttempts,
   'subscription-show': withMessages,
 }

@@ -55,7 +55,7 @@ const isWord = ({ kind }: JsonObject) => kind === 'prefix'
 function named(title: string, skills: readonly JsonObject[]): string {
   const columns: readonly Column[] = [
     { title },
-    { title: 'state', least: 18, leftOut: 0 },
+    { title: 'state', least: 10, leftOut: 0 },
     { title: 'last run', least: 12, leftOut: 2 },
     { title: 'runs', leftOut: 1 },
     { title: 'failed', leftOut: 1 },

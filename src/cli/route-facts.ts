@@ -20,15 +20,40 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
   ])
-  return routes.map((route) => {
+  const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
     const dead = objectsIn(letters).filter(({ group }) => group === route.name)
     return {
       ...route,
-      ...(own.length > 0 && { pauses: own, waiting: sumOf(own.map((pause) => waitingOf(pause, routes))) }),
+      ...(own.length > 0 && {
+        pauses: own,
+        ...defined({ waiting: await heldBy(daemon, own, route, routes) }),
+      }),
       dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
     }
   })
+  return Promise.all(states)
+}
+
+/**
+ * The number of messages of a route that its pauses hold. Those of a pause that holds several routes
+ * are counted by route; undefined if that takes too long, or if everything is paused.
+ */
+async function heldBy(
+  daemon: Daemon,
+  pauses: readonly JsonObject[],
+  route: JsonObject,
+  routes: readonly JsonObject[],
+): Promise<number | undefined> {
+  if (pauses.some(({ kind }) => kind === 'store')) return undefined
+  const isOfRoute = pauses.every((pause) => isOnlyOf(pause, routes))
+  return isOfRoute ? sumOf(pauses.map(({ waiting }) => Number(waiting ?? 0))) : waitingOf(daemon, route)
+}
+
+/** How many messages of a route wait. A pause of a skill or a gateway may hold several routes. */
+async function waitingOf(daemon: Daemon, { name }: JsonObject): Promise<number | undefined> {
+  const filter = { route: name, outcome: 'waiting', since: '30d', buckets: 1 }
+  return totalOf(await ask(daemon, 'message-histogram', filter))
 }
 
 /**
@@ -46,8 +71,7 @@ export async function withFacts(
   const [states, newest, waiting, all, failed, rows, never] = await Promise.all([
     withStates(daemon, routes),
     ask(daemon, 'message-search', { route: route.name, limit: 1 }),
-    // A pause of a skill or a gateway may hold messages of several routes.
-    ask(daemon, 'message-histogram', { route: route.name, outcome: 'waiting', since: '30d', buckets: 1 }),
+    waitingOf(daemon, route),
     ask(daemon, 'message-histogram', day),
     ask(daemon, 'message-histogram', { ...day, outcome: FAILED }),
     ask(daemon, 'message-search', { route: route.name, since: '1d', outcome: FAILED, limit: MAX_FAILED }),
@@ -55,13 +79,13 @@ export async function withFacts(
   ])
   const state = states.find(({ name }) => name === route.name)
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
-  const [waitingCount, messages, failedCount] = [waiting, all, failed].map(totalOf)
+  const [messages, failedCount] = [all, failed].map(totalOf)
   return {
     ...state,
     ...route,
     before: rivalsBefore(route, routes),
     ...(typeof lastAt === 'number' && { lastAt }),
-    ...defined({ waiting: waitingCount }),
+    ...defined({ waiting }),
     ...(messages !== undefined &&
       failedCount !== undefined && {
         lastDay: { messages, failed: Math.max(0, failedCount - testsIn(rows)) },
@@ -100,12 +124,12 @@ function isOfSkill({ target, to }: JsonObject, skill: Json | undefined): boolean
   return target === 'skill' && to === skill
 }
 
-/** The number of messages that a pause holds; 0 if some may be of another route. */
-function waitingOf({ kind, name, waiting = 0 }: JsonObject, routes: readonly JsonObject[]): number {
+/** Whether all messages that a pause holds are of one route. */
+function isOnlyOf({ kind, name }: JsonObject, routes: readonly JsonObject[]): boolean {
   const affected = routes.filter((each) =>
     kind === 'skill' ? isOfSkill(each, name) : gatewaysOf(each).includes(String(name)),
   )
-  return kind === 'route' || affected.length === 1 ? Number(waiting) : 0
+  return kind === 'route' || affected.length === 1
 }
 
 /** The literal names of the gateways that a route matches. */

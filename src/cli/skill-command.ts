@@ -11,7 +11,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
-import { forPeople } from './for-people.ts'
+import { forAll, forPeople } from './for-people.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
 import { unknownVerb } from './mistyped-verb.ts'
@@ -89,8 +89,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
+    const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
-    const shown = isForPeople ? await forPeople(name, result, connection) : result
+    const shown = isForPeople ? await forPeople(name, whole, connection) : whole
     show(context.terminal(), shown, () => humanResult(name, shown, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)

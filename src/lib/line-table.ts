@@ -17,9 +17,12 @@ export type Column = {
   leftOut?: number
 }
 
+/** The beginning of the line below a list that names the columns it leaves out. */
+export const NOT_SHOWN = 'Not shown: '
+
 /**
  * A table with one line for each row. In a narrow terminal, texts are cut, and then columns are
- * left out; `--json` and a pipe have everything. If that is not enough, the rows have several
+ * left out and named below the table; `--json` and a pipe have everything. If that is not enough, the rows have several
  * lines, see `table`.
  */
 export function lineTable(
@@ -29,7 +32,8 @@ export function lineTable(
 ): string {
   const cells = rows.map((row) => row.map(cell))
   const inUse = columns.map((column, index) => ({ ...column, texts: textsOf(column, cells, index) }))
-  let kept = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
+  const used = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
+  let kept = used
   while (leastWidth(kept) > width) {
     const dispensable = kept.filter(({ leftOut }) => leftOut !== undefined)
     const [first] = dispensable.toSorted((a, b) => Number(b.leftOut) - Number(a.leftOut))
@@ -38,16 +42,21 @@ export function lineTable(
   }
   const head = kept.map(({ title }) => title)
   const whole = cells.map((_, at) => kept.map(({ texts }) => texts[at + 1] ?? ''))
-  if (leastWidth(kept) > width) return table(head, whole, width)
+  const missing = used.filter((column) => !kept.includes(column))
+  const note = missing.length === 0 ? '' : `\n${noteOn(missing, width)}`
+  if (leastWidth(kept) > width) return table(head, whole, width) + note
   const widths = widthsIn(kept, width)
   const lines = whole.map((row) =>
     row.map((text, index) => cut(text, widths[index] ?? 0, kept[index]?.keepsEnd)),
   )
-  return grid(
-    head,
-    lines,
-    head.map(() => null),
-  )
+  const noUnits = head.map(() => null)
+  return grid(head, lines, noUnits) + note
+}
+
+/** Names the columns that are left out, in one line. */
+function noteOn(missing: readonly Column[], width: number): string {
+  const names = missing.map(({ title }) => title).join(', ')
+  return shorten(`${NOT_SHOWN}${names} (wider terminal, --json)`, width)
 }
 
 type InUse = Column & { texts: readonly string[] }

@@ -22,7 +22,8 @@ const ROWS = [
 
 test('a list has one line for each row, whatever the width', () => {
   for (const width of [55, 60, 70, 80, 100, 140]) {
-    const lines = lineTable(COLUMNS, ROWS, width).split('\n')
+    const printed = lineTable(COLUMNS, ROWS, width).split('\n')
+    const lines = printed.filter((line) => !line.startsWith('Not shown: '))
     assert.equal(lines.length, ROWS.length + 1, `${width}`)
     assert.ok(
       lines.every((line) => line.length <= width),
@@ -42,8 +43,10 @@ test('ids are cut first and keep their end, then the widest texts', () => {
   )
 })
 
-test('columns are left out if cutting is not enough', () => {
+test('columns are left out if cutting is not enough, and named below the table', () => {
   assert.doesNotMatch(lineTable(COLUMNS, ROWS, 46), /ines/)
+  assert.match(lineTable(COLUMNS, ROWS, 46), /\nNot shown: by \(wider terminal, --json\)$/)
+  assert.doesNotMatch(lineTable(COLUMNS, ROWS, 140), /Not shown/)
 })
 
 test('a pipe gets all texts whole', () => {

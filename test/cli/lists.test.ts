@@ -193,13 +193,19 @@ test('long jobs are described in words, with what they did', () => {
   const text = show('job-list', jobs)
   assert.match(
     text,
-    /replay-1 .*9 of 9 events .*replay orders to push erp, from 2026-11-28 14:00 UTC +9 events handed to the push, 2 events left out/,
+    /replay-1 .*done +9 events .*replay orders to push erp, from 2026-11-28 14:00 UTC +9 events handed to the push, 2 events left out/,
   )
   assert.match(
     text,
-    /3 of 3 dead letters .*retry dead letters: route orders, error 502 +3 dead letters retried/,
+    /done +3 dead letters .*retry dead letters: route orders, error 502 +3 dead letters retried/,
   )
   assert.match(text, /erase-1 .*running +1 of 19 places .*erase the data about a person/)
+  const replayed = { ...jobs.at(0), outcomes: { delivered: 5, waiting: 0, dead: 2 } }
+  assert.match(show('job-list', [replayed]), / 2 dead, 5 delivered$/)
+  assert.match(
+    show('job-show', replayed),
+    /`trivium dead-letter list --queue push\/erp` lists the dead events/,
+  )
   const erased = show('job-show', jobs.at(3) ?? null)
   assert.match(
     erased,

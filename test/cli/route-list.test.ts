@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withStates } from '../../src/cli/route-facts.ts'
 import { humanResult } from '../../src/cli/skill-output.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
 
 const retry = { attempts: 5, backoff: 'exponential', delay: 1_000, maxDelay: 60_000 }
 
@@ -22,4 +24,35 @@ test('route list shows what each route matches, and when its pause ends', () => 
     /labels +skill render-label +gateway: shop +paused until 2030-01-02 11:56 UTC by .*: busy/,
   )
   assert.match(text, /rest +skill echo +what no other route takes/)
+})
+
+test('route list says that the gateway of a route is paused, and how many of its messages wait', () => {
+  const pauses = [{ kind: 'gateway', name: 'shop', since: 0, by: 'control-token:Ada', waiting: 9 }]
+  const route = { name: 'labels', match: { gateway: 'shop' }, target: 'skill', to: 'label', retry, pauses }
+  const text = humanResult('route-list', [{ ...route, waiting: 4 }], {}, true)
+  assert.match(text, /labels +skill label +gateway: shop +4 +gateway paused by \S+$/)
+})
+
+test('the messages that a pause of a gateway holds are counted for each of its routes', async () => {
+  const pauses = [{ kind: 'gateway', name: 'shop', since: 0, by: 'ada', waiting: 9 }]
+  const waiting: Record<string, number> = { labels: 4, refunds: 5 }
+  const answers: Record<string, (args: JsonObject) => Json> = {
+    'pause-list': () => pauses,
+    'dead-letter-groups': () => [{ group: 'labels', count: 2 }],
+    'message-histogram': ({ route }) => ({ total: waiting[String(route)] ?? 0 }),
+  }
+  const daemon = {
+    running: true,
+    invoke: async (operation: string, args: unknown) => answers[operation]?.(Object(args)) ?? null,
+    status: async () => null,
+  }
+  const routes = ['labels', 'refunds'].map((name) => ({ name, match: { gateway: ['shop'] } }))
+  const states = await withStates(daemon, routes)
+  assert.deepEqual(
+    states.map((state) => [state.name, state.waiting, state.dead]),
+    [
+      ['labels', 4, 2],
+      ['refunds', 5, 0],
+    ],
+  )
 })

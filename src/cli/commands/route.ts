@@ -44,8 +44,7 @@ export const addRoute: AddCommand = (program, context) => {
     args: pauses['route-list'],
     human: (routes, args) => humanResult('route-list', routes, args, true),
     async run(daemon, args) {
-      const routes = await daemon.invoke('route-list', args)
-      return context.terminal().json ? routes : withStates(daemon, objectsIn(routes))
+      return withStates(daemon, objectsIn(await daemon.invoke('route-list', args)))
     },
   })
 

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
+import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
 
 /** What jobs count, by kind. */
@@ -38,10 +39,18 @@ function erasedBy({ messages }: JsonObject): string {
 const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
 
 /** `24 of 477 events`. */
-export function progressOf({ kind, done, total, at }: JsonObject): string {
+export function progressOf(job: JsonObject): string {
+  return [`${job.done} of ${wholeOf(job)}`, job.at].filter(Boolean).join(', ')
+}
+
+/** Like `progressOf`, for a list: `477 events` if all are done. */
+export function shortProgressOf(job: JsonObject): string {
+  return job.state === 'done' && job.done === job.total ? wholeOf(job) : progressOf(job)
+}
+
+function wholeOf({ kind, total }: JsonObject): string {
   const unit = UNITS[String(kind)]
-  const whole = unit === undefined ? String(total) : counted(Number(total), unit)
-  return [`${done} of ${whole}`, at].filter(Boolean).join(', ')
+  return unit === undefined ? String(total) : counted(Number(total), unit)
 }
 
 /** What an ended job did; empty if that is not known. */
@@ -59,6 +68,28 @@ export function resultOf({ kind, target, result, outcomes }: JsonObject): string
   if (records !== undefined) return `${counted(Number(records), 'record')} erased`
   if (count === undefined) return ''
   return `${counted(Number(count), 'dead letter')} ${pathGet(target, 'do') === 'drop' ? 'dropped' : 'retried'}`
+}
+
+/**
+ * What an ended job did, for a list: first what needs attention, `10 dead, 2 waiting, 14
+ * delivered`.
+ */
+export function shortResultOf(job: JsonObject): string {
+  if (job.outcomes === undefined) return resultOf(job)
+  const { delivered, waiting, dead }: JsonObject = Object(job.outcomes)
+  const parts = [
+    Number(dead) > 0 && paint('red', `${dead} dead`),
+    Number(waiting) > 0 && `${waiting} waiting`,
+    `${delivered} delivered`,
+  ]
+  return parts.filter(Boolean).join(', ')
+}
+
+/** The command that lists the dead events of a replay to a push; empty without dead events. */
+export function lettersCommand({ target, outcomes }: JsonObject): string {
+  const subscription = pathGet(target ?? null, 'subscription')
+  if (subscription === undefined || Number(Object(outcomes).dead ?? 0) === 0) return ''
+  return `\`trivium dead-letter list --queue push/${subscription}\` lists the dead events.`
 }
 
 /** `14 delivered, 10 waiting, 0 dead`. */

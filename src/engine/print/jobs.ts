@@ -6,7 +6,15 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
-import { aboutJob, afterErasure, progressOf, resultOf } from './job-words.ts'
+import {
+  aboutJob,
+  afterErasure,
+  lettersCommand,
+  progressOf,
+  resultOf,
+  shortProgressOf,
+  shortResultOf,
+} from './job-words.ts'
 
 export const printers: Printers = {
   'job-list': humanJobs,
@@ -17,10 +25,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
   { title: 'state', least: 16 },
-  { title: 'progress', least: 8 },
-  { title: 'by', least: 12, leftOut: 1 },
-  { title: 'what', least: 24 },
-  { title: 'result', least: 16, leftOut: 2 },
+  { title: 'progress', least: 10 },
+  { title: 'by', least: 12, leftOut: 2 },
+  { title: 'what', least: 18 },
+  { title: 'result', least: 22, leftOut: 1 },
 ]
 const LONGEST_TEXT = 160
 
@@ -30,10 +38,10 @@ function humanJobs(result: Json): string {
     shortJobId(job.id),
     age(job.startedAt),
     stateOf(job),
-    progressOf(job),
+    shortProgressOf(job),
     job.by,
     shorten(aboutJob(job), LONGEST_TEXT),
-    resultOf(job),
+    shortResultOf(job),
   ])
   if (rows.length === 0) return 'There are no long jobs.'
   return lineTable(COLUMNS, rows)
@@ -48,19 +56,21 @@ function shortJobId(id: Json | undefined): string {
 function humanJob(result: Json): string {
   const job: JsonObject = Object(result)
   const { id, by, startedAt, endedAt, state, retryAt } = job
-  const end = typeof endedAt === 'number' ? `, ended ${timeOf(endedAt)}` : ''
+  const end = typeof endedAt === 'number' ? `, ended ${secondOf(endedAt)}` : ''
   const facts = [
     ['state', stateOf(job)],
     ['progress', progressOf(job)],
     ['result', resultOf(job)],
-    ['started', `${timeOf(startedAt)} (${age(startedAt)} ago) by ${by}${end}`],
+    ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${by}${end}`],
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
   ].filter(([, text]) => text !== '')
+  const letters = lettersCommand(job)
   return [
     `${paint('bold', String(id))}  ${aboutJob(job)}`,
     '',
     ...facts.map(([title = '', text = '']) => paragraph(`${title.padEnd(8)}  `, text)),
     ...afterErasure(job.result ?? null),
+    ...(letters === '' ? [] : ['', paragraph('  → ', letters)]),
     ...(state === 'running' ? ['', paragraph('  → ', `${commandText('job cancel', id)} ends it.`)] : []),
   ].join('\n')
 }
@@ -100,11 +110,15 @@ function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): 
 }
 
 function humanBegun(job: JsonObject): string {
-  const { id, state, done, total } = job
-  const progress = `${done} of ${total}`
+  const { id, state } = job
+  const progress = progressOf(job)
   if (state === 'done') return `Job ${id}: done, ${resultOf(job) || progress}.`
   if (state !== 'running') return `Job ${id}: ${stateOf(job)}, ${progress}.`
-  return `Job ${id} runs: ${progress}. \`trivium job show ${id}\` shows it, \`trivium job cancel ${id}\` ends it.`
+  return [
+    paragraph('', `Job ${id} runs: ${progress}.`),
+    paragraph('  → ', `${commandText('job show', id)} shows its progress and result.`),
+    paragraph('  → ', `${commandText('job cancel', id)} ends it.`),
+  ].join('\n')
 }
 
 function stateOf({ state, error }: { state?: Json; error?: Json }): string {

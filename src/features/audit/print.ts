@@ -3,7 +3,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { fields, type Printers, secondOf } from '../../core/readable.ts'
 import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
-import { type Column, lineTable } from '../../lib/line-table.ts'
+import { type Column, lineTable, NOT_SHOWN } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
@@ -41,7 +41,9 @@ export function humanAudit(answer: Json, args: JsonObject): string {
  */
 function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
   const isTerminal = process.stdout.columns > 0
-  const lines = lineTable(COLUMNS, rowsOf(entries, titles, !isTerminal)).split('\n')
+  const printed = lineTable(COLUMNS, rowsOf(entries, titles, !isTerminal)).split('\n')
+  const notes = printed.filter((line) => line.startsWith(NOT_SHOWN))
+  const lines = printed.slice(0, printed.length - notes.length)
   // In a narrow terminal, rows have several lines, and nothing is cut.
   if (lines.length !== entries.length + 1) return lineTable(COLUMNS, rowsOf(entries, titles))
   if (!isTerminal) return lines.join('\n')
@@ -50,7 +52,7 @@ function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
     const reason = entries[index]?.reason
     return reason === undefined ? [line] : [line, paragraph('  reason: ', String(reason))]
   })
-  return [head, ...withReasons].join('\n')
+  return [head, ...withReasons, ...notes].join('\n')
 }
 
 function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {

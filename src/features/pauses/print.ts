@@ -27,8 +27,8 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
 
 const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
-  { title: 'answers' },
-  { title: 'match', least: 16, leftOut: 1 },
+  { title: 'answers', least: 16 },
+  { title: 'match', least: 12, leftOut: 1 },
   { title: 'waiting', leftOut: 0 },
   { title: 'dead', leftOut: 0 },
   { title: 'state', least: 16 },
@@ -44,10 +44,18 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
     route.fallback === true ? 'what no other route takes' : matchInWords(Object(route.match)) || 'everything',
     numberIfAny(route.waiting),
     numberIfAny(route.dead),
-    route.paused === undefined ? '' : pausedText(Object(route.paused)),
+    stateOf(route),
   ])
   const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
   return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+}
+
+/** The pause of a route or of its skill; else that of its gateway: `gateway paused by ada`. */
+function stateOf({ paused, pauses }: JsonObject): string {
+  if (paused !== undefined) return pausedText(Object(paused))
+  const [other] = objectsIn(pauses)
+  if (other === undefined) return ''
+  return `${other.kind === 'store' ? 'everything' : other.kind} ${pausedText(other)}`
 }
 
 function numberIfAny(count: Json | undefined): string {
