@@ -20,6 +20,7 @@ gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, e
 subscriptions:
   - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
   - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: gone, topic: refunds, url: "http://127.0.0.1:9/gone", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes: [{ name: all, skill: echo }]
 `,
   })
@@ -92,5 +93,11 @@ routes: [{ name: all, skill: echo }]
       .last()
       .waitFor()
     await shots('group-stalled')
+  })
+
+  test('a push whose attempts have all failed says so', async () => {
+    await daemon.invoke('event-emit', { topic: 'refunds', data: 1 })
+    await show('queues/refunds/gone')
+    await page.getByText(/^(The only attempt|All of the last \d+) failed$/).waitFor()
   })
 })

@@ -204,13 +204,14 @@ export function isOfRule(topic) {
   return topic.startsWith('trivium-operations/')
 }
 
-/** How many of the newest attempts failed, and the last success if the newest failed. */
+/** How many of the newest attempts failed, and the last success; nothing if none failed. */
 export function FailedShare({ of: attempts }) {
   const failed = attempts.filter(({ reason }) => reason !== undefined).length
   if (failed === 0) return null
   const success = attempts.find(({ reason }) => reason === undefined)
-  const last = success ? html`last success <${Age} at=${success.at} /> ago` : 'no success among them'
-  return html`<span class="about">${failed} of the last ${attempts.length} failed; ${last}</span>`
+  if (!success)
+    return html`<span class="about">${attempts.length === 1 ? 'The only attempt failed' : `All of the last ${attempts.length} failed`}</span>`
+  return html`<span class="about">${failed} of the last ${attempts.length} failed; last success <${Age} at=${success.at} /> ago</span>`
 }
 
 function Queues({ queues }) {
