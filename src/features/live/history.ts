@@ -2,8 +2,8 @@ import type { StoreStats } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 
 /**
- * Counters since the start of the daemon. `latency`: histogram of the seconds from the arrival of a
- * message to the start of its attempt, with cumulative counts.
+ * Counters since the start of the daemon. `latency`: histogram of the seconds from the acceptance
+ * of a message to the start of its skill, with cumulative counts.
  */
 export type Counts = Record<
   'accepted' | 'done' | 'failed' | 'dead' | 'unrouted' | 'sent' | 'refused',

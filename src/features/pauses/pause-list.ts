@@ -27,7 +27,10 @@ type Parts = {
 
 const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
 
-/** Adds `pause-list`: the pause of the store, pauses of dispatch, then paused subscriptions and schedules. */
+/**
+ * Adds `pause-list`: the pause of the store, pauses of dispatch, then paused subscriptions and
+ * schedules.
+ */
 export function withPauseList(
   service: PauseService,
   { roads, jobs, storePausedSince, push, durable }: Parts,
@@ -42,7 +45,7 @@ export function withPauseList(
       const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf?.(pause) ?? NOTHING_HELD) }))
       const since = await storePausedSince()
       const ofStore: Listed[] = since === undefined ? [] : [{ kind: 'store', name: 'everything', since }]
-      // A program limited to some gateways sees only their pauses, and the one that holds everything.
+      // A program limited to some gateways sees only their pauses, and that of the store.
       if (gateways)
         return [...ofStore, ...ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))]
       const [subscriptions, schedules] = await Promise.all([

@@ -11,8 +11,8 @@ import { createPauseView, type PausableJob } from './view.ts'
 /** Polling interval (ms) for pauses, in addition to signals. */
 const POLL_INTERVAL = 5_000
 /**
- * For how long (ms) after a change of the pauses every poll checks the held jobs: a daemon that has
- * not seen the change yet may still hold one.
+ * For how long (ms) after a change of the pauses every poll checks the held jobs: a job that was
+ * claimed before the change may be held after it.
  */
 const CHECK_AFTER_CHANGE = 30_000
 /** Interval (ms) between later checks, in case the daemon that had to release jobs was killed. */

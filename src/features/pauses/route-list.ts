@@ -8,7 +8,7 @@ export type ListedRoute = Pick<
   'name' | 'match' | 'skill' | 'queue' | 'bolt' | 'fallback' | 'retry' | 'approval'
 >
 
-/** One line of `route-list`: the match, the target, how failed attempts are retried, and the pause that holds its messages. */
+/** One line of `route-list`. `paused`: the pause that holds its messages. */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
   const { name, match, skill, fallback, retry, approval } = route
   const paused = pauses.find(

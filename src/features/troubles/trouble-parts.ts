@@ -21,7 +21,7 @@ export function info(code: Trouble['code'], where: Where, text: TroubleText): Tr
   return trouble('info', code, where, text)
 }
 
-/** `where` is part of the key: the same problem at the same place keeps its key. */
+/** The key has `where` in it, so that the same problem at the same place keeps its key. */
 function trouble(
   severity: Trouble['severity'],
   code: Trouble['code'],

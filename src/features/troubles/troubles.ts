@@ -38,7 +38,7 @@ export function createTroubles(deps: {
  */
 export function createLastGood(journal: Pick<Journal, 'search'>) {
   const lastMessageOf = createLastMessage(journal)
-  /** By gateway; undefined: it had no message. */
+  /** The time of the last accepted message (Unix ms) by gateway; undefined if there was none. */
   const lastGood = new Map<string, number | undefined>()
   return async (refusal: RefusalCount): Promise<RefusalCount> => {
     const { gateway, lastGoodAt } = refusal
@@ -52,7 +52,7 @@ export function createLastGood(journal: Pick<Journal, 'search'>) {
   }
 }
 
-/** The list as a skill, and so as command, HTTP call and MCP tool. Covers all gateways. */
+/** The skill that lists the troubles of all gateways. It is also a command and an HTTP call. */
 export function troublesSkill(list: () => Promise<Trouble[]>, now: () => number): Skill {
   return defineSkill<unknown>({
     name: 'troubles',

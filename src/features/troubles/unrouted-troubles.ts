@@ -7,10 +7,10 @@ import type { StoredReadings } from './readings.ts'
 import { warning } from './trouble-parts.ts'
 
 /**
- * A message that has waited longer (ms) shows that its gateway has no worker. `isTaken` covers only
+ * A message that waits for longer (ms) shows that its gateway has no worker. `isTaken` knows only
  * workers that ask this daemon.
  */
-const LONGEST_UNTAKEN = 5 * MINUTE
+const MAX_WAIT = 5 * MINUTE
 
 /**
  * Messages without a route, by gateway, if that is unexpected: the gateway has routes for other
@@ -35,7 +35,7 @@ function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }
 
-/** The trouble of a gateway whose messages nobody reads, if one has waited for long. */
+/** The trouble of a gateway whose messages nobody reads, if the oldest has waited for long. */
 function unreadTrouble(
   { gateway, count }: UnroutedCount,
   { waiting }: StoredReadings,
@@ -43,7 +43,7 @@ function unreadTrouble(
 ): Trouble[] {
   const own = waiting.filter((one) => one.road === 'receive' && one.gateway === gateway)
   const since = Math.min(...own.map(({ oldestAt }) => oldestAt))
-  if (at - since <= LONGEST_UNTAKEN) return []
+  if (at - since <= MAX_WAIT) return []
   const title = `The messages of ${gateway} are not read`
   const text = `This gateway has no route, consumer or consumer group: ${counted(count, 'message')} in the last hour.`
   const todo = `Add a route, push them, or receive them; \`trivium gateway receive --gateway ${gateway}\` reads one.`

@@ -21,7 +21,7 @@ export type StepUsage = {
   money?: number
 }
 
-/** Usage under one name. `unpriced`: number of tokens without a price. */
+/** Summed usage. `unpriced`: number of tokens without a price. */
 export type Sum = {
   inputTokens: number
   outputTokens: number
@@ -32,11 +32,12 @@ export type Sum = {
 type Row = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum
 export type DayRow = Row & { day: string }
 
-/** Prefixes of the documents; the day or slot follows. */
+/** Key prefix of the documents by day. */
 const DAY_KEY = 'usage-cost:'
+/** Key prefix of the documents by slot. */
 const SLOT_KEY = 'usage-cost-slot:'
-/** Maximum rows per document. Further senders are combined in one row. */
-const MOST_ROWS = 300
+/** With this number of rows, a document combines further senders in one row per model and skill. */
+const MAX_ROWS = 300
 const OTHERS = '(others)'
 const NO_USAGE: Sum = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0, unpriced: 0 }
 
@@ -56,7 +57,7 @@ function storedForm(row: Row): z.input<typeof rowSchema> {
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
- * the last day. `add` resolves once stored; concurrent additions are stored together.
+ * the last day. `add` resolves when the usage is stored. Concurrent additions share a write.
  */
 export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
@@ -83,7 +84,7 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   return {
     async add(used: StepUsage): Promise<void> {
       pending.push({ at: now(), used })
-      // The first of a batch waits for the previous write; the others wait with it.
+      // The first step of a batch starts a write after the previous one; the others wait for it.
       if (pending.length === 1) writing = writing.catch(() => {}).then(write)
       await writing
     },
@@ -104,7 +105,7 @@ function keyOf({ model, skill, sender }: Pick<StepUsage, 'model' | 'skill' | 'se
 
 function addTo(rows: Map<string, Row>, used: StepUsage): void {
   const { model, skill, inputTokens, outputTokens, money } = used
-  const hasOwnRow = rows.has(keyOf(used)) || rows.size < MOST_ROWS
+  const hasOwnRow = rows.has(keyOf(used)) || rows.size < MAX_ROWS
   const name = { model, skill, sender: hasOwnRow ? used.sender : OTHERS }
   const before = rows.get(keyOf(name)) ?? { ...NO_USAGE, ...name }
   rows.set(keyOf(name), {

@@ -16,8 +16,8 @@ export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>
   Pick<Sum, 'inputTokens' | 'outputTokens' | 'steps'>
 
 const WEEK = 7 * DAY
-/** Maximum rows of a result; the total includes the rest. */
-const MOST_ROWS = 500
+/** Maximum number of rows in a result. The total includes all others. */
+const MAX_ROWS = 500
 
 /** `cost`: tokens and cost of models, by model, skill, sender or day. */
 export function createCost(deps: {
@@ -51,7 +51,7 @@ export function createCost(deps: {
       to: span.to,
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
-      rows: sorted.slice(0, MOST_ROWS),
+      rows: sorted.slice(0, MAX_ROWS),
       budgets: await deps.budgets(topSenders(all)),
     }
   }
@@ -62,14 +62,14 @@ function byName(a: CostRow, b: CostRow): number {
 }
 
 /** Maximum number of senders whose budgets are in the result. */
-const MOST_SENDERS = 30
+const MAX_SENDERS = 30
 
 /** The senders that used the most tokens. */
 function topSenders(rows: readonly ({ sender: string } & Sum)[]): string[] {
   const tokens = new Map<string, number>()
   for (const row of rows) tokens.set(row.sender, (tokens.get(row.sender) ?? 0) + tokensOf(row))
   const sorted = [...tokens].sort(([, a], [, b]) => b - a)
-  return sorted.slice(0, MOST_SENDERS).map(([sender]) => sender)
+  return sorted.slice(0, MAX_SENDERS).map(([sender]) => sender)
 }
 
 /** The most expensive first; without prices, the one with the most tokens. */

@@ -3,8 +3,8 @@ import { DAY } from '../../core/units.ts'
 let latest = { number: Number.NaN, name: '' }
 
 /**
- * The day of a time (Unix ms) in UTC, such as `2026-11-28`. Caches the last result, as it is called
- * after each run.
+ * The day of a time (Unix ms) in UTC, such as `2026-11-28`. It is called after each run, so the
+ * last result is cached.
  */
 export function dayOf(at: number): string {
   const number = Math.floor(at / DAY)

@@ -41,7 +41,7 @@ function humanCost(result: Json): string {
   ].join('\n')
 }
 
-/** Marks a total as incomplete if some usage has no price. */
+/** The cost as text. Says so if it is incomplete, because some usage has no price. */
 export function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`

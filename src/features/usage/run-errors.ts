@@ -2,7 +2,7 @@ import { patternOf, sharedParts, VARYING } from '../../lib/error-pattern.ts'
 import { CANCELLED, type Run } from './run-log.ts'
 
 /** Maximum number of errors in a result. */
-const MOST_ERRORS = 20
+const MAX_ERRORS = 20
 
 /** How a run ended. */
 export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cancelled' {
@@ -11,9 +11,9 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
 }
 
 /**
- * The errors of failed runs, most frequent first. Runs have the same error if only ids and numbers
- * differ, which `error` shows as `…`. Runs of test messages are left out. `lastAt` (Unix ms) and `messageId`: of the newest run.
- * `runs`: newest first.
+ * The errors of failed runs, most frequent first, without runs of test messages. Errors that differ
+ * only in ids and numbers are one, which has `…` in their place. `lastAt` (Unix ms) and `messageId`
+ * are of the newest run. `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
   const failed = runs.filter((run) => outcomeOf(run) === 'failed' && !run.test)
@@ -21,7 +21,7 @@ export function runErrors(runs: readonly Run[]) {
   return [...groups.values()]
     .flatMap((group) => summaryOf(group) ?? [])
     .sort((a, b) => b.count - a.count)
-    .slice(0, MOST_ERRORS)
+    .slice(0, MAX_ERRORS)
 }
 
 function summaryOf(group: readonly Run[]) {

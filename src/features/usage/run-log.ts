@@ -21,13 +21,14 @@ const runSchema = z.object({
    */
   by: z.string(),
   messageId: z.string().exactOptional(),
-  /** Code and message of the error, if it failed. */
+  /** The code of its error; absent after a success. */
   code: z.string().exactOptional(),
+  /** The message of its error. */
   error: z.string().exactOptional(),
   /** Whether its message is a test. */
   test: z.literal(true).exactOptional(),
 })
-/** One run of a skill; successful if it has no code. */
+/** One run of a skill. */
 export type Run = z.infer<typeof runSchema>
 
 /** The code of a run that a person cancelled. This is not a failure. */
@@ -47,7 +48,7 @@ const readSlot = (value: Json | undefined) => readStoredRecord(daySchema, value)
 export type RunLog = {
   /** Newest first. */
   recent: Run[]
-  /** The newest failed and cancelled ones, newest first. */
+  /** The newest failed and cancelled runs, newest first. */
   failures: Run[]
   days: Record<string, RunCounts>
 }
@@ -56,18 +57,20 @@ type StoredLog = Omit<RunLog, 'failures'>
 /** Counts by skill. */
 type SlotCounts = Map<string, RunCounts>
 
-/** Prefixes of the documents; the skill or slot follows. */
+/** Key prefix of the runs, by skill. */
 const SKILL_KEY = 'usage-runs:'
+/** Key prefix of the failed and cancelled runs, by skill. */
 const FAILURES_KEY = 'usage-failures:'
+/** Key prefix of the counts, by slot. */
 const SLOT_KEY = 'usage-runs-slot:'
-/** Runs of a skill that are stored one by one. */
-const MOST_RECENT = 100
-/** Failed and cancelled runs of a skill that are stored one by one. */
-const MOST_FAILURES = 200
-/** Callers that are counted one by one. Further ones are combined. */
-const MOST_CALLERS = 20
+/** Maximum number of runs of a skill that are stored one by one. */
+const MAX_RECENT = 100
+/** Maximum number of failed and cancelled runs of a skill that are stored one by one. */
+const MAX_FAILURES = 200
+/** Maximum number of callers that are counted one by one. Further ones are combined. */
+const MAX_CALLERS = 20
 const OTHERS = '(others)'
-/** Days in a document, with today: seven days ago is the earliest start of a range. */
+/** Number of days in a document, including today: a range starts seven days ago at the earliest. */
 const DAYS = 8
 
 /**
@@ -107,9 +110,9 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       const log = pending.get(skill) ?? { recent: [], failures: [], days: {} }
       pending.set(skill, log)
       log.recent.unshift(run)
-      if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
+      if (log.recent.length > 2 * MAX_RECENT) log.recent.length = MAX_RECENT
       if (run.code !== undefined) log.failures.unshift(run)
-      if (log.failures.length > 2 * MOST_FAILURES) log.failures.length = MOST_FAILURES
+      if (log.failures.length > 2 * MAX_FAILURES) log.failures.length = MAX_FAILURES
       const day = dayOf(run.at)
       const slot = slotOf(run.at)
       log.days[day] ??= noCounts()
@@ -183,7 +186,7 @@ function createWriters({ kv, now }: { kv: KeyValues; now(): number }) {
 function addFailures(kv: KeyValues, skill: string, added: readonly Run[]) {
   return updateKv(kv, FAILURES_KEY + skill, (current): { value: Json; ttl: number } => {
     const { entries, write } = readStoredList(runSchema, current)
-    return { value: write(newest([...added, ...entries], MOST_FAILURES)), ttl: (DAYS + 1) * DAY }
+    return { value: write(newest([...added, ...entries], MAX_FAILURES)), ttl: (DAYS + 1) * DAY }
   })
 }
 
@@ -198,7 +201,7 @@ function readLog(value: Json | undefined) {
   return { known, write }
 }
 
-/** The counts of a skill in a slot. A skill can have a name such as `constructor`. */
+/** The counts of a skill in a slot. Safe for a skill with a name such as `constructor`. */
 export function countsOf(slot: Readonly<Record<string, RunCounts>>, skill: string): RunCounts | undefined {
   return Object.hasOwn(slot, skill) ? slot[skill] : undefined
 }
@@ -229,7 +232,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
 }
 
 function countCaller(callers: Record<string, number>, by: string, times: number): void {
-  const isCounted = Object.hasOwn(callers, by) || Object.keys(callers).length < MOST_CALLERS
+  const isCounted = Object.hasOwn(callers, by) || Object.keys(callers).length < MAX_CALLERS
   const name = isCounted ? by : OTHERS
   addCount(callers, name, times)
 }
@@ -243,8 +246,8 @@ function joined(older: RunLog, newer: RunLog = { recent: [], failures: [], days:
   const days = { ...older.days }
   for (const [day, counts] of Object.entries(newer.days)) days[day] = addCounts(days[day], counts)
   return {
-    recent: newest([...newer.recent, ...older.recent], MOST_RECENT),
-    failures: newest([...newer.failures, ...older.failures], MOST_FAILURES),
+    recent: newest([...newer.recent, ...older.recent], MAX_RECENT),
+    failures: newest([...newer.failures, ...older.failures], MAX_FAILURES),
     days,
   }
 }
@@ -255,9 +258,9 @@ function sumOf(older: SlotCounts, newer: SlotCounts = new Map()): SlotCounts {
   return sum
 }
 
-/** Two logs of a skill as one, without days that are too old. */
+/** Combines two logs of a skill, and leaves out days that are too old. */
 function merged(known: StoredLog, added: StoredLog, now: number): StoredLog {
-  const recent = newest([...added.recent, ...known.recent], MOST_RECENT)
+  const recent = newest([...added.recent, ...known.recent], MAX_RECENT)
   const oldest = dayOf(now - (DAYS - 1) * DAY)
   const days: RunLog['days'] = {}
   for (const [day, counts] of [...Object.entries(known.days), ...Object.entries(added.days)]) {

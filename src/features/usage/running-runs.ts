@@ -8,7 +8,7 @@ export type RunningRun = {
 }
 
 /** Maximum number of runs in the result for one skill. */
-const MOST_LISTED = 30
+const MAX_LISTED = 30
 
 export type RunningRuns = ReturnType<typeof createRunningRuns>
 
@@ -16,7 +16,7 @@ export type RunningRuns = ReturnType<typeof createRunningRuns>
 export function createRunningRuns() {
   const bySkill = new Map<string, Set<RunningRun>>()
   return {
-    /** Returns the function that ends the run. */
+    /** Adds a run. Returns the function that removes it. */
     begin(skill: string, run: RunningRun): () => void {
       const runs = bySkill.get(skill) ?? new Set()
       bySkill.set(skill, runs)
@@ -30,7 +30,7 @@ export function createRunningRuns() {
     /** The number of runs of a skill, and the oldest ones, oldest first. */
     of(skill: string): { count: number; oldest: RunningRun[] } {
       const runs = bySkill.get(skill) ?? new Set()
-      return { count: runs.size, oldest: [...runs].slice(0, MOST_LISTED) }
+      return { count: runs.size, oldest: [...runs].slice(0, MAX_LISTED) }
     },
   }
 }

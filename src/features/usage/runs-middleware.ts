@@ -7,11 +7,11 @@ import type { Run } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 
 /** Maximum characters of an error. */
-const LONGEST_ERROR = 200
+const MAX_ERROR = 200
 
 /**
- * Records the runs of skills that are not built in. Inside `approval`, so that waiting for a person
- * is not counted.
+ * Records the runs of skills that are not built in. Its order is inside `approval`, so that the
+ * wait for a person does not count.
  */
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
@@ -60,7 +60,7 @@ function originOf(call: Call): Pick<Run, 'by' | 'messageId' | 'test'> {
   return { by: callerOf(call), ...of }
 }
 
-/** Errors of runs that wait for a person or a budget, or were interrupted by a stop. */
+/** Codes of errors of runs that wait for a person or a budget, or were interrupted by a stop. */
 const RUNS_AGAIN = /^(approval_pending|budget_exhausted|cancelled|stopping)$/
 
 function willRunAgain(error: unknown): boolean {
@@ -69,7 +69,7 @@ function willRunAgain(error: unknown): boolean {
 
 function failureOf(error: unknown, clean: (text: string) => string): Pick<Run, 'code' | 'error'> {
   const code = error instanceof TriviumError ? error.code : 'skill_failed'
-  return { code, error: clean(reasonOf(error)).slice(0, LONGEST_ERROR) }
+  return { code, error: clean(reasonOf(error)).slice(0, MAX_ERROR) }
 }
 
 /**

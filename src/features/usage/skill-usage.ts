@@ -12,7 +12,7 @@ import { type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
 /** Maximum number of callers per skill in a list. */
-const MOST_CALLERS = 5
+const MAX_CALLERS = 5
 
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
@@ -68,7 +68,7 @@ export function createSkillUsage(deps: {
   }
 
   return async ({ name, since = now() - WEEK, until = now(), outcome, limit }) => {
-    // Includes the runs of this daemon immediately, those of others within seconds.
+    // Then the result has all runs of this daemon. Those of other daemons follow within seconds.
     await runs.flush()
     const range = { since, until }
     if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome }), limit })
@@ -80,7 +80,7 @@ export function createSkillUsage(deps: {
         const used = rows.find((row) => row.name === skill)
         const tokens = used && used.inputTokens + used.outputTokens
         const log = await runs.read(skill)
-        const callers = callersOf(counts).slice(0, MOST_CALLERS)
+        const callers = callersOf(counts).slice(0, MAX_CALLERS)
         return {
           name: skill,
           ...summaryOf(counts, log, range),
@@ -103,12 +103,12 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
   return first ? { running: count, runningSince: first.since } : {}
 }
 
-/** Which of the last runs of one skill the result has. */
+/** The last runs of one skill that the result has: those with an outcome, up to `limit`. */
 type Wanted = { outcome?: ReturnType<typeof outcomeOf>; limit: number }
 
 type Range = { since: number; until: number }
 
-/** The wanted ones of the last runs, and the errors of failed ones. All runs are newest first. */
+/** The wanted runs, and the errors of failed ones. All runs are newest first. */
 function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, limit }: Wanted) {
   const all = outcome === 'failed' || outcome === 'cancelled' ? failures : recent
   const wanted = all.filter((run) => outcome === undefined || outcomeOf(run) === outcome)
@@ -143,7 +143,7 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
   const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
   const { runs, failed, cancelled, durations } = counts.reduce(addCounts, nothing)
   const recent = recentIn(log, range)
-  // Few runs are all known, and need no estimate.
+  // Few runs are all stored one by one, and need no estimate.
   const timeOf = (part: number) =>
     recent.length === runs ? exactQuantile(recent, part) : quantile(durations, part)
   return {

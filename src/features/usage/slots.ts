@@ -10,7 +10,7 @@ const SLOT = 5 * MINUTE
 export const SLOT_RETENTION = DAY + HOUR
 /** How long (ms) days are kept. */
 export const DAY_RETENTION = 400 * DAY
-/** Number of documents read at once. */
+/** Number of documents that are read at once. */
 const BATCH = 20
 
 /**
@@ -39,8 +39,8 @@ export function spanOf(since: number, until: number, now: number): Span {
 }
 
 /**
- * The existing values with these names, in order. Many names have none, so only listed keys are
- * read.
+ * The existing values with these names, in order. Of many names, most have no value: then the keys
+ * are listed first.
  */
 export async function valuesOf<T>(
   kv: Pick<KeyValues, 'get' | 'list'>,

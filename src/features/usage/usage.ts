@@ -11,7 +11,7 @@ import { createRunningRuns } from './running-runs.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
 
-/** Storage interval (ms) of the runs of skills. */
+/** Interval (ms) at which the runs of skills are stored. */
 const FLUSH_INTERVAL = 5_000
 
 /** Usage of models and skills, in the store. */

@@ -3,7 +3,7 @@ const EXTENSION = /\.(m4a|mp3|mpga|mpeg|ogg|oga|opus|wav|weba|flac|aac|amr|caf)$
 
 /** Types that do not say whether a file is a recording. */
 const UNSPECIFIC_TYPE = /^(application\/(octet-stream|ogg)|)$/
-/** Audio types without sound: notes and play lists. */
+/** Audio types that are not recordings: notes and play lists. */
 const NO_SOUND = /midi|mpegurl|scpls/
 
 /** Whether a file is a recording, by its type, or by its name if the type is unspecific. */
@@ -28,7 +28,7 @@ export function secondsOf(bytes: Buffer): number | undefined {
   return bytes.toString('latin1', 4, 8) === 'ftyp' ? secondsOfMp4(bytes) : undefined
 }
 
-/** The chunk `fmt ` has the bytes per second in its bytes 16 to 20. */
+/** Bytes 16 to 20 of the chunk `fmt ` are the bytes per second. */
 function secondsOfWav(bytes: Buffer): number | undefined {
   const format = bytes.indexOf('fmt ')
   const bytesPerSecond = format > 0 && format + 20 <= bytes.length ? bytes.readUInt32LE(format + 16) : 0
@@ -36,7 +36,7 @@ function secondsOfWav(bytes: Buffer): number | undefined {
 }
 
 /**
- * The sample position at the end of the last page (its bytes 6 to 14), by the sample rate: for Opus
+ * The number of samples (bytes 6 to 14 of the last page), divided by the sample rate: for Opus
  * always 48,000, for Vorbis in the first header.
  */
 function secondsOfOgg(bytes: Buffer): number | undefined {
@@ -50,8 +50,8 @@ function secondsOfOgg(bytes: Buffer): number | undefined {
 }
 
 /**
- * The box `mvhd` has the units per second and the duration in these units, in version 1 with longer
- * fields.
+ * The box `mvhd` has the units per second, and the duration in these units. Its version 1 has
+ * longer fields.
  */
 function secondsOfMp4(bytes: Buffer): number | undefined {
   const header = bytes.indexOf('mvhd')

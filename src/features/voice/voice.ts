@@ -26,12 +26,11 @@ const transcriptSchema = z.object({
 type Transcript = z.infer<typeof transcriptSchema>
 
 /** Maximum number of recordings per message that are transcribed. */
-const MOST_RECORDINGS = 5
+const MAX_RECORDINGS = 5
 /** How long (ms) transcripts are kept: as long as a dead letter may be retried. */
 const RETENTION = 30 * DAY
 /**
- * How long (ms) the transcripts of a message are kept if one failed; another attempt then repeats
- * all.
+ * How long (ms) the transcripts of a message are kept if one failed. A later attempt repeats all.
  */
 const FAILURE_RETENTION = 10 * MINUTE
 
@@ -62,7 +61,7 @@ export function createVoice(deps: VoiceDeps) {
   const recordings = (message: Message): Attachment[] => {
     const { gateways = ['*'] } = deps.transcribe() ?? { gateways: [] }
     const isHere = gateways.some((name) => compilePattern(name).test(message.gateway))
-    return isHere ? message.attachments.filter(isAudio).slice(0, MOST_RECORDINGS) : []
+    return isHere ? message.attachments.filter(isAudio).slice(0, MAX_RECORDINGS) : []
   }
 
   const transcribeOne = createTranscriber(deps)
@@ -98,8 +97,8 @@ export function createVoice(deps: VoiceDeps) {
 }
 
 /**
- * Makes the function that transcribes one recording. Rejects only if `stopped` aborted or the store
- * is unavailable.
+ * Makes the function that transcribes one recording. It rejects only if `stopped` has aborted or
+ * the store is unavailable.
  */
 function createTranscriber(deps: VoiceDeps) {
   /**
@@ -148,8 +147,8 @@ function createTranscriber(deps: VoiceDeps) {
 }
 
 /**
- * Adds transcripts to a message: to `data`, and to the text, unless that is a JSON body. Routes
- * match them in either place.
+ * Adds transcripts to a message: to `data`, and to the text, unless the text is a JSON body. Routes
+ * can match both.
  */
 function withTranscripts(message: Message, transcripts: readonly Transcript[]): Message {
   const transcript = transcripts.flatMap(({ text }) => (text ? [text] : [])).join('\n\n')
@@ -169,7 +168,7 @@ function asJson(transcripts: readonly Transcript[]): Json[] {
 }
 
 /**
- * The call that budgets are charged for: by the sender of the message, as skill `transcription`.
+ * The call for which budgets are charged: of the skill `transcription`, by the message's sender.
  */
 function callFor(message: Message): Call {
   return {

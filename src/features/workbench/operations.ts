@@ -3,7 +3,7 @@ import { closed, name, open, optional } from '../../core/arguments.ts'
 import { spoken } from '../../core/spoken.ts'
 import { workbenchStateSchema } from './records.ts'
 
-/** One flag that removes an item from whichever list has it. */
+/** The flag `--remove`, which removes an item from every list that has it. */
 const fromAnyList = {
   type: 'text',
   help: 'items to remove from the lists',
@@ -13,7 +13,7 @@ const fromAnyList = {
 
 const task = name.describe('The task, such as task-1')
 
-/** `workbench-…`: writes throw `state_human_touch` (retryable) within 5 s of a person's edit. */
+/** `workbench-…`: for 5 s after a person's edit, writes throw `state_human_touch` (retryable). */
 export const workbench = {
   get: open({}).describe(
     'Reads the state of the work and the task board of this project, with their revisions.',

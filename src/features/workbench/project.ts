@@ -59,7 +59,7 @@ async function withProjectSchema<T extends JsonObject>(
   }
 }
 
-/** Alternative to repairing an unusable schema or migration of the project. */
+/** The advice for an unusable schema or migration of the project, besides correcting it. */
 const RESET = 'delete it and run `trivium state init`, which writes the default one'
 
 /** The migrations of a document in a folder, by the version that they start from. */

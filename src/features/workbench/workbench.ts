@@ -20,7 +20,7 @@ type By = Actor | Call
 
 /** Makes the workbench on its two documents. `using` opens them for each operation. */
 export function createWorkbench(using: <T>(work: (documents: Documents) => Promise<T>) => Promise<T>) {
-  /** Changes the board only. */
+  /** Changes only the board. */
   const onBoard = <T>(by: By, change: (draft: TaskBoard, actor: Actor) => T): Promise<T> => {
     const actor = actorOf(by)
     return using(async ({ board }) => (await board.update((draft) => change(draft, actor), { actor })).made)
@@ -104,7 +104,7 @@ function setActive(draft: AgentState, { id, status }: WorkbenchTask): void {
 /** Fields that only Trivium writes. */
 const OWN_FIELDS = ['schema_version', 'last_human_touch']
 
-/** Removes fields; standard fields are emptied instead. Throws `usage`. */
+/** Removes fields. Standard fields become empty instead. Throws `usage`. */
 function clear(draft: AgentState, fields: readonly string[]): void {
   const empty: JsonObject = agentStateDocument.initial()
   for (const field of fields) {
@@ -186,7 +186,7 @@ const edits: Pick<DocumentSpec<JsonObject & { last_human_touch: string | null }>
   },
 }
 
-/** Version 1 had `blockers` instead of `risks`. */
+/** The state of the work. Version 1 had `blockers` instead of `risks`. */
 export const agentStateDocument: DocumentSpec<AgentState> = {
   name: 'agent_state',
   version: 2,

@@ -8,7 +8,7 @@ const NOTHING = Buffer.alloc(0)
 /**
  * Preserves the digits of numbers that the library would round, by quoting such numbers in JSON and
  * in event data. `add` returns the complete lines so far, and `rest` the text after the last line.
- * A line over `limit` bytes is passed on in pieces; the library refuses it.
+ * A line over `limit` bytes is passed on in pieces, and refused by others.
  */
 export function createExactLines(limit: number) {
   let pending: Buffer[] = []
