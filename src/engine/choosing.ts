@@ -4,7 +4,7 @@ import type { Message } from '../core/message.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 
 /** A consumer's filter; equal filters have the same `key`. */
-export type Wish = { key: string; filter: ReceiveFilter; fits(message: Message): boolean }
+export type ContentFilter = { key: string; filter: ReceiveFilter; fits(message: Message): boolean }
 
 /** What is known about a filter in one part of the store. */
 type Known = {
@@ -16,7 +16,7 @@ type Known = {
 type Candidate = { position: number; message: Message }
 
 /** Maximum number of remembered filters; any other one starts at the oldest waiting message. */
-const MAX_WISHES = 1_000
+const MAX_FILTERS = 1_000
 /** Messages in the first read. After each read without a match, the next one is twice as large. */
 const FIRST_READ = 4
 /** Messages in the largest read. */
@@ -29,34 +29,34 @@ const LARGEST_READ = 128
  */
 export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   const { receive } = store
-  const wishes = new Map<string, { awayAt: number; parts: Known[] }>()
+  const knownFilters = new Map<string, { awayAt: number; parts: Known[] }>()
 
-  const knownOf = ({ key }: Wish): Known[] => {
+  const knownOf = ({ key }: ContentFilter): Known[] => {
     const awayAt = store.awayAt()
-    const found = wishes.get(key)
+    const found = knownFilters.get(key)
     // A store that was unreachable may have lost its last writes, and have other messages at their
     // positions.
     const isValid = found?.awayAt === awayAt
     const known = isValid ? found : { awayAt, parts: Array.from({ length: receive.parts }, nothingKnown) }
-    wishes.delete(key)
-    wishes.set(key, known)
-    const [leastRecent] = wishes.keys()
-    if (leastRecent !== undefined && wishes.size > MAX_WISHES) wishes.delete(leastRecent)
+    knownFilters.delete(key)
+    knownFilters.set(key, known)
+    const [leastRecent] = knownFilters.keys()
+    if (leastRecent !== undefined && knownFilters.size > MAX_FILTERS) knownFilters.delete(leastRecent)
     return known.parts
   }
 
   /** The oldest match in a part of the store. */
   async function findIn(
-    wish: Wish,
+    wanted: ContentFilter,
     part: number,
     known: Known,
     signal: AbortSignal,
   ): Promise<Candidate | undefined> {
-    const { gateway } = wish.filter
+    const { gateway } = wanted.filter
     for (let max = FIRST_READ; !signal.aborted; max = Math.min(LARGEST_READ, max * 2)) {
       const looked = await receive.look({ part, gateway, after: known.after, max })
-      const back = await findBack(wish, part, known, looked.back)
-      const fresh = await firstThatFits(looked.items, wish)
+      const back = await findBack(wanted, part, known, looked.back)
+      const fresh = await firstThatFits(looked.items, wanted)
       if (back && (!fresh || back.position < fresh.position)) return back
       if (fresh) return fresh
       known.after = Math.max(known.after, looked.to)
@@ -67,7 +67,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
 
   /** The oldest match among messages that were given back. */
   async function findBack(
-    wish: Wish,
+    wanted: ContentFilter,
     part: number,
     { mismatched }: Known,
     back: readonly number[],
@@ -77,7 +77,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     let unseen = back.filter((position) => !mismatched.has(position))
     while (unseen.length > 0) {
       const { items, more } = await receive.lookAt(part, unseen.slice(0, LARGEST_READ))
-      const found = await firstThatFits(items, wish)
+      const found = await firstThatFits(items, wanted)
       for (const { position } of items) if (!found || position < found.position) mismatched.add(position)
       if (found) return found
       // The answer is cut if its messages are large. The next read then gets the rest of the slice.
@@ -88,14 +88,14 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   }
 
   return async (
-    wish: Wish,
+    wanted: ContentFilter,
     lease: number | undefined,
     by: string,
     signal: AbortSignal,
   ): Promise<Taken | undefined> => {
-    const known = knownOf(wish)
+    const known = knownOf(wanted)
     for (;;) {
-      const searches = known.map((one, part) => findIn(wish, part, one, signal))
+      const searches = known.map((one, part) => findIn(wanted, part, one, signal))
       const [oldest] = (await answersOf(searches))
         .flatMap((candidate) => candidate ?? [])
         .sort((a, b) => (a.message.id < b.message.id ? -1 : 1))
@@ -114,7 +114,10 @@ function nothingKnown(): Known {
 /** Ms of matching before other work gets a turn: patterns can be slow on large texts. */
 const TURN = 10
 
-async function firstThatFits(messages: readonly Candidate[], { fits }: Wish): Promise<Candidate | undefined> {
+async function firstThatFits(
+  messages: readonly Candidate[],
+  { fits }: ContentFilter,
+): Promise<Candidate | undefined> {
   let begun = performance.now()
   for (const candidate of messages) {
     if (fits(candidate.message)) return candidate

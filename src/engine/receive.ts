@@ -6,7 +6,7 @@ import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { waitFor } from '../lib/wait-for.ts'
-import { createChoosing, type Wish } from './choosing.ts'
+import { type ContentFilter, createChoosing } from './choosing.ts'
 import { compileMatcher } from './matcher.ts'
 import type { gateways } from './operations/gateways.ts'
 
@@ -32,8 +32,8 @@ export function createReceive(options: {
   const take = async (filter: ReceiveFilter, { lease, fits, matchText }: TakeOptions, call: Call) => {
     const next = () => {
       if (!fits) return store.receive.take(filter, lease, callerLabel(call))
-      const wish = wishFor(filter, fits, matchText)
-      return choose(wish, lease, callerLabel(call), call.signal)
+      const wanted = contentFilter(filter, fits, matchText)
+      return choose(wanted, lease, callerLabel(call), call.signal)
     }
     for (;;) {
       const taken = await next()
@@ -88,7 +88,7 @@ export function createReceive(options: {
 type TakeOptions = { lease?: number; fits?: Fits; matchText?: string }
 type Fits = (message: Message) => boolean
 
-function wishFor(filter: ReceiveFilter, fits: Fits, matchText = ''): Wish {
+function contentFilter(filter: ReceiveFilter, fits: Fits, matchText = ''): ContentFilter {
   const { conversation } = filter
   return {
     key: JSON.stringify([filter.gateway, conversation, matchText]),

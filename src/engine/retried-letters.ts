@@ -15,7 +15,9 @@ const PREFIX = 'retried-letters:'
 /** How long (ms) the letters of a job are known: longer than the job is kept after its end. */
 const RETENTION_MS = 8 * DAY
 /** Maximum number of remembered letters of a job. The outcomes of further ones are not known. */
-const MOST = 1_000
+const MOST_LETTERS = 1_000
+/** Maximum number of jobs that a list examines. */
+const MOST_JOBS = 1_000
 /** Maximum number of listed messages of a job. */
 const MOST_LISTED = 200
 
@@ -34,8 +36,8 @@ export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {
     /** Called only by the daemon that holds the lease of the job. */
     async add(job: string, letters: readonly LetterKey[]): Promise<void> {
       const known = await of(job)
-      if (letters.length === 0 || known.length >= MOST) return
-      const all = [...known, ...letters].slice(0, MOST)
+      if (letters.length === 0 || known.length >= MOST_LETTERS) return
+      const all = [...known, ...letters].slice(0, MOST_LETTERS)
       const stored = all.map(({ id, queue, messageId }) => [id, queue, messageId ?? null])
       await kv.set(PREFIX + job, stored, { ttl: RETENTION_MS })
     },
@@ -54,7 +56,7 @@ export function createRetries(deps: {
   const { store, retried, jobs } = deps
   const outcomesOf = createOutcomes(store)
   return async ({ job: id, since = 0, limit, ...filter }) => {
-    const all = id === undefined ? await jobs.list({ kind: DEAD_LETTERS_KIND, limit: MOST }) : []
+    const all = id === undefined ? await jobs.list({ kind: DEAD_LETTERS_KIND, limit: MOST_JOBS }) : []
     const wanted = id === undefined ? all : [await jobs.show({ id })]
     const found = wanted.filter(
       ({ kind, target, startedAt }) =>

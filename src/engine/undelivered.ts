@@ -5,7 +5,7 @@ import { defined } from '../lib/defined.ts'
 import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 
 /** Maximum number of dead letters of a gateway that are looked at, newest first. */
-const MOST = 100
+const MOST_LETTERS = 100
 /** The history entry of a permanently failed send to an address. */
 const NOT_DELIVERED = 'not delivered'
 
@@ -18,7 +18,7 @@ type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
 export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>) {
   /** History entries by message id. A send belongs to the newest message that it may answer. */
   return async (gateway: string, messages: readonly Asked[]): Promise<Map<string, Note[]>> => {
-    const { items } = await deadLetters.list({ queue: OUTBOX_QUEUE, group: gateway, limit: MOST })
+    const { items } = await deadLetters.list({ queue: OUTBOX_QUEUE, group: gateway, limit: MOST_LETTERS })
     const newestFirst = messages.toSorted((a, b) => b.receivedAt - a.receivedAt)
     const found = new Map<string, Note[]>()
     for (const letter of items.toReversed()) {

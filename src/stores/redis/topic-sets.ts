@@ -14,5 +14,5 @@ export async function removeFromSet(
   if ((await call<number>('EXISTS', first, ...rest)) > 0) await call('SADD', `${roots.main}${set}`, topic)
 }
 
-/** What a topic in the set has. */
+/** The keys by set: a topic is in the set while it has one of these keys. */
 const KEYS = { topics: ['journal', 'meta', 'groups'], 'grouped-topics': ['groups'] } as const
