@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { isNode, isSeq, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { detailsOf, problemText } from '../core/invalid-args.ts'
 import { type JsonObject, pathGet } from '../core/json.ts'
 import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import { orNothing } from '../lib/disk.ts'
+import { nearest } from '../lib/nearest.ts'
 import { SKILL_NAME } from './load-code.ts'
 import { parseSettings } from './parse-settings.ts'
 
@@ -62,7 +64,7 @@ export async function loadPrefixSkills(path: string): Promise<{ skills: Skill[];
     const given = pathGet(one, 'name')
     const name = typeof given === 'string' && given !== '' ? given : `entry ${at + 1}`
     try {
-      const parsed = parseSettings(checkedEntry, one)
+      const parsed = parseEntry(one)
       if (skills.some((other) => other.name === parsed.name)) throw new Error('another entry has this name')
       skills.push(createPrefixSkill(parsed))
     } catch (error) {
@@ -71,6 +73,23 @@ export async function loadPrefixSkills(path: string): Promise<{ skills: Skill[];
   }
   return { skills, broken }
 }
+
+/** Throws an Error with all problems of an entry in one line, each with its key. */
+function parseEntry(given: unknown) {
+  const checked = checkedEntry.safeParse(given)
+  if (checked.success) return checked.data
+  const problems = detailsOf(checked.error, given).map(({ path, message }) => {
+    const text = problemText(path, message)
+    if (!text.startsWith(UNKNOWN)) return text
+    const near = nearest(path, Object.keys(entry.shape))
+    const hint = near === undefined ? '' : `; did you mean "${near}"?`
+    return `${text.replace(UNKNOWN, 'unknown key ')}${hint}`
+  })
+  throw new Error(problems.join('; '))
+}
+
+/** What `problemText` calls an unknown key. */
+const UNKNOWN = 'unknown argument '
 
 /** The line (from 1) of an element of a JSON list. */
 function lineOf(text: string, index: number): number {

@@ -143,6 +143,9 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     site.write('skills/skills.json', words)
     await run('reload')
     const { out } = await site.run(['doctor'])
-    assert.match(out, /✗ +skill shop +.*line 1: Unrecognized key: "prefix"; Invalid input: .* at prefixes$/m)
+    assert.match(
+      out,
+      /✗ +skill shop +.*line 1: prefixes is missing; unknown key "prefix"; did you mean "prefixes"\?$/m,
+    )
   })
 })
