@@ -142,19 +142,23 @@ sudo() {
 const UPGRADES: World = {
   prepare: `${BACKUPS}${MANIFESTS}
 npm() { :; }
-mv() { :; }
+mv() { [ "$1" = "$2" ] || command mv "$@"; }
 journalctl() { :; }
 mkdir -p srv/my-bot trivium/ops
 touch trivium/ops/.env package-lock.json values.yaml trivium-0.2.0.tgz
+cp routes.yaml srv/my-bot/
 `,
-  before: { 'mkdir -m 0700': 'rm -rf ~/before-*\n' },
+  before: { 'mkdir -m 0700 ~/before': 'rm -rf ~/before-*\n' },
   placeholders: {
     'node ~/trivium/bin/trivium.js': 'trivium',
     'node bin/trivium.js': 'trivium',
+    '--config bot/': '--config srv/my-bot/',
+    'sudo test': 'test',
     'trivium restore': 'trivium --data-dir restored restore',
     'unit restore': 'unit --data-dir restored restore',
     '/etc/trivium/skills': '"$OLDPWD/skills"',
     '/etc/trivium/routes-0.2.yaml': 'routes.yaml',
+    '/etc/trivium/routes-new.yaml': 'routes.yaml',
     '/etc/trivium/routes.yaml': 'routes.yaml',
     '/var/lib/trivium': '.trivium',
     '/var/backups/trivium/': './',
@@ -196,6 +200,7 @@ export const worlds: Readonly<Record<string, World>> = {
     routes: `gateways: ${GATEWAYS}`,
     prepare: ROOT,
     placeholders: {
+      'trivium() {': 'short() {',
       '/srv/trivium': '$PWD',
       '/etc/trivium/routes.yaml': 'routes.yaml',
       '/var/lib/trivium': '.trivium',
@@ -218,15 +223,26 @@ until id=$(invited) && [ -n "$id" ]; do sleep 0.05; done
   'docs/failures.md': {
     ...FAILING,
     servers: redis,
-    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS.replace('hub: { transport: cli }', HUB)} }`,
+    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS.replace('hub: { transport: cli }', HUB)},
+  schedules: [{ name: clean-up, every: 1d, skill: echo }] }`,
     before: {
+      '# one of them': `trivium gateway resume cli\n${DEAD}`,
       'refusal try': `
 signature=$(printf %s '{}' | openssl dgst -sha256 -hmac ${quote(TYPED)} | sed 's/.* /sha256=/')
 curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -H 'x-github-event: push' && exit 1
 `,
     },
-    prepare: `journalctl() { :; }; docker() { :; }; kubectl() { :; }\n${DEAD}`,
-    placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n', '/var/lib/trivium': '.trivium' },
+    prepare: `journalctl() { :; }; docker() { :; }; kubectl() { :; }; npm() { :; }\n${ROOT}${DEAD}`,
+    placeholders: {
+      'ID ID ID': 'several ids',
+      'message erase ID': 'message erase $(trivium message shop hi --wait 0 --json | jq -r .id)',
+      ' ID ': ' $dead ',
+      ' ID\n': ' $dead\n',
+      'trivium store pause': 'trivium --data-dir paused store pause',
+      '/etc/trivium/routes.yaml': 'routes.yaml',
+      '--data-dir /var/lib/trivium': '--data-dir paused',
+      '/var/lib/trivium': '.trivium',
+    },
   },
   'docs/routes.md': {
     routes: `gateways: ${GATEWAYS}`,
@@ -312,14 +328,15 @@ ${DEAD}`,
   'docs/personal-data.md': {
     routes:
       'gateways: { support: { transport: cli }, shop: { transport: cli } }\nroutes: [{ name: all, match: { gateway: [support, shop] }, skill: echo }]',
-    prepare: `kubectl() { :; }
-${['support', 'shop']
+    prepare: `kubectl() { :; }; docker() { :; }
+${ROOT}${['support', 'shop']
   .map((gateway) => `trivium message ${gateway} "Where is my order?" --from alice@example.com\n`)
   .join('')}trivium message shop '{"customer":"alice@example.com"}' --from provider\n`,
     // The page defines a function `trivium`, which would replace the command of these tests.
     placeholders: {
       ' && cd ~/alice': '',
       'trivium() {': 'short() {',
+      'sudo -u trivium trivium --config /etc/trivium/routes.yaml --data-dir /var/lib/trivium compact': ':',
       'kubectl exec "$pod" -- cat "/home/node/data/$1"': 'cat ".trivium/$1"',
       'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN',
     },
