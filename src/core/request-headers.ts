@@ -28,7 +28,7 @@ export const requestHeaders = z
   )
   .superRefine((headers, context) => {
     for (const name of Object.keys(headers)) {
-      if (!UNUSABLE.has(name.toLowerCase())) continue
+      if (!isUnusableHeader(name)) continue
       context.addIssue({
         code: 'custom',
         path: [name],
@@ -37,6 +37,11 @@ export const requestHeaders = z
       })
     }
   })
+
+/** Whether `requestHeaders` refuses a header of this name. */
+export function isUnusableHeader(name: string): boolean {
+  return UNUSABLE.has(name.toLowerCase())
+}
 
 function isHeaderValue(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)

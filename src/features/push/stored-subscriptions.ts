@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
+import { isUnusableHeader } from '../../core/request-headers.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
@@ -59,11 +60,23 @@ const read = (value: Json | undefined) => readStoredRecord(storedSchema, value)
 export function usableOf(stored: StoredByName, log: Log): PushSubscription[] {
   return Object.entries(stored).flatMap(([name, { given, isEnding }]) => {
     if (isEnding) return []
-    const { data, error } = pushSchema.safeParse(asInFile({ ...given, name }))
+    const { settings, dropped } = withoutUnusableHeaders(given)
+    if (dropped.length > 0)
+      log.warn({ subscription: name, headers: dropped }, 'headers of a stored subscription are not sent')
+    const { data, error } = pushSchema.safeParse(asInFile({ ...settings, name }))
     if (error)
       log.warn({ subscription: name, reason: z.prettifyError(error) }, 'a stored subscription cannot be used')
     return data ? [data] : []
   })
+}
+
+/** Earlier versions stored headers that new subscriptions cannot have, such as `Host`. */
+function withoutUnusableHeaders(settings: JsonObject): { settings: JsonObject; dropped: string[] } {
+  const { headers } = settings
+  const dropped = isJsonObject(headers) ? Object.keys(headers).filter(isUnusableHeader) : []
+  if (!isJsonObject(headers) || dropped.length === 0) return { settings, dropped }
+  const usable = Object.entries(headers).filter(([name]) => !isUnusableHeader(name))
+  return { settings: { ...settings, headers: Object.fromEntries(usable) }, dropped }
 }
 
 /**
