@@ -252,6 +252,7 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
   'docs/kubernetes.md': {
     prepare: `${CLUSTER}read() { VALUE='a "value"'; }\n`,
     placeholders: {
+      'trivium() {': 'short() {',
       'cd ~/my-bot': 'cd .',
       '~/trivium/ops/': `${root}/ops/`,
       "jsonpath='{.data.TRIVIUM_TOKEN}' | base64 -d": "jsonpath='{.data.TRIVIUM_TOKEN}'",
