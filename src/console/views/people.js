@@ -110,6 +110,10 @@ function useCount(who) {
   return { ...held, turn, reload }
 }
 
+/**
+ * An erasure does not store whom it erased, so the page shows only the one in its address. Another
+ * one would look like a proof about this person.
+ */
 function Person({ who, erasure, showErasure }) {
   const loaded = useCount(who)
   const { value, error, turn, reload } = loaded
@@ -131,7 +135,7 @@ function Person({ who, erasure, showErasure }) {
     ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
-    <${Jobs} isSelected=${isErasing} ended=${reload} />`
+    <${Jobs} isSelected=${({ id, state }) => id === erasure && state === 'running'} ended=${reload} />`
 }
 
 function Progress({ of }) {
