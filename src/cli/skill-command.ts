@@ -23,9 +23,16 @@ import { BUILT_IN, commandFor, type Described, describedSkill, readPositional } 
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
+import { waitingFirst } from './waiting-first.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
+
+/** Built-in skills of which the CLI makes several calls. */
+const IN_SEVERAL_CALLS: Readonly<Record<string, typeof searchPages>> = {
+  'message-search': searchPages,
+  'conversation-list': waitingFirst,
+}
 
 /**
  * Runs the skill that the words from the index `at` name, as noun and verb or by its name. A noun
@@ -82,10 +89,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
-    const call =
-      isBuiltIn && name === 'message-search'
-        ? searchPages({ invoke }, args, context.terminal())
-        : invoke(name, args)
+    const run = isBuiltIn && Object.hasOwn(IN_SEVERAL_CALLS, name) ? IN_SEVERAL_CALLS[name] : undefined
+    const call = run ? run({ invoke }, args, context.terminal()) : invoke(name, args)
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })

@@ -88,6 +88,7 @@ test('conversations in which somebody waits come first, with names instead of id
       { ...conversation, from: { id: 'U1', name: 'Ada', address: 'ada@mail.example' }, outcome: 'done' },
     ],
     next: 'older',
+    moreWaiting: true,
   })
   assert.match(
     text,

@@ -103,6 +103,14 @@ for (const kind of ['embedded', 'redis'] as const) {
       for (const limit of [2, 50]) assert.ok((await texts({ limit })).includes('please break'))
       const { out } = await site.run(['conversation', 'list', '--unanswered'])
       assert.match(out, /please break/)
+      for (const limit of [1, 2, 50] as const) {
+        const args = ['conversation', 'list', '--limit', String(limit)]
+        assert.match((await site.run(args)).out.split('\n')[1] ?? '', /please break/)
+        const { conversations, next } = JSON.parse((await site.run([...args, '--json'])).out)
+        assert.equal(conversations[0].text, 'please break')
+        assert.equal(conversations.length, { 1: 2, 2: 3, 50: 50 }[limit])
+        assert.equal(next, conversations.at(-1).id)
+      }
     })
 
     test('a later page has no conversation whose newest message was on an earlier one', async () => {

@@ -109,14 +109,14 @@ const CONVERSATION_COLUMNS: readonly Column[] = [
   { title: 'conversation', least: 12, keepsEnd: true },
 ]
 
-/** The page does not show older conversations in which somebody waits. */
+/** For a list that does not have all conversations in which somebody waits. */
 const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --unanswered`'
 
 /**
  * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
  * the top.
  */
-function humanConversations(found: Json, { unanswered }: JsonObject): string {
+function humanConversations(found: Json): string {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
@@ -142,7 +142,7 @@ function humanConversations(found: Json, { unanswered }: JsonObject): string {
       conversation,
     ],
   )
-  const hint = unanswered || next === undefined ? [] : [WHO_WAITS]
+  const hint = pathGet(found, 'moreWaiting') === true ? [WHO_WAITS] : []
   return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing].join('\n')
 }
 
