@@ -4,9 +4,9 @@ import { fieldsOf, readFields, readJson } from './schema.js'
 
 /**
  * A form for a JSON schema. Calls `run(args)` with valid input. `errors`: those of the daemon, by
- * field name. `isChange`: the button is disabled for viewers.
+ * field name. `isForOperators`: the button is disabled for viewers.
  */
-export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false }) {
+export function SchemaForm({ schema, run, errors = {}, isBusy, isForOperators = false }) {
   const fields = fieldsOf(schema)
   const [values, setValues] = useState({})
   const [ownErrors, setOwnErrors] = useState({})
@@ -29,7 +29,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false 
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
     )}
     ${fields?.length === 0 && html`<p class="dim">It has no arguments.</p>`}
-    <div class="buttons"><button changes=${isChange} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
+    <div class="buttons"><button changes=${isForOperators} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
   </form>`
 }
 

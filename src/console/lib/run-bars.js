@@ -1,10 +1,36 @@
+import { clockOf } from './clock-of.js'
+import { daysBetween } from './days.js'
+
 /** Maximum number of bars for a day or less. */
 const MAX_BARS = 48
 const MINUTE = 60_000
-export const DAY = 86_400_000
+const DAY = 86_400_000
 /** The daemon counts runs in slots of this length (ms). */
 const SLOT = 5 * MINUTE
 const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY }
+
+/**
+ * The bar chart for a result of `skill-usage`. Only runs of the last 24 hours are in `slots`: if
+ * there were earlier ones, the chart has a bar per day of the range. `last`: the label at the right.
+ */
+export function runChart({ runs, days, slots, from, to }, range, now) {
+  const isInSlots = runs === slots.reduce((total, slot) => total + slot.runs, 0)
+  // A range within the last day begins at a time, and others at a day.
+  if (from.includes('T') || isInSlots) {
+    const { bars, length, end } = barsOf(slots, range, now)
+    const isLastDay = length === DAY && range.until === undefined
+    return {
+      title: isLastDay ? 'Runs in the last 24 hours' : 'Runs over time',
+      bars: bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts })),
+      last: clockOf(end),
+    }
+  }
+  const bars = daysBetween(from, to).map((name) => {
+    const { runs, failed } = days.find(({ day }) => day === name) ?? { runs: 0, failed: 0 }
+    return { name, runs, failed }
+  })
+  return { title: 'Runs a day', bars, last: bars.at(-1).name }
+}
 
 /**
  * Sums the slots of the last day, or of a shorter range, in bars up to `end`. All bars have the
@@ -12,21 +38,23 @@ const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY }
  */
 export function barsOf(slots, { since, until }, now) {
   const end = until === undefined ? now : Math.min(Date.parse(until) || now, now)
-  const length = Math.min(DAY, lengthOf(since) ?? end - (Date.parse(since) || 0))
+  const age = ageOf(since)
+  const start = age === undefined ? Date.parse(since) || 0 : now - age
+  const length = Math.min(DAY, end - start)
   const width = SLOT * Math.max(1, Math.ceil(length / MAX_BARS / SLOT))
   const number = Math.max(1, Math.ceil(length / width))
   const from = end - number * width
   const bars = Array.from({ length: number }, (_, at) => {
-    const start = from + at * width
-    const inside = slots.filter((slot) => slot.at >= start && slot.at < start + width)
+    const first = from + at * width
+    const inside = slots.filter((slot) => slot.at >= first && slot.at < first + width)
     const sum = (field) => inside.reduce((total, slot) => total + slot[field], 0)
-    return { start, runs: sum('runs'), failed: sum('failed') }
+    return { start: first, runs: sum('runs'), failed: sum('failed') }
   })
   return { bars, length, end }
 }
 
-/** The length (ms) of an age such as `6h`. Undefined for a time. */
-function lengthOf(since = '') {
+/** An age such as `6h` in ms. Undefined for a time. */
+function ageOf(since = '') {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(s|m|h|d)$/.exec(since) ?? []
   return unit && Number(number) * UNITS[unit]
 }

@@ -1,5 +1,6 @@
 import { invoke } from '../lib/api.js'
 import { Budget, BudgetInShort, BudgetLeft, HowToSet, WhenUsedUp } from '../lib/budget.js'
+import { daysBetween } from '../lib/days.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
 import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
@@ -131,16 +132,10 @@ function dayIn(name) {
 }
 
 const NOTHING = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0 }
-const DAY = 86_400_000
 
 /** Includes days without usage, so that bars are in the right places. */
 function everyDay(used, from, to) {
-  const days = []
-  for (let at = Date.parse(from.slice(0, 10)); at <= Date.parse(to.slice(0, 10)); at += DAY) {
-    const name = new Date(at).toISOString().slice(0, 10)
-    days.push(used.find((day) => day.name === name) ?? { ...NOTHING, name })
-  }
-  return days
+  return daysBetween(from, to).map((name) => used.find((day) => day.name === name) ?? { ...NOTHING, name })
 }
 
 /** How much of its budgets a skill has used. */

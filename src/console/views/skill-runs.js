@@ -1,16 +1,9 @@
+import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, fullTime, TestMark, took } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
-
-/** The time of day, with the date unless that is today. */
-export function clockOf(at, seconds = {}) {
-  const date = new Date(at)
-  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...seconds })
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? time : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`
-}
 
 /** The pages of callers, by the kind in front of their names. */
 const PAGES = {

@@ -10,11 +10,11 @@ import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
-import { barsOf, DAY } from '../lib/run-bars.js'
+import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Caller, clockOf, RunErrors, Running, Runs } from './skill-runs.js'
+import { Caller, RunErrors, Running, Runs } from './skill-runs.js'
 
 /** One skill: its statistics, its last runs, and a form to run it. */
 export function Skill({ name, range, query, set }) {
@@ -70,7 +70,10 @@ function Usage({ name, range, query, set }) {
       return {
         usage,
         currency,
-        budgets: budgets.filter(({ budget, skill }) => budget === 'total' || skill === name),
+        // The total budget concerns it only if it has cost.
+        budgets: budgets.filter(
+          ({ budget, skill }) => skill === name || (budget === 'total' && usage.cost !== undefined),
+        ),
         routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
       }
     },
@@ -82,11 +85,10 @@ function Usage({ name, range, query, set }) {
     return () => clearInterval(timer)
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
-  const { usage, currency, routes, budgets: known } = value
-  const { runs, failed, cancelled = 0, errorRate, p50, p95, cost, callers, days, slots, running = [] } = usage
-  const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
-  // Failures are not counted by caller: if any run failed, each calling route has the link, even if
-  // its list is empty.
+  const { usage, currency, routes, budgets } = value
+  const { runs, failed, cancelled = 0, errorRate, p50, p95, cost, callers, running = [] } = usage
+  // Failures are not counted by caller: if any run failed, each calling route has the link "its dead
+  // letters", even if it has none.
   const hasFailures = failed > 0
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
@@ -109,7 +111,7 @@ function Usage({ name, range, query, set }) {
       (cost || budgets.length > 0) &&
       html`${!budgets.some(({ skill }) => skill === name) && html`<p class="dim">It has no budget of its own. <a href=${link('cost')}>All budgets and costs</a></p>`}<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`
     }
-    ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
+    ${runs > 0 && html`<${Bars} of=${runChart(usage, range, Date.now())} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
@@ -130,27 +132,23 @@ function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, lim
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`
-  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'No single run is kept.' : `None of the kept runs is ${outcome}.`}</p>`}
+  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${outcome}.`}</p>`}
     ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
     <${Runs} of=${recent} more=${rest}>${pick}<//>`
 }
 
-/** The state of a route without an ended run of the skill. */
+/**
+ * The state of a route that has no ended run of the skill in this time: `running`, `paused` or `no
+ * run`.
+ */
 function stateOf({ name, paused }, running) {
   if (running.some(({ by }) => by === `route ${name}`)) return 'running'
   return paused ? 'paused' : 'no run'
 }
 
-/** The runs of the last day, or of a shorter range, one bar per slot of equal length. */
-function LastDay({ slots, range }) {
-  const { bars, length, end } = barsOf(slots, range, Date.now())
-  const named = bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts }))
-  return html`<${Bars} title=${length === DAY ? 'Runs in the last 24 hours' : 'Runs over time'} bars=${named} last=${clockOf(end)} />`
-}
-
 /** A bar chart of runs; the failed part of each bar is red. */
-function Bars({ title, bars, last = bars.at(-1).name }) {
+function Bars({ of: { title, bars, last } }) {
   const most = Math.max(1, ...bars.map(({ runs }) => runs))
   const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
   const said = bars.map(({ name, runs, failed }) => `${name}: ${count(runs, 'run')}, ${failed} failed`)
@@ -164,7 +162,10 @@ function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
-/** Runs the skill with the input. Destructive skills ask for confirmation. */
+/**
+ * Runs the skill with the input. Asks for confirmation if the skill is destructive or needs
+ * approval.
+ */
 function TryIt({ skill: { name, args: schema, metadata } }) {
   const [ended, setEnded] = useState()
   const [isBusy, setBusy] = useState(false)
@@ -190,7 +191,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   }
   const names = fields.map((field) => field.name)
   const errors = ended?.error?.code === 'skill_args_invalid' ? errorsByField(names, ended.error) : {}
-  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
+  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isForOperators=${!mayRun(name)} />
     <div class="came" aria-live="polite">
       ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
       ${ended?.error && html`<h2>It failed <span class="dim">after ${took(ended.ms)}</span></h2><div class="problem"><p>${ended.error.message} <code>${ended.error.code}</code></p></div>`}
