@@ -1,7 +1,7 @@
 import { type Json, objectsIn } from '../core/json.ts'
 import { withAuthors } from './about-conversation.ts'
-import { withMessages } from './about-events.ts'
 import type { Connection } from './connection.ts'
+import { withMessages } from './message-previews.ts'
 import { withAttempts } from './with-attempts.ts'
 
 type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json) => Promise<Json>

@@ -37,7 +37,8 @@ export type Store = {
   /**
    * Calls `listener` after a durable change in any process; returns a function that unsubscribes.
    * Signals are hints: they may be repeated or late, and after a reconnect every listener is called
-   * once. `partition`: where it changed, if known.
+   * once. `partition`: the number of the partition of the topic (or of the shard) that changed, if
+   * known.
    */
   onSignal(name: Signal, listener: (partition?: number) => void): () => void
   /**
@@ -49,8 +50,8 @@ export type Store = {
   ping(): Promise<void>
   stats(): Promise<StoreStats>
   /**
-   * The oldest waiting message or job of each road or queue, gateway and state. Bounded, but more
-   * expensive than `stats`.
+   * For each combination of road (or queue), gateway and state: the oldest waiting message or job.
+   * Bounded, but more expensive than `stats`.
    */
   oldestWaiting(): Promise<Waiting[]>
   /** Removes a limited number of the entries that the policy no longer retains. */
@@ -76,8 +77,8 @@ export type Signal =
 export type Waiting = {
   /**
    * `receive`: messages that wait for a consumer. `dispatch`: messages that have no job yet, and
-   * jobs. Otherwise the name of another queue. Of a queue, only the 1,000 oldest jobs with a
-   * message are examined; running and dead ones do not wait.
+   * jobs. Otherwise the name of another queue. Only the 1,000 oldest jobs of a queue are examined.
+   * Left out: jobs without a message, and running and dead ones, which do not wait.
    */
   road: string
   /** Empty for queues other than dispatch. */
@@ -106,8 +107,9 @@ export type StoreStats = {
     leased: number
     oldestAt?: number
     /**
-     * Messages that expired before anyone took them, by gateway. Counts only gateways that a
-     * consumer of the whole gateway had read within seven days before the message.
+     * Messages that expired before anyone took them, by gateway. A message counts only if a
+     * consumer had received from its gateway, without naming a conversation, in the seven days
+     * before the message arrived.
      */
     lost: Record<string, number>
   }

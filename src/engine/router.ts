@@ -52,8 +52,9 @@ type CompiledRoute = { route: Route; conditions: readonly Condition[] }
 const MAX_PLACES = 1_000
 
 /**
- * Finds candidate routes by gateway and transport, cached by both, with their remaining conditions,
- * cheapest first. The cache decides most messages.
+ * Finds the candidate routes of a gateway and transport, and caches them. A candidate keeps only
+ * its other conditions (those on sender, text and so on), cheapest first. For most messages, the
+ * only candidate has no other condition.
  */
 function createCandidates(
   compiled: readonly CompiledRoute[],

@@ -2,10 +2,10 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Json, objectsIn } from '../../core/json.ts'
 import { humanGroup } from '../../engine/print/group.ts'
 import { defined } from '../../lib/defined.ts'
-import { withOldestMessages } from '../about-events.ts'
 import type { AddCommand } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showHelpAlone } from '../default-help.ts'
+import { withOldestMessages } from '../message-previews.ts'
 
 /** `trivium group show`; the other verbs of `group` are skills. */
 export const addGroup: AddCommand = (program, context) => {

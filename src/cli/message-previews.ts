@@ -9,8 +9,8 @@ const MAX_MESSAGES = 50
 const MAX_TEXT = 60
 
 /**
- * If a push is of messages, adds to each attempt what its message is `about`: the sender and the
- * beginning of the text.
+ * For a push of the topic `gateway-message`: adds to each attempt a field `about` with the sender
+ * and the beginning of the text of its message.
  */
 export async function withMessages(daemon: Pick<Connection, 'invoke'>, push: Json): Promise<Json> {
   if (pathGet(push, 'topic') !== 'gateway-message') return push
@@ -22,7 +22,7 @@ export async function withMessages(daemon: Pick<Connection, 'invoke'>, push: Jso
   return { ...Object(push), attempts: shown }
 }
 
-/** Adds to the groups of `event-groups` what their oldest unread message is `about`. */
+/** Adds such a field `about` for the oldest unread message to the groups of `event-groups`. */
 export async function withOldestMessages(daemon: Pick<Connection, 'invoke'>, groups: Json): Promise<Json> {
   const shown = objectsIn(groups).map(async (group): Promise<JsonObject> => {
     const isOfMessages = group.topic === 'gateway-message' && group.oldestId !== undefined
@@ -31,7 +31,7 @@ export async function withOldestMessages(daemon: Pick<Connection, 'invoke'>, gro
   return Promise.all(shown)
 }
 
-/** What a message is about; empty if it is no longer stored. */
+/** The sender and the beginning of the text; empty if the message is no longer stored. */
 async function aboutOf(daemon: Pick<Connection, 'invoke'>, id: string): Promise<string> {
   const found = await daemon.invoke('message-show', { id }).catch(() => null)
   const message: JsonObject = Object(pathGet(found, 'message'))
