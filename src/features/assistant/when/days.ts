@@ -121,7 +121,7 @@ export function readDates(reader: Reader): (Dates & { place?: number }) | undefi
 }
 
 /** `5 may`, `may 5th`, `the 24th of december`: a day of a year. */
-export function readBirthday(reader: Reader): { date: number; month: number } | undefined {
+export function readYearDay(reader: Reader): { date: number; month: number } | undefined {
   return reader.attempt(() => {
     reader.take(/the/)
     const before = readDate(reader)

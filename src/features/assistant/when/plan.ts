@@ -17,8 +17,8 @@ export type Parts = {
   except?: number[]
   /** Days of a month. */
   dates?: Dates
-  /** A day of a year. */
-  birthday?: { date: number; month: number }
+  /** The day of a yearly recurrence. */
+  yearDay?: { date: number; month: number }
   /** Times of day, in minutes after midnight. */
   clocks?: number[]
   /** `9 to 17` of `every hour from 9 to 17`, in minutes after midnight; both ends are included. */
@@ -55,7 +55,7 @@ export function planOf(parts: Parts, words: string): Repetition {
   if (times !== undefined && times < 1) throw refuse('it never comes')
   if (unit === 'minute' || unit === 'hour') return planOfHours(parts, refuse)
   if (window) throw refuse('from and to go with hours: every hour from 9 to 17')
-  if (clocks && /\bmidnight\b/i.test(words) && (parts.days ?? parts.dates ?? parts.birthday))
+  if (clocks && /\bmidnight\b/i.test(words) && (parts.days ?? parts.dates ?? parts.yearDay))
     throw refuse(MIDNIGHT)
   const at = timesOfDay(parts, refuse)
   const step = count > 1 ? { step: `${count} ${unit}s` } : {}
@@ -74,13 +74,13 @@ export function planOf(parts: Parts, words: string): Repetition {
   if (times !== undefined && times > 1 && parts.days?.length !== times)
     throw refuse('say on which days: every monday and thursday')
   if (!parts.days && !days.includes(MONDAY))
-    throw refuse('a week without a day is on monday; say on which day')
+    throw refuse('every week is on Monday, which is left out; say on which day')
   return { cron: cronOf(at, onDays(parts.days ? days : [MONDAY])), ...step }
 }
 
 type Refuse = (why: string) => Error
 
-/** Every n minutes or hours, optionally within a part of the day and on some days. */
+/** Every n minutes or hours, optionally in a window and on some days of the week. */
 function planOfHours(parts: Parts, refuse: Refuse): Repetition {
   const { unit, times, window } = parts
   const minutes = ((parts.count ?? 1) * (unit === 'hour' ? 60 : 1)) / (times ?? 1)
@@ -106,7 +106,10 @@ function timesOfDay({ unit, times, clocks, part }: Parts, refuse: Refuse): numbe
   if (unit === 'day' && times !== undefined && clocks !== undefined && clocks.length !== times)
     throw refuse(`that names ${clocks.length} times of day, not ${times}`)
   if (clocks) return clocks
-  if (unit === 'day' && times === 2) return TWICE_A_DAY
+  if (unit === 'day' && times === 2) {
+    if (part) throw refuse('say at which times: every day at 9 and 21')
+    return TWICE_A_DAY
+  }
   return [part?.minute ?? DEFAULT_TIME]
 }
 
@@ -115,7 +118,11 @@ function daysOf({ days = EVERY_DAY, except = [] }: Parts): number[] {
   return days.filter((day) => !except.includes(day))
 }
 
-/** The months in which quarters begin, for cron. Undefined if the recurrence is not by quarters. */
+/**
+ * The months, for cron, if the recurrence keeps to the quarters of the calendar: `every quarter`,
+ * `every 2 quarters`, and `every 3 months` without a day. Otherwise undefined: months are counted
+ * from the start.
+ */
 function quartersOf({ count, dates, isQuarter }: Parts): string | undefined {
   if (isQuarter && count === 6) return '1,7'
   return count === 3 && (isQuarter || dates === undefined) ? '1,4,7,10' : undefined
@@ -135,9 +142,9 @@ function datesOf(parts: Parts, refuse: Refuse): string {
 }
 
 /** The last three fields of a cron: one day of every year. */
-function dateOfYear({ birthday, days, dates, except, times = 1 }: Parts, refuse: Refuse): string {
-  if (!birthday || days || dates || except || times > 1) throw refuse('say on which day: every year on 5 May')
-  const { date, month } = birthday
+function dateOfYear({ yearDay, days, dates, except, times = 1 }: Parts, refuse: Refuse): string {
+  if (!yearDay || days || dates || except || times > 1) throw refuse('say on which day: every year on 5 May')
+  const { date, month } = yearDay
   // 2024 is a leap year, so it has every date.
   if (date > new Date(Date.UTC(2024, month, 0)).getUTCDate()) throw refuse('there is no such day')
   return `${date} ${month} *`

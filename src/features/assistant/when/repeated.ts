@@ -1,5 +1,5 @@
 import { notPossible, readClocks, readPartOfDay, readWindow } from './clock.ts'
-import { DAY_NAME, type Days, readBirthday, readDates, readDays } from './days.ts'
+import { DAY_NAME, type Days, readDates, readDays, readYearDay } from './days.ts'
 import { type Parts, planOf, type Repetition, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
@@ -49,7 +49,7 @@ function readPart(reader: Reader, parts: Parts): Piece | undefined {
   return (
     (isMissing('unit') && reader.attempt(() => readFrequency(reader))) ||
     (isMissing('dates') && isMissing('days') && reader.attempt(() => readMonthDates(reader, parts))) ||
-    (isMissing('birthday') && parts.unit === 'year' && reader.attempt(() => readOnBirthday(reader))) ||
+    (isMissing('yearDay') && parts.unit === 'year' && reader.attempt(() => readOnYearDay(reader))) ||
     (isMissing('days') && isMissing('dates') && reader.attempt(() => readOnDays(reader, parts))) ||
     (isMissing('except') && reader.attempt(() => readExcept(reader))) ||
     (isMissing('window') && isByHours && pieceOf('window', readWindow(reader))) ||
@@ -120,7 +120,7 @@ function readEvery(reader: Reader): Piece | undefined {
   const found =
     reader.attempt(() => readPartOfHour(reader)) ??
     reader.attempt(() => readNamedSpan(reader)) ??
-    reader.attempt(() => yearlyOn(readBirthday(reader))) ??
+    reader.attempt(() => yearlyOn(readYearDay(reader))) ??
     reader.attempt(() => readCounted(reader)) ??
     reader.attempt(() => readEveryDates(reader)) ??
     reader.attempt(() => readEveryDays(reader)) ??
@@ -145,8 +145,8 @@ function readNamedSpan(reader: Reader): Parts | undefined {
   return count === 1 && reader.take(/fortnight/) ? { unit: 'week', count: 2 } : undefined
 }
 
-function yearlyOn(birthday: Parts['birthday']): Parts | undefined {
-  return birthday && { unit: 'year', birthday }
+function yearlyOn(yearDay: Parts['yearDay']): Parts | undefined {
+  return yearDay && { unit: 'year', yearDay }
 }
 
 /** `2 hours`, `other day`, `third week`, `hour`. */
@@ -250,9 +250,9 @@ function readMonthDates(reader: Reader, parts: Parts): Piece | undefined {
 }
 
 /** `on 5 may` after `every year`. */
-function readOnBirthday(reader: Reader): Piece | undefined {
+function readOnYearDay(reader: Reader): Piece | undefined {
   reader.take(/on|in/)
-  return pieceOf('birthday', readBirthday(reader))
+  return pieceOf('yearDay', readYearDay(reader))
 }
 
 /**
