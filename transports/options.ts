@@ -58,7 +58,7 @@ const withoutSlash = (origin: string) => origin.replace(/\/$/, '')
  * are open in its browser. Host and origin reveal a web page, also one that uses DNS rebinding.
  * `option`: the option that enables authentication, for the error.
  */
-export function refuseWebPage({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
+export function requireNoWebPage({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
   const { host, origin, 'sec-fetch-site': site } = headers
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined

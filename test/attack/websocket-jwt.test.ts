@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { exportJWK, SignJWT } from 'jose'
+import { DAY } from '../../src/core/units.ts'
 import { createJwtCheck, jwtOptions } from '../../transports/websocket/jwt.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { startWebsocket } from '../transports/websocket/harness.ts'
@@ -149,6 +150,22 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     const eve = await refusal(`?token=${await bySecret(claims({ sub: 'eve' }))}${query}`)
     assert.equal(eve.status, 403)
     assert.equal(store.messages.length, 0)
+  })
+
+  test('can be sent to for 90 days after the last connection, even if they resume each time', async () => {
+    let now = Date.now()
+    const { connect, transport } = await startWebsocket({ jwt: { secret: SECRET } }, { now: () => now })
+    const token = () => bySecret(claims({ exp: Math.floor(now / 1000) + 60 }))
+    const { conversation } = await connect(`?token=${await token()}`)
+    for (let days = 0; days < 120; days += 60) {
+      now += 60 * DAY
+      await connect(`?token=${await token()}&conversation=${conversation}`)
+    }
+    await transport.requireTarget?.(conversation)
+    now += 91 * DAY
+    await assert.rejects(async () => transport.requireTarget?.(conversation), {
+      code: 'conversation_not_found',
+    })
   })
 
   test('can use a new key of the issuer at once, and get 503 while the issuer is unavailable', async (t) => {

@@ -4,7 +4,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import type { Preset, PresetOptions } from '../deliveries/preset.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
-import { refuseWebPage } from '../options.ts'
+import { requireNoWebPage } from '../options.ts'
 import { answer } from './answers.ts'
 import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
@@ -51,7 +51,7 @@ export function createHeadCheck(
     }
     if (challenge?.answerByHead(request, response)) return true
     requireMethod(method, options.path, options.methods, response)
-    if (isUnsigned && !isListed) refuseWebPage(request, http.isLocal, 'verify')
+    if (isUnsigned && !isListed) requireNoWebPage(request, http.isLocal, 'verify')
     return false
   }
 

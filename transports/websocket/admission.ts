@@ -2,10 +2,11 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { DAY } from '../../src/core/units.ts'
 import { updateKv } from '../../src/core/update-kv.ts'
 import { peerOf } from '../../src/lib/http.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
-import { listsOrigin, refuseWebPage } from '../options.ts'
+import { listsOrigin, requireNoWebPage } from '../options.ts'
 import type { WebsocketOptions } from './config.ts'
 import { ISSUED, knownTokens, NAME } from './conversation-ids.ts'
 import { createJwtCheck } from './jwt.ts'
@@ -38,15 +39,15 @@ export function createAuthenticator(options: WebsocketOptions, deps: TransportDe
     : options.tokens && createTokenCheck(options.tokens)
   return async (request: IncomingMessage, query: URLSearchParams): Promise<Peer> => {
     const isListed = checkOrigin(request, options.origins)
-    if (!checkToken && !isListed) refuseWebPage(request, deps.http.isLocal, 'tokens')
+    if (!checkToken && !isListed) requireNoWebPage(request, deps.http.isLocal, 'tokens')
     const address = peerOf(request)
     if (!checkToken) return { address }
     let reason = TOKEN_MISSING
     for (const token of givenTokens(request, query)) {
       const holderOrReason = await checkToken(token)
       if (typeof holderOrReason !== 'string') return { ...holderOrReason, address }
-      // Subprotocols may be names instead of tokens. A text with a dot may be a JWT, so its reason
-      // says more.
+      // A subprotocol may be a name instead of a token. Of several reasons, keep that of a text
+      // with a dot, which may be a JWT.
       if (reason === TOKEN_MISSING || token.includes('.')) reason = holderOrReason
     }
     throw new TriviumError('signature_invalid', { gateway, reason })
@@ -91,8 +92,9 @@ function checkOrigin(request: IncomingMessage, allowed: string[]): boolean {
 /**
  * The conversation of a client: a new one, or the requested one. A client can request an id that it
  * got from us or, with a token, a name that it chose. Our ids are 128 random bits with a MAC of the
- * subject by the gateway's key, so no other client can guess, forge or use them. They are valid on
- * all daemons of the store. Throws `forbidden` and `store_unavailable`.
+ * subject by the gateway's key, so no client can guess or forge them, and no other subject can use
+ * them. Without tokens and JWTs there is no subject, and any client that knows an id can use it.
+ * They are valid on all daemons of the store. Throws `forbidden` and `store_unavailable`.
  */
 export async function conversationFor(
   { subject, expiresAt }: Pick<Peer, 'subject' | 'expiresAt'>,
@@ -101,21 +103,27 @@ export async function conversationFor(
 ): Promise<string> {
   const macOf = await createMac({ kv, gateway })
   const prefix = `${gateway}:${subject}:`
+  // Only JWTs expire. `requireConversation` cannot list their subjects as it can those of tokens,
+  // so it needs a record of their conversations.
+  const isOfJwt = expiresAt !== undefined
+  const recordExistence = (conversation: string) =>
+    kv.set(existenceKey(gateway, conversation), true, { ttl: EXISTENCE_TTL_MS })
   if (!requested) {
     const random = randomBytes(RANDOM_BYTES).toString('base64url')
     const conversation = `${random}.${macOf(subject, random)}`
-    // The subjects of JWTs are not known here, so `requireConversation` needs this record.
-    if (expiresAt !== undefined)
-      await kv.set(existenceKey(gateway, conversation), true, { ttl: EXISTENCE_TTL_MS })
+    if (isOfJwt) await recordExistence(conversation)
     return conversation
   }
   const [, random, mac = ''] = ISSUED.exec(requested) ?? []
   if (random !== undefined) {
-    if (timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(subject, random)))) return requested
+    if (timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(subject, random)))) {
+      if (isOfJwt) await recordExistence(requested)
+      return requested
+    }
   } else if (subject !== undefined) {
     const name = requested.startsWith(prefix) ? requested.slice(prefix.length) : requested
     if (NAME.test(name)) {
-      await kv.set(existenceKey(gateway, prefix + name), true, { ttl: EXISTENCE_TTL_MS })
+      await recordExistence(prefix + name)
       return prefix + name
     }
   }
@@ -124,7 +132,7 @@ export async function conversationFor(
 }
 
 /** How long (ms) a conversation exists after its last connection: 90 days. */
-const EXISTENCE_TTL_MS = 90 * 86_400_000
+const EXISTENCE_TTL_MS = 90 * DAY
 
 function existenceKey(gateway: string, conversation: string): string {
   return `websocket:${gateway}:conversation:${conversation}`

@@ -5,7 +5,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../../src/lib/quick-answer.ts'
 import { createVerifier } from '../../deliveries/verifier.ts'
-import { checkProtection, refuseWebPage } from '../../options.ts'
+import { checkProtection, requireNoWebPage } from '../../options.ts'
 import { createDeliveryIngest, type EndpointParts } from './delivery-ingest.ts'
 
 export type { EndpointParts } from './delivery-ingest.ts'
@@ -48,7 +48,7 @@ export function createMailEndpoint(parts: EndpointParts) {
       response.setHeader('Allow', 'POST, HEAD')
       throw new TriviumError('method_not_allowed', { method, path, allowed: 'POST' })
     }
-    if (verify.scheme === 'none') refuseWebPage(request, http.isLocal, 'webhook.verify')
+    if (verify.scheme === 'none') requireNoWebPage(request, http.isLocal, 'webhook.verify')
     const raw = await http.readBody(request, limit, gateway)
     const reason = await verifier.check({ method, headers, raw, url })
     if (reason === undefined) return raw
