@@ -104,7 +104,7 @@ export type Transport = {
    * Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Without it, such sends are
    * refused.
    */
-  copies?: true
+  severalTargets?: true
   /**
    * Checks whether an earlier `send` with this key arrived. Without this method, `send` recognises
    * the key itself.

@@ -23,7 +23,7 @@ export type SendTargetOptions = {
   store: Messages
   gateway(name: string): { open: boolean } | undefined
   /** The transport of a gateway running here. */
-  transport(name: string): Pick<Transport, 'requireTarget' | 'copies'> | undefined
+  transport(name: string): Pick<Transport, 'requireTarget' | 'severalTargets'> | undefined
 }
 
 /** Decides where a send goes, and whether the caller may send there. */
@@ -68,7 +68,7 @@ export function createSendTarget(options: SendTargetOptions) {
     if (!isAnswer && !isMore) return
     const transport = options.transport(gateway)
     const rejected = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
-    if (transport && !transport.copies)
+    if (transport && !transport.severalTargets)
       throw rejected('it sends to one target; several, cc, bcc, replyAll and calendar are for email')
     if (isAnswer && !message) throw rejected('replyAll and calendar answer a message: name it by messageId')
     if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })

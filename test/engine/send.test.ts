@@ -39,7 +39,7 @@ function stage(state?: JobEnd) {
     store: { journal: { get }, receive: { leased: async (receipt) => get(receipt.replace('receipt-', '')) } },
     gateway: (name) => ({ open: { name: 'open', open: true }, chat: { name: 'chat', open: false } })[name],
     transport: (name) => ({
-      ...(name === 'open' ? { copies: true as const } : {}),
+      ...(name === 'open' ? { severalTargets: true as const } : {}),
       async requireTarget(to) {
         if (to === 'nowhere')
           throw new TriviumError('conversation_not_found', { gateway: 'open', conversation: to })

@@ -27,7 +27,7 @@ import { createMailEndpoint, type EndpointParts } from './webhook/endpoint.ts'
 /** Values that tests replace. Times in ms. */
 export type EmailOverrides = {
   resolver?: DNSResolver
-  /** How long the sender of a mail may stay undecided. */
+  /** How long to wait until it is decided whether the sender of a mail is verified. */
   decisionTimeout?: number
   timing?: ReaderTiming
   imapTimeout?: number
@@ -62,12 +62,13 @@ export function createEmailTransport(
   const ingest = createIngest({ options, deps, sent, own, findConversation, resolver, decisionTimeout })
   const sentFolders = sentFolderReading(options, { own, deps, sent, findConversation })
   const inbound = createInbound({ options, deps, connect, ingest, sentFolders, decisionTimeout, timing })
-  const login = createLoginCheck({ verify: submission.verify, log: deps.log, now: deps.now })
+  const login = createLoginCheck(submission, deps)
   const sender = createSender({ options, deps, connect, submission, sent, onSent: login.recordSuccess })
 
   /** Describes why answers wait, if they do. */
   const trouble = () => {
     const silence = submission.silence()
+    // Half of the time after which a missing response ends the session.
     const isSilent = silence > smtpTiming.step / 2
     return (
       sender.trouble() ??
@@ -81,7 +82,7 @@ export function createEmailTransport(
       await inbound.start()
       login.start()
     },
-    copies: true,
+    severalTargets: true,
     requireTarget: async (to) => requireAddress(deps.gateway, to.trim()),
     send: sender.send,
     probe: sender.probe,
@@ -143,7 +144,7 @@ function sentFolderReading(
 }
 
 type InboundParts = Omit<EndpointParts, 'webhook'> & {
-  /** How long (ms) a mail may stay undecided. */
+  /** How long (ms) to wait until it is decided whether the sender of a mail is verified. */
   decisionTimeout: number
   connect: ConnectImap | undefined
   sentFolders: FolderReading[]

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Reply } from '../../../src/core/transport.ts'
 import { signAws } from '../../../transports/email/api/sigv4.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { until } from '../../fixtures/until.ts'
 import { mail, replyTo } from './harness.ts'
 import { type ApiAnswer, type ApiRequest, codeOf, startApi, startPosted } from './posted.ts'
 
@@ -68,6 +69,22 @@ describe('mail by the API of a provider', () => {
     ])
     await gateway.transport.send(gateway.reply)
     assert.equal(gateway.posts().length, 1, 'a second send with the same key makes no request')
+  })
+
+  test('whose API refuses the key is logged with the name of the provider, until a mail is sent', async () => {
+    const server = await startApi(({ method }) =>
+      method === 'GET' ? { status: 401, body: { Message: 'bad key', ErrorCode: 10 } } : { body: {} },
+    )
+    const api = { provider: 'postmark', token: 'server-token', url: server.url }
+    const { transport, post, last, logs } = await startPosted(CLOUDFLARE, { authentication: 'off', api })
+    const lines = () => logs.map(({ message }) => message).filter((text) => /be used/.test(text))
+    await until(() => lines().length > 0, 'the result of the check')
+    await post(mail({ id: 'one@example.net' }), authorized)
+    await transport.send(replyTo(last(), 'Yes.'))
+    assert.deepEqual(lines(), [
+      'the API of Postmark cannot be used; replies wait until it can',
+      'the API of Postmark can be used again',
+    ])
   })
 
   test('is posted to Mailgun as raw MIME, for all recipients', async () => {

@@ -15,7 +15,7 @@ export function createAdmission(parts: {
   options: EmailOptions
   deps: TransportDeps
   resolver: DNSResolver
-  /** How long (ms) a mail may stay undecided. */
+  /** How long (ms) to wait until it is decided whether the sender of a mail is verified. */
   decisionTimeout: number
 }) {
   const { options, deps, decisionTimeout } = parts

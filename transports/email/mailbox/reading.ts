@@ -8,7 +8,7 @@ import type { ImapConnection } from './imap-connection.ts'
 /** Dependencies of reading, for all folders. */
 export type ReadingParts = {
   deps: TransportDeps
-  /** How long (ms) a mail may stay undecided. */
+  /** How long (ms) to wait until it is decided whether the sender of a mail is verified. */
   decisionTimeout: number
 }
 

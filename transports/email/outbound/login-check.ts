@@ -3,6 +3,7 @@ import type { Log } from '../../../src/core/log.ts'
 import { MINUTE } from '../../../src/core/units.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
+import type { Submission } from './submission.ts'
 
 /** Interval of the checks while the login works. */
 const INTERVAL_MS = 15 * MINUTE
@@ -10,11 +11,15 @@ const INTERVAL_MS = 15 * MINUTE
 const RETRY = { first: 15_000, longest: 5 * MINUTE }
 
 /**
- * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password
- * shows before the first reply. A sent mail counts as a check.
+ * Checks the login to the SMTP server, or the key of the API, regularly from the start, so that a
+ * wrong host, certificate, password or key shows before the first reply. A sent mail counts as a
+ * check.
  */
-export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; now(): number }) {
-  const { verify, log, now } = parts
+export function createLoginCheck(
+  { name, isApi, verify }: Pick<Submission, 'name' | 'isApi' | 'verify'>,
+  { log, now }: { log: Log; now(): number },
+) {
+  const target = isApi ? `the API of ${name}` : 'the SMTP server'
   const stopping = new AbortController()
   let trouble: string | undefined
   let succeededAt = Number.NEGATIVE_INFINITY
@@ -22,7 +27,7 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
   let isRunning = false
 
   const recordSuccess = () => {
-    if (trouble !== undefined) log.info({}, 'the SMTP server can be used again')
+    if (trouble !== undefined) log.info({}, `${target} can be used again`)
     trouble = undefined
     failures = 0
     succeededAt = now()
@@ -34,8 +39,7 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
       recordSuccess()
     } catch (error) {
       const reason = reasonOf(error)
-      if (trouble !== reason)
-        log.warn({ reason }, 'the SMTP server cannot be used; replies wait until it can')
+      if (trouble !== reason) log.warn({ reason }, `${target} cannot be used; replies wait until it can`)
       trouble = reason
       failures++
     }

@@ -13,7 +13,9 @@ export type Submission = {
    * accepted), `send_ambiguous` (complete, but without a response), or `SendPostponed`.
    */
   send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<SubmissionResult>
-  /** Connects and logs in. Rejects if that fails. */
+  /**
+   * Connects and logs in, or checks the key of an API that allows it. Rejects if that fails.
+   */
   verify(): Promise<unknown>
   /** How long (ms) an awaited response has been missing; 0 if none is awaited. */
   silence(): number
