@@ -5,8 +5,8 @@ import { discoverSkills } from '../runtime/discover.ts'
 import { type Environs, loadFor } from './command.ts'
 
 /**
- * The optional parts that routes.yaml and the skills in its folders need. `withoutVariables`: those
- * that it will need once its variables are set. Throws `config_invalid`.
+ * The optional parts that routes.yaml and the skills in its folders need. `withoutVariables`:
+ * variables may be unset; gateways that use them count as enabled. Throws `config_invalid`.
  */
 export async function needsFor(
   environs: Environs,

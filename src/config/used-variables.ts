@@ -23,18 +23,21 @@ export function createUsedVariables() {
 
     /**
      * Changes the text of a variable in `value` to the number or boolean that an issue says is
-     * expected. Returns false if that is impossible, or the text is not of a variable.
+     * expected. Returns false if the issue expects neither, the text is neither, or it is not of a
+     * variable.
      */
     convertInPlace(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
       const at = [...base, ...issue.path]
       const last = issue.path.at(-1)
       if (issue.code !== 'invalid_type' || last === undefined) return false
-      if (!all.some(({ path }) => path.length === at.length && isUnder(path, at))) return false
+      if (!all.some(({ path }) => isSame(path, at))) return false
       const parent = issue.path
         .slice(0, -1)
         .reduce<object>((each, step) => Object(Reflect.get(each, step)), Object(value))
       const text = String(Reflect.get(parent, last)).trim()
-      if (text === 'true' || text === 'false') return Reflect.set(parent, last, text === 'true')
+      if (issue.expected === 'boolean')
+        return /^(true|false)$/.test(text) && Reflect.set(parent, last, text === 'true')
+      if (issue.expected !== 'number' && issue.expected !== 'int') return false
       return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
     },
 
@@ -58,4 +61,8 @@ export function createUsedVariables() {
 /** Whether a path is `prefix`, or below it. */
 function isUnder(path: Path, prefix: Path): boolean {
   return prefix.every((step, index) => step === path[index])
+}
+
+function isSame(path: Path, other: Path): boolean {
+  return path.length === other.length && isUnder(path, other)
 }

@@ -156,6 +156,22 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
       .waitFor()
   })
 
+  test('messages of others leave out those from any identity of the person, in upper or lower case', async () => {
+    await post('Ina@example.com', 'I am ina@example.com')
+    await post('ina.k@example.com', 'also ina@example.com')
+    await post('ben@example.com', 'ask INA@example.com')
+    await show(`people?who=${encodeURIComponent('*:ina@example.com\n*:ina.k@example.com')}`)
+    await page.getByText(/^1 message of others/).waitFor()
+    await page.getByRole('link', { name: 'See all with this name' }).click()
+    await page.getByText('3 messages', { exact: true }).waitFor()
+  })
+
+  test('messages of others may be older than the newest 500, which are all from the person', async () => {
+    await Promise.all(Array.from({ length: 501 }, (_, n) => post('max@example.com', `${n}`)))
+    await show(`people?who=${encodeURIComponent('*:max@example.com')}`)
+    await page.getByText(/Older ones may be of others/).waitFor()
+  })
+
   test('one message is erased on its page, after what goes and what stays', async () => {
     const { body } = await post('kim@example.com', 'forget this one')
     const { id } = Object(body)

@@ -35,7 +35,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
       `the rows ${texts.join(', ')}`,
     )
 
-  test('filters the list and new messages by words, status: and gateway:, and is in the address', async () => {
+  test('filters the list and new messages by words, status: and gateway:; the address has the search', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await shows('blue money', 'card is lost', 'blue book')
     await box.fill('blue gateway:shop')
@@ -68,7 +68,8 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const say = (text: string, from: string) =>
       fetch(`${daemon.control}/v1/messages`, {
-        ...{ method: 'POST', headers },
+        method: 'POST',
+        headers,
         body: JSON.stringify({ gateway: 'shop', text, from }),
       })
     await say('where is my parcel?', 'halldis.olsen@mail.example')
@@ -100,7 +101,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.keyboard.press('Escape')
     await box.fill('status:dead')
     await shows('card is lost')
-    assert.equal(await page.getByRole('alert').filter({ hasText: 'understood' }).count(), 0)
+    assert.equal(await page.getByRole('alert').filter({ hasText: 'is not a known key' }).count(), 0)
   })
 
   test('suggests keys and their values while one types, in messages, conversations and dead letters', async () => {
@@ -118,8 +119,8 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
       await page.waitForURL(/search=blue\+gateway%3Abank/)
     }
     await page.goto(`${daemon.control}/#/dead-letters`)
-    const letters = page.getByLabel('Search in the errors')
-    await letters.fill('route:')
+    const field = page.getByLabel('Search in the errors')
+    await field.fill('route:')
     // The routes are read when the field gets the focus.
     await until(
       async () => (await options.allTextContents()).join() === 'lost',
@@ -128,9 +129,9 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/dead-letters\?group=lost/)
-    await letters.fill('code:skill_failed no such thing')
+    await field.fill('code:skill_failed no such thing')
     await page.getByText('Nothing matches.').waitFor()
-    await letters.fill('')
+    await field.fill('')
     await page.waitForURL(/dead-letters$/)
     await page.goto(`${daemon.control}/#/messages`)
   })
@@ -152,7 +153,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     }, 'a span with messages')
     await page.keyboard.press('Enter')
     await page.waitForURL(/search=blue.*since=.*until=/)
-    // The spans move with the time, so the span is the one in the address.
+    // The spans of the bars move with the time, so the selected one is read from the address.
     const { since, until: end } = Object.fromEntries(new URLSearchParams(page.url().split('?')[1]))
     const { total } = Object(await daemon.invoke('message-histogram', { text: 'blue', since, until: end }))
     assert.ok(total > 0)
@@ -168,7 +169,8 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.mouse.move(place.x + place.width - 2, place.y + 10, { steps: 5 })
     await page.mouse.up()
     await page.waitForURL(/since=.*until=/)
-    await until(async () => (await rows.count()) >= Math.min(before, 4), 'all of them')
+    // The first and the last bar may be left out: the drag begins and ends 2 px inside.
+    await until(async () => (await rows.count()) >= Math.min(before, 4), 'nearly all of them')
   })
 
   test('keeps both the typed words and a time that is chosen before the search has started', async () => {
@@ -187,7 +189,8 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
       await page.getByRole('combobox', { name: 'Time' }).selectOption('custom …')
       await page.getByLabel('Until', { exact: true }).fill('2020-01-01T00:00:00')
       await page.keyboard.press('Tab')
-      await page.waitForURL(/until=2020-01-01T00%3A00%3A00Z|until=20/)
+      // The zone of the browser may change the day.
+      await page.waitForURL(/until=20/)
       await page.getByText(/Nothing matches\.|No entr(ies|y matches)\./).waitFor()
     }
   })

@@ -55,6 +55,15 @@ describe('an error in the configuration has a place and a suggestion', () => {
     const { problems } = await read(t, text, { env: { S: 'hunter2hunter2' } })
     assert.deepEqual(textsOf(problems), ['2:32 expected one of socket, http'])
   })
+
+  test('and the text of a variable counts as a text where no number or boolean is expected', async (t) => {
+    for (const value of ['7', 'true']) {
+      const { problems } = await read(t, `routes:\n  - { name: a, skill: echo, retry: "\${R}" }\n`, {
+        env: { R: value },
+      })
+      assert.deepEqual(textsOf(problems), ['2:36 expected object, received string'])
+    }
+  })
 })
 
 describe('unreachable routes', () => {

@@ -28,12 +28,11 @@ export const addHistory: AddCommand = (program, context) => {
     )
     .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
     .option('--follow', 'keep following until interrupted')
-    .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
+    .option('--limit <n>', 'only the newest n lines, oldest first', wholeNumber('--limit'), 50)
     .option('--before <time>', 'only before this time; use the time of the first line to page back')
     .action(async ({ before, events, ...filter }: Options) => {
       const environs = context.environs()
-      // Works beside a running daemon without its environment, such as secrets that routes.yaml
-      // names.
+      // Needs none of the variables of a running daemon, such as the secrets that routes.yaml names.
       const { dataDir } = await locate(environs)
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
@@ -77,10 +76,10 @@ function patternOf(flag: string): (text: string) => string {
 
 /**
  * `time  id  sender  channel  ← text`. A reply shows the id of the answered message, and its skill
- * as the sender.
+ * as the sender. The time has milliseconds, because it may be the next `--before`.
  */
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
-  const at = String(time).slice(0, 19).replace('T', ' ')
+  const at = String(time).slice(0, 23).replace('T', ' ')
   const place = String(channel ?? '-')
   if (event !== undefined) return `${at}  ${place}  ${event}  ${JSON.stringify(rest)}`
   const meta = isJsonObject(rest.meta) ? rest.meta : {}

@@ -20,6 +20,7 @@ import {
   useOnce,
   Wait,
 } from '../lib/parts.js'
+import { ANY, isFrom, partsOf } from '../lib/person-identity.js'
 import { link, replace } from '../lib/router.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { quoted } from '../lib/suggest.js'
@@ -28,8 +29,6 @@ import { Erasure } from './erasure.js'
 
 /** Separates identities in the address, as names may contain spaces. */
 const SEPARATOR = '\n'
-/** All gateways. */
-const ANY = '*'
 
 /** One person: their stored data by place, with export and erasure. */
 export function PeoplePage({ query }) {
@@ -73,7 +72,7 @@ function Who({ who, show, typing }) {
     <label class="pick wide-field"><span>Address or id</span>
       <input type="search" required maxlength="300" autocomplete="off" spellcheck=${false} placeholder="ada@example.com, U024BE7LH" value=${given.name} onInput=${take('name')} /></label>
     <button type="submit" class=${who.length === 0 ? 'primary' : ''}>${who.length === 0 ? 'Show what is kept' : 'Add an identity'}</button>
-    <p class="hint">An address names a person everywhere. Any other id counts only with its gateway. Add all identities of the same person.</p>
+    <p class="hint">An address is best searched on every gateway. Choose the gateway of any other id: elsewhere it may belong to somebody else. Add all identities of the same person.</p>
     ${
       who.length > 0 &&
       html`<ul class="chips" aria-label="Identities">${who.map(
@@ -93,14 +92,14 @@ function useCount(who) {
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     const end = new AbortController()
-    const ask = async () => {
+    const read = async () => {
       let value
       do {
         value = await invoke('person-count', { identity: who, wait: COUNT_WAIT }, end.signal)
         if (!end.signal.aborted) setHeld({ value, at: Date.now() })
       } while (!value.done && !end.signal.aborted)
     }
-    ask().catch((error) => end.signal.aborted || setHeld({ error }))
+    read().catch((error) => end.signal.aborted || setHeld({ error }))
     return () => end.abort()
   }, [who.join(SEPARATOR), turn])
   const reload = () => {
@@ -151,7 +150,7 @@ const MAX_MESSAGES = 5
  * take longer.
  */
 function LastMessages({ who, turn }) {
-  const search = fromWords(who)
+  const search = searchOfSender(who)
   const { value } = useLoaded(
     (signal) => invoke('message-search', { search, limit: MAX_MESSAGES }, signal),
     [search, turn],
@@ -237,7 +236,7 @@ function StoredData({ who, counts, total, done, showErasure }) {
   return html`<div class="buttons person-actions">
       <${Export} who=${who} />
       <button changes type="button" class="danger" disabled=${!done} title=${done ? undefined : 'After the count'} onClick=${() => erase(who, counts, total, showErasure)}>Erase …</button>
-      <a class="button" href=${link('messages', { search: fromWords(who) })}>Their messages</a>
+      <a class="button" href=${link('messages', { search: searchOfSender(who) })}>Their messages</a>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
       <caption>${count(total, 'record')} in ${count(places.length, 'place')}${done ? '' : ' so far'}</caption>
@@ -247,32 +246,32 @@ function StoredData({ who, counts, total, done, showErasure }) {
     ${done && empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
 }
 
-/** The search for messages accepts one sender. */
-function fromWords([first]) {
-  return `from:${quoted(nameIn(first))}`
-}
-
-function nameIn(identity) {
-  return identity.slice(identity.indexOf(':') + 1).replace(/^external:/, '')
+/** The search for messages of the first identity: a search accepts one sender. */
+function searchOfSender([first]) {
+  return `from:${quoted(partsOf(first).name)}`
 }
 
 /**
- * Messages of others that have the name of a person in their text, such as the body of a webhook:
- * they are not counted and not erased.
+ * Messages of others that have the name of a person in their text, such as the body of a webhook.
+ * They are not part of the count above, and not erased.
  */
 function Mentions({ who, turn }) {
-  const name = nameIn(who[0])
+  const name = partsOf(who[0]).name
   const search = quoted(name)
   const { value } = useLoaded(
     async (signal) => {
       const { messages, next } = await invoke('message-search', { text: name, limit: MAX_SEARCHED }, signal)
-      const isOther = ({ from }) => ![from.id, from.address].includes(name)
-      return { many: messages.filter(isOther).length, isEnd: next === undefined }
+      const ofOthers = messages.filter((message) => !isFrom(message, who))
+      return { many: ofOthers.length, isEnd: next === undefined }
     },
     [name, turn],
   )
-  if (!value?.many) return null
-  return html`<p class="mentions"><b>${count(value.many, 'message')}${value.isEnd ? '' : ' or more'} of others</b> ${value.many === 1 ? 'has' : 'have'} <code>${name}</code> in the text, such as in the body of a webhook. They are not counted, exported or erased. <a href=${link('messages', { search })}>See them</a></p>`
+  if (!value || (value.many === 0 && value.isEnd)) return null
+  // The search also finds the messages that the person sent.
+  const all = html`<a href=${link('messages', { search })}>See all with this name</a>, also those from this person.`
+  if (value.many === 0)
+    return html`<p class="mentions">The newest ${MAX_SEARCHED} messages with <code>${name}</code> are all from this person. Older ones may be of others. ${all}</p>`
+  return html`<p class="mentions"><b>${count(value.many, 'message')}${value.isEnd ? '' : ' or more'} of others</b> ${value.many === 1 ? 'has' : 'have'} <code>${name}</code> in the text, such as in the body of a webhook. They are not counted, exported or erased. ${all}</p>`
 }
 
 function Export({ who }) {
@@ -303,7 +302,7 @@ function megabytes(bytes) {
 /** Asks first: the question repeats the counts of the page, and the name must be typed. */
 async function erase(who, counts, total, showErasure) {
   const [wanted] = who
-  const name = nameIn(wanted)
+  const { name } = partsOf(wanted)
   const isTyped = signal(false)
   const typed = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
