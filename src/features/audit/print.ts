@@ -3,9 +3,9 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { fields, type Printers, secondOf } from '../../core/readable.ts'
 import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
-import { type Column, lineTable, NOT_SHOWN } from '../../lib/line-table.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { paragraph } from '../../lib/paragraph.ts'
+import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
@@ -18,10 +18,11 @@ const COLUMNS: readonly Column[] = [
   { title: 'time (UTC)' },
   { title: 'who', least: 12 },
   { title: 'via', leftOut: 1 },
-  { title: 'action', least: 12 },
-  { title: 'outcome', least: 8 },
-  { title: 'what', least: 16 },
+  { title: 'action' },
+  { title: 'outcome' },
+  { title: 'what', least: 20 },
 ]
+const WITHOUT_WHAT = COLUMNS.slice(0, -1)
 
 /** The result of `audit-list` as a table; with `id`, all fields of one entry. */
 export function humanAudit(answer: Json, args: JsonObject): string {
@@ -37,22 +38,25 @@ export function humanAudit(answer: Json, args: JsonObject): string {
 
 /**
  * One line per entry. In a terminal, the reason of a decision has lines of its own, so that it is
- * never cut.
+ * never cut, and so has `what` if the terminal is narrow.
  */
 function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
   const isTerminal = process.stdout.columns > 0
-  const printed = lineTable(COLUMNS, rowsOf(entries, titles, !isTerminal)).split('\n')
-  const notes = printed.filter((line) => line.startsWith(NOT_SHOWN))
-  const lines = printed.slice(0, printed.length - notes.length)
-  // In a narrow terminal, rows have several lines, and nothing is cut.
-  if (lines.length !== entries.length + 1) return lineTable(COLUMNS, rowsOf(entries, titles))
-  if (!isTerminal) return lines.join('\n')
-  const [head = '', ...rows] = lines
-  const withReasons = rows.flatMap((line, index) => {
-    const reason = entries[index]?.reason
-    return reason === undefined ? [line] : [line, paragraph('  reason: ', String(reason))]
-  })
-  return [head, ...withReasons, ...notes].join('\n')
+  const rows = rowsOf(entries, titles, !isTerminal)
+  const whole = rowLines(COLUMNS, rows)
+  if (whole)
+    return isTerminal ? withBelow(whole, entries.map(reasonOf)) : [whole.head, ...whole.rows].join('\n')
+  const short = rowLines(
+    WITHOUT_WHAT,
+    rows.map((row) => row.slice(0, -1)),
+  )
+  if (!short) return lineTable(COLUMNS, rowsOf(entries, titles))
+  const below = entries.map((entry, at) => [...wrappedBelow(String(rows[at]?.at(-1))), ...reasonOf(entry)])
+  return withBelow(short, below)
+}
+
+function reasonOf({ reason }: JsonObject): string[] {
+  return reason === undefined ? [] : wrappedBelow(`reason: ${reason}`)
 }
 
 function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {
@@ -78,15 +82,19 @@ function outcomeOf({ action, outcome, status, target }: JsonObject): string {
   return paint(status === 'failed' ? 'red' : 'yellow', text)
 }
 
-/** The reason, the objects of an entry, and the error. Ids are whole, because people copy them. */
+/**
+ * The reason, the objects of an entry, or else its result, and the error. Ids are whole, because
+ * people copy them.
+ */
 function aboutOf(
-  { action, target, reason, error }: JsonObject,
+  { action, target, result, reason, error }: JsonObject,
   titles: JsonObject,
   hasReason: boolean,
 ): string {
   const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
   const fault = error === undefined ? [] : [shorten(String(error), MAX_SHOWN)]
-  return [...why, targetOf(String(action), Object(target), titles), ...fault].filter(Boolean).join('; ')
+  const objects = targetOf(String(action), Object(target), titles) || targetOf('', Object(result), {})
+  return [...why, objects, ...fault].filter(Boolean).join('; ')
 }
 
 function humanEntry({ status, target, result, changes, ...entry }: JsonObject): string {

@@ -7,6 +7,7 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
@@ -64,9 +65,10 @@ function numberIfAny(count: Json | undefined): string {
 
 const PAUSE_COLUMNS: readonly Column[] = [
   ...['what', 'name', 'for', 'until', 'waiting'].map((title) => ({ title })),
-  { title: 'reason', least: 12, leftOut: 1 },
-  { title: 'by', least: 8, leftOut: 2 },
+  { title: 'by' },
+  { title: 'reason', least: 24 },
 ]
+const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2)
 
 /** `pause-list`. */
 function humanPauses(pauses: readonly JsonObject[]): string {
@@ -76,13 +78,21 @@ function humanPauses(pauses: readonly JsonObject[]): string {
     age(pause.since),
     pause.until === undefined ? 'it is resumed' : shortTime(pause.until),
     pause.waiting ?? '',
-    pause.reason ?? '',
     pause.by === undefined ? '' : shownAuthor(pause.by),
+    pause.reason ?? '',
   ])
   const [first] = pauses
   if (!first) return 'Nothing is paused.'
-  const list = lineTable(PAUSE_COLUMNS, rows)
-  return `${list}\n${paragraph('', `To end the first one: ${resumeCommand(first)}`)}`
+  return `${pausesOf(rows)}\n${paragraph('', `To end the first one: ${resumeCommand(first)}`)}`
+}
+
+/** One line per pause. In a narrow terminal, who paused it and why is below. */
+function pausesOf(rows: readonly (readonly unknown[])[]): string {
+  const short = rows.map((row) => row.slice(0, -2))
+  const lines = rowLines(PAUSE_COLUMNS, rows) ? undefined : rowLines(WITHOUT_REASON, short)
+  if (!lines) return lineTable(PAUSE_COLUMNS, rows)
+  const below = rows.map((row) => wrappedBelow(row.slice(-2).filter(Boolean).join(': ')))
+  return withBelow(lines, below)
 }
 
 /** The command that ends a pause of `pause-list`. */
