@@ -16,9 +16,15 @@ const FOR_MACHINES =
   /(^|[_-])(id|ids|uuid|guid|gid|hash|sha|token|secret|signature|url|uri|href|link|cursor|etag|version|object|livemode|created|updated|timestamp|at|time|date|ref|key)$|(Id|Url|Uri|At|Hash)$|^(api_version|node_id|type|event|topic)$/
 /** The most important fields, which are shown without their names. */
 const FIRST = /^(title|subject|summary|headline|text|message|description|content|comment|body)$/i
-/** Fields that come after `FIRST`. */
-const NEXT = /^(action|status|state|level|amount|total|total_price|price|currency|number|order)$/i
-/** Fields that come after `NEXT`, and before all others. */
+/** A number by which people name an order, an invoice or an issue. It comes first. */
+const NUMBER_SIGN = /^#\d+$/
+/** Fields with such a number, which come after `FIRST`. */
+const NUMBERS = /^((order|invoice|ticket|issue)?[_-]?number|order)$/i
+/** Fields that come after `NUMBERS`. */
+const NEXT = /^(action|status|state|level|amount|total|total_price|price)$/i
+/** Fields that come after `NEXT`; alone, a currency says little. */
+const THEN = /^currency$/i
+/** Fields that come after `THEN`, and before all others. */
 const LAST = /^(name|full_name|login|email|customer|user|author|username)$/i
 
 /** A lower `rank` is more important. */
@@ -31,7 +37,9 @@ export function summaryOf(body: unknown): string | undefined {
   for (const found of valuesIn(body).toSorted((a, b) => a.rank - b.rank)) {
     if (best.size < MAX_PARTS && !best.has(found.key)) best.set(found.key, found)
   }
-  const parts = [...best.values()].map(({ key, value }) => (FIRST.test(key) ? value : `${key}: ${value}`))
+  const parts = [...best.values()].map(({ key, value }) =>
+    FIRST.test(key) || NUMBER_SIGN.test(value) ? value : `${key}: ${value}`,
+  )
   return parts.length === 0 ? undefined : parts.join(' · ')
 }
 
@@ -44,7 +52,8 @@ function valuesIn(body: object): Found[] {
       if (++seen > MAX_VALUES) return found
       const children = childrenOf(key, value)
       if (children) below.push(...children.slice(0, MAX_VALUES - below.length))
-      else if (isForPeople(key, value)) found.push({ key, value: inLine(value), rank: rankOf(key) + depth })
+      else if (isForPeople(key, value))
+        found.push({ key, value: inLine(value), rank: rankOf(key, value) + depth })
     }
     level = below
   }
@@ -70,9 +79,12 @@ function isForPeople(key: string, value: unknown): boolean {
   )
 }
 
-function rankOf(key: string): number {
+function rankOf(key: string, value: unknown): number {
+  if (typeof value === 'string' && NUMBER_SIGN.test(value)) return 0
   if (FIRST.test(key)) return 0
+  if (NUMBERS.test(key)) return 9
   if (NEXT.test(key)) return 10
+  if (THEN.test(key)) return 15
   return LAST.test(key) ? 20 : 30
 }
 

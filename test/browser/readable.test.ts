@@ -37,7 +37,7 @@ describe('texts in lists and dialogs of the console', { timeout: 300_000 }, asyn
       data: { object: charge },
     })
     await page.goto(`${daemon.control}/#/messages`)
-    await row('charge.failed').getByText('amount: 4200 · currency: eur · status: failed').waitFor()
+    await row('charge.failed').getByText('amount: 4200 · status: failed · currency: eur').waitFor()
     assert.equal(await page.getByText('evt_1NG8Du2eZvKYlo2C').count(), 0)
     await page.getByText('1 message', { exact: true }).waitFor()
     await page.goto(`${daemon.control}/#/conversations?show=all`)

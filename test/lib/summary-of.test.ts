@@ -24,7 +24,7 @@ describe('the summary of a JSON message', () => {
         },
       },
     }
-    assert.equal(summaryOf(event), 'Order 4711 · amount: 2000 · currency: usd · status: succeeded')
+    assert.equal(summaryOf(event), 'Order 4711 · amount: 2000 · status: succeeded · currency: usd')
   })
 
   test('contains the title, action and state of a GitHub issue', () => {
@@ -45,7 +45,7 @@ describe('the summary of a JSON message', () => {
     assert.equal(summaryOf(event), 'Found a bug · action: opened · number: 1347 · state: open')
   })
 
-  test('contains an item and the prices of a Shopify order', () => {
+  test('contains the number, an item and the prices of a Shopify order', () => {
     const event = {
       id: '820982911946154508',
       admin_graphql_api_id: 'gid://shopify/Order/820982911946154508',
@@ -57,7 +57,12 @@ describe('the summary of a JSON message', () => {
       token: '123456abcd',
       line_items: [{ title: 'IPod Nano - 8GB', price: '199.00' }],
     }
-    assert.equal(summaryOf(event), 'IPod Nano - 8GB · currency: USD · total_price: 398.00 · price: 199.00')
+    assert.equal(summaryOf(event), '#9999 · IPod Nano - 8GB · total_price: 398.00 · price: 199.00')
+  })
+
+  test('has the number of an order before its currency', () => {
+    const order = { currency: 'EUR', total_price: '20.00', order_number: 5031 }
+    assert.equal(summaryOf(order), 'order_number: 5031 · total_price: 20.00 · currency: EUR')
   })
 
   test('is one line of limited length, and undefined without readable values', () => {
