@@ -187,6 +187,10 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
   test('docs/personal-data.md describes each place that an erasure counts', async () => {
     const places = readFileSync(join(import.meta.dirname, '../../docs/personal-data.md'), 'utf8')
     for (const place of Object.keys((await json('person erase *:cli')).counts))
-      assert.match(places, new RegExp(`^\\| (?:[^|]+, )?${place}(?:, [^|]+)? \\|`, 'm'), `docs/personal-data.md describes ${place}`)
+      assert.match(
+        places,
+        new RegExp(`^\\| (?:[^|]+, )?${place}(?:, [^|]+)? \\|`, 'm'),
+        `docs/personal-data.md describes ${place}`,
+      )
   })
 })
