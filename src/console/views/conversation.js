@@ -10,6 +10,7 @@ import { Pause, retryNow, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { useUnsent } from '../lib/unsent.js'
 import { Chat, PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
 
@@ -51,6 +52,8 @@ export function Conversation({ gateway, conversation }) {
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
   const unsent = unsentIn(entries, asked)
+  const letters = useUnsent()
+  const letter = unsent?.letter ?? letters.find(({ message }) => message?.id === unsent?.inReplyTo)?.id
   useNewest(entries.length)
   return html`<section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" />
@@ -62,7 +65,7 @@ export function Conversation({ gateway, conversation }) {
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show earlier messages</button></p>`}
     ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} />`}
-    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
+    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`
 }
 
@@ -93,10 +96,10 @@ function unsentIn(entries, asked) {
   return isSettled ? undefined : last
 }
 
-/** Whose turn it is. */
-function Turn({ of: { waitingSince, reply }, asked, unsent, reload }) {
+/** Whose turn it is. `letter`: the id of the dead letter of a reply that was not delivered. */
+function Turn({ of: { waitingSince, reply }, asked, unsent, letter, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)

@@ -14,6 +14,7 @@ import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
 import { count } from '../lib/troubles.js'
+import { unsentTo, useUnsent } from '../lib/unsent.js'
 import { Conversation } from './conversation.js'
 import { senderOf } from './messages.js'
 
@@ -49,6 +50,7 @@ function Conversations({ query }) {
   const of = JSON.stringify(filter)
   const wanted = wantedIn(filter)
   const { turn, isDue, held, reload } = useStale()
+  const letters = useUnsent()
   const waiting = useLoaded(async (signal) => ({ of, rows: await unanswered(filter, signal) }), [of, turn])
   // Rows of the previous filter would be wrong here.
   const unansweredRows = waiting.value?.of === of ? waiting.value.rows : undefined
@@ -86,7 +88,7 @@ function Conversations({ query }) {
     ${
       rows.length === 0 && isKnown
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, reload, wanted)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, reload, wanted, unsentTo(one, letters))} />`
     }
     <footer class="under">${(rows.length > 0 || isKnown) && count(rows.length, 'conversation', isKnown ? '' : '+')}</footer>
   </section>`
@@ -226,7 +228,8 @@ function useStale() {
 /** Outcomes that say why somebody waits. */
 const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
 
-function row(conversation, reload, wanted) {
+/** `unsent`: the dead letter of what was said last. */
+function row(conversation, reload, wanted, unsent) {
   const { gateway, conversation: name, at, messages, from, waitingSince, heldBy } = conversation
   const takeOver = async () => {
     if (
@@ -241,9 +244,9 @@ function row(conversation, reload, wanted) {
   }
   return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
-    <${LastSaid} of=${conversation} wanted=${wanted} />
+    <${LastSaid} of=${unsent?.data?.text ? { ...conversation, reply: unsent.data } : conversation} wanted=${wanted} />
     <span class="many dim wide">${count(messages, 'message')}</span>
-    <span class="turn"><${Turn} of=${conversation} /></span>
+    <span class="turn"><${Turn} of=${conversation} unsent=${unsent} /></span>
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 
@@ -254,12 +257,16 @@ function LastSaid({ of: conversation, wanted }) {
   return html`<span class="text">${subject && html`<b><${Marked} text=${subject} wanted=${wanted} /></b> `}<span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> <${Marked} text=${reply.text} wanted=${wanted} /></span>`
 }
 
-/** Who has taken over and how long the sender waits, or the outcome of the newest message. */
-function Turn({ of: { outcome, waitingSince, reply, heldBy } }) {
+/**
+ * Who has taken over and how long the sender waits, or the outcome of the newest message; first
+ * whether the last reply was not delivered.
+ */
+function Turn({ of: { outcome, waitingSince, reply, heldBy }, unsent }) {
   const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//>`
+  const failed = unsent && html`<${Badge} kind="bad">not delivered<//>`
   if (waitingSince !== undefined)
-    return html`${holder} ${WHY_WAITS.has(outcome) && html`<span class="why"><${Outcome} outcome=${outcome} /></span> `}<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`
-  if (holder) return holder
+    return html`${holder} ${failed ?? (WHY_WAITS.has(outcome) && html`<span class="why"><${Outcome} outcome=${outcome} /></span> `)} <${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`
+  if (holder || failed) return html`${holder} ${failed}`
   return reply && outcome === 'unrouted'
     ? html`<${Badge} kind="good">answered<//>`
     : html`<${Outcome} outcome=${outcome} />`
