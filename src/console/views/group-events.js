@@ -11,7 +11,10 @@ const POLL_INTERVAL = 5_000
 /** The topic of messages, whose events have the ids of their messages. */
 const MESSAGES = 'gateway-message'
 
-/** A link to the message of an event, or to the page of the event below that of a group or push. */
+/**
+ * A link to the message of an event, or to the page of the event, whose address continues that of
+ * the group or push.
+ */
 export function EventLink({ topic, name, id }) {
   if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
   return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
@@ -40,19 +43,22 @@ export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
     ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
-    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">The newest 200 attempts are kept, and 100 failed ones before them. The page of a message has all its failed attempts.</p>`}`
+    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">Kept are the newest 200 attempts, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
 }
 
-/** Attempts to push, newest first. With `name`, each row names its event. */
+/**
+ * Attempts to push, newest first: those of the push `name`, where each row names its event, or,
+ * without `name`, those of one event.
+ */
 export function AttemptTable({ of, topic, name }) {
-  const isOfSeveral = name !== undefined
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfSeveral ? 'Last attempts' : 'Attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${isOfSeveral && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
+  const isOfOneEvent = name === undefined
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
     <tbody>${of.map(
       ({ at, status, reason, attempt, ms, event, answer }, index) => html`<tr key=${`${at} ${index}`}>
         <td class="whole-words"><${Age} at=${at} /> ago</td>
         <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span>${answer && html`<${Body} of=${answer} />`}</td>
         <td class="number" data-label="attempt">${attempt}</td><td class="number" data-label="took">${took(ms)}</td>
-        ${isOfSeveral && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}</tr>`,
+        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}</tr>`,
     )}</tbody></table></div>`
 }
 
@@ -96,8 +102,8 @@ function EventRow({ event: { type, timestamp, data }, path, state }) {
 function stateOf({ id }, push, unreadFrom) {
   const last = push?.attempts?.find(({ event }) => event === id)
   if (last) return last.reason ? { kind: 'bad', name: 'failed' } : { kind: 'good', name: 'pushed' }
-  const failed = push?.waiting > 0 ? push.attempts?.find(({ reason }) => reason !== undefined) : undefined
-  // Later events wait until the failed one is delivered.
-  if (failed && id > failed.event) return { kind: 'warn', name: 'waiting' }
+  // While events wait, the newest failed one blocks all later ones until it is delivered.
+  const blocking = push?.waiting > 0 ? push.attempts?.find(({ reason }) => reason !== undefined) : undefined
+  if (blocking && id > blocking.event) return { kind: 'warn', name: 'waiting' }
   return unreadFrom !== undefined && id >= unreadFrom ? { kind: 'warn', name: 'unread' } : undefined
 }
