@@ -30,7 +30,8 @@ const MAX_RECORDINGS = 5
 /** How long (ms) transcripts are kept: as long as a dead letter may be retried. */
 const RETENTION = 30 * DAY
 /**
- * How long (ms) the transcripts of a message are kept if one failed. A later attempt repeats all.
+ * How long (ms) the transcripts of a message are kept if one failed. A later attempt transcribes
+ * all recordings again.
  */
 const FAILURE_RETENTION = 10 * MINUTE
 
