@@ -46,8 +46,8 @@ const ACK_LIMIT_MS = 3_000
 type Delivery = [type: 'events_api' | 'interactive' | 'slash_commands', payload: JsonObject]
 
 /**
- * One payload of each kind that Slack sends, for each name of the app and for one without a
- * listener.
+ * One payload of each kind that Slack sends, for each name for which the app has a listener, and,
+ * except for options, for a name for which it has none.
  */
 export function battery(slack: SlackServer, names: Names): Delivery[] {
   const interaction = (payload: JsonObject): Delivery => [
@@ -246,22 +246,23 @@ export function battery(slack: SlackServer, names: Names): Delivery[] {
 }
 
 /**
- * Delivers all payloads, and waits until the app makes no further calls. An app acknowledges
- * immediately or never. On a busy machine, "never" means: neither within Slack's limit, nor before
- * a further payload that is sent afterwards.
+ * Delivers all payloads with `send`, which does not fail without an acknowledgement, and waits until
+ * the app makes no further calls. Some payloads are never acknowledged. So it waits for
+ * acknowledgements for as long as Slack does, and then for that of one more payload: payloads that
+ * are not acknowledged by then never are.
  */
 export async function deliverAll(
-  attempt: Deliver,
+  send: Deliver,
   slack: SlackServer,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const attempts: Promise<void>[] = []
+  const sent: Promise<void>[] = []
   for (const [type, payload] of deliveries) {
-    attempts.push(attempt(type, payload))
+    sent.push(send(type, payload))
     await noMoreCalls(slack, 5)
   }
-  await Promise.race([Promise.all(attempts), pause(ACK_LIMIT_MS)])
-  await attempt('events_api', callback({ text: 'the last', ts: slack.nextTs() }))
+  await Promise.race([Promise.all(sent), pause(ACK_LIMIT_MS)])
+  await send('events_api', callback({ text: 'the last', ts: slack.nextTs() }))
   await noMoreCalls(slack, 100)
 }
 
@@ -278,23 +279,23 @@ async function noMoreCalls({ calls }: SlackServer, checks: number): Promise<void
 }
 
 /**
- * On a busy machine, an app may need longer than Trivium holds back an acknowledgement: compare
- * again.
+ * How often to compare. Trivium waits for the acknowledgement of the app only for a limited time,
+ * so on a busy machine it may acknowledge before the app does.
  */
 const TRIES = 3
 
 /**
- * Fails unless Slack observes the same of an app run by Bolt alone and behind Trivium. Resolves
- * with the observation of Bolt alone.
+ * Fails if Slack can see a difference between an app that Bolt runs alone and the same app behind
+ * Trivium. Resolves with the observation of Bolt alone.
  */
 export async function assertSame<T extends Observed>(
   observe: () => Promise<{ alone: T; hosted: T }>,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  for (let tries = 1; ; tries++) {
     const { alone, hosted } = await observe()
     const different = differences(alone, hosted)
     if (different.length === 0) return alone
-    if (attempt === TRIES) assert.deepEqual(different, [])
+    if (tries === TRIES) assert.deepEqual(different, [])
   }
 }
 

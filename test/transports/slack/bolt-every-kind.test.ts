@@ -27,7 +27,7 @@ describe('a Bolt app with every kind of listener', () => {
     const alone = await assertSame(() =>
       observe(
         t,
-        (_, slack, attempt) => deliverAll(attempt, slack, battery(slack, names)),
+        (_, slack, send) => deliverAll(send, slack, battery(slack, names)),
         (slack) => {
           const site = openApp(slack, source)
           return { site, file: join(site.dir, 'apps/app.js') }

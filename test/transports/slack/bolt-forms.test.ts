@@ -60,7 +60,7 @@ async function postsAfter(app: AppThread, text = 'go'): Promise<string[]> {
 
 const OPTIONS = `{ token: 'xoxb-own', appToken: 'xapp-own', socketMode: true, clientOptions: { slackApiUrl: 'http://127.0.0.1:1/' } }`
 const HTTP = `{ token: 'xoxb-own', signingSecret: 's' }`
-const ON_GO = (answer = 'heard') => `app.message('go', ({ say }) => say('${answer}'))`
+const ON_GO = `app.message('go', ({ say }) => say('heard'))`
 
 describe('a Bolt app is loaded in any form:', () => {
   const forms: Record<string, [entry: string, files: Record<string, string>]> = {
@@ -69,7 +69,7 @@ describe('a Bolt app is loaded in any form:', () => {
       {
         'index.mjs': `import { App } from '@slack/bolt'
 const app = new App(${HTTP})
-${ON_GO()}
+${ON_GO}
 export default async function handler(request, response) { await app.start(); response.end(request.url) }`,
       },
     ],
@@ -79,7 +79,7 @@ export default async function handler(request, response) { await app.start(); re
         'app.js': `const { App, AwsLambdaReceiver } = require('@slack/bolt')
 const receiver = new AwsLambdaReceiver({ signingSecret: 's' })
 const app = new App({ token: 'xoxb-own', receiver })
-${ON_GO()}
+${ON_GO}
 module.exports.handler = async (event, context, callback) => (await receiver.start())(event, context, callback)`,
       },
     ],
@@ -89,7 +89,7 @@ module.exports.handler = async (event, context, callback) => (await receiver.sta
         'app.cjs': `const { App, ExpressReceiver } = require('@slack/bolt')
 const receiver = new ExpressReceiver({ signingSecret: 's', processBeforeResponse: true })
 const app = new App({ token: 'xoxb-own', receiver })
-${ON_GO()}
+${ON_GO}
 module.exports = receiver.app`,
       },
     ],
@@ -99,7 +99,7 @@ module.exports = receiver.app`,
         'app.mjs': `import { App } from '@slack/bolt'
 await new Promise((resolve) => setTimeout(resolve, 50))
 const app = new App(${OPTIONS})
-${ON_GO()}
+${ON_GO}
 await app.start()`,
       },
     ],
@@ -112,7 +112,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
   await pause(50)
   const app = new App(${OPTIONS})
   await pause(50)
-  ${ON_GO()}
+  ${ON_GO}
   await app.start()
 })()`,
       },
@@ -120,14 +120,14 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
     'an App in a module outside of the folder of its entry': [
       'src/bin/www.mjs',
       {
-        'src/bin/www.mjs': `import { app } from '../../lib/app.mjs'\n${ON_GO()}\nawait app.start()`,
+        'src/bin/www.mjs': `import { app } from '../../lib/app.mjs'\n${ON_GO}\nawait app.start()`,
         'lib/app.mjs': `import bolt from '@slack/bolt'\nexport const app = new bolt.App(${OPTIONS})`,
       },
     ],
     'an App in an installed package': [
       'app.mjs',
       {
-        'app.mjs': `import { app } from 'our-bot'\n${ON_GO()}\nawait app.start()`,
+        'app.mjs': `import { app } from 'our-bot'\n${ON_GO}\nawait app.start()`,
         'node_modules/our-bot/package.json': `{ "name": "our-bot", "main": "index.js" }`,
         'node_modules/our-bot/index.js': `exports.app = new (require('@slack/bolt').App)(${OPTIONS})`,
         'node_modules/@slack/bolt/package.json': `{ "name": "@slack/bolt", "version": "3.0.0", "main": "index.js" }`,
@@ -140,26 +140,26 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
         'app.js': `const { App, SocketModeReceiver } = require('@slack/bolt')
 const receiver = new SocketModeReceiver({ appToken: 'xapp-own', clientOptions: { slackApiUrl: 'SLACK' } })
 const app = new App({ token: 'xoxb-own', receiver })
-${ON_GO()}
+${ON_GO}
 receiver.start().then(() => app.start())`,
       },
     ],
-    'a deep import of App': [
+    'an App of a deep import next to one of the package; neither connects by itself': [
       'app.js',
       {
         'app.js': `const { default: App } = require('@slack/bolt/dist/App')
 const { App: Known } = require('@slack/bolt')
 const app = new Known(${OPTIONS})
 new App({ ...${OPTIONS}, tokenVerificationEnabled: false, clientOptions: { slackApiUrl: 'SLACK' } }).start()
-${ON_GO()}
+${ON_GO}
 app.start()`,
       },
     ],
-    'an exported function, by default': ['app.mjs', { 'app.mjs': `export default (app) => { ${ON_GO()} }` }],
+    'an exported function, by default': ['app.mjs', { 'app.mjs': `export default (app) => { ${ON_GO} }` }],
     'an exported function registerListeners, in TypeScript': [
       'app.ts',
       {
-        'app.ts': `import type { App } from '@slack/bolt'\nexport function registerListeners(app: App): void { ${ON_GO()} }`,
+        'app.ts': `import type { App } from '@slack/bolt'\nexport function registerListeners(app: App): void { ${ON_GO} }`,
       },
     ],
     'deferred initialization': [
@@ -167,15 +167,18 @@ app.start()`,
       {
         'app.js': `const { App } = require('@slack/bolt')
 const app = new App({ ...${OPTIONS}, deferInitialization: true })
-${ON_GO()}
+${ON_GO}
 app.init().then(() => app.start())`,
       },
     ],
   }
   for (const [name, [entry, files]] of Object.entries(forms)) {
     test(name, async () => {
-      const own = Object.entries(files).map(([at, code]) => [at, code.replaceAll('SLACK', slack.apiUrl)])
-      assert.deepEqual(await postsAfter(await start(entry, Object.fromEntries(own))), ['heard'])
+      const filled = Object.entries(files).map(([path, code]) => [
+        path,
+        code.replaceAll('SLACK', slack.apiUrl),
+      ])
+      assert.deepEqual(await postsAfter(await start(entry, Object.fromEntries(filled))), ['heard'])
       const sockets = slack.calls.filter(({ method }) => method === 'apps.connections.open')
       assert.deepEqual([sockets.length, slack.sockets.opened()], [0, 0])
     })
@@ -186,7 +189,7 @@ app.init().then(() => app.start())`,
       'app.js': `const { App } = require('@slack/bolt')
 for (const word of ['one', 'two']) {
   const app = new App(${OPTIONS})
-  ${ON_GO('heard').replace(`'heard'`, 'word')}
+  app.message('go', ({ say }) => say(word))
   app.command('/do', ({ ack }) => ack(word))
   app.start()
 }`,
@@ -198,7 +201,9 @@ for (const word of ['one', 'two']) {
     await app.process({ payload, urls: [], ack, call: fetch, signal: new AbortController().signal })
     assert.deepEqual(acks, ['one'])
   })
+})
 
+describe('a file is refused as a Bolt app, with the reason:', () => {
   const refused: Record<string, [reason: RegExp, code: string]> = {
     'two Apps with different tokens': [
       /different values of `token`.*file of its own/,
@@ -209,14 +214,19 @@ for (const word of ['one', 'two']) {
       /registers no listeners on the App/,
       `exports.default = async (request) => request`,
     ],
-    'a function that makes an App for each request': [
-      /registers no listeners|Cannot read|is not a function/,
+    'a function that makes an App for each POST request': [
+      /registers no listeners on the App.*make one at the top of the file/,
+      `const { App } = require('@slack/bolt')
+exports.default = (request) => { if (request.method === 'POST') new App(${OPTIONS}) }`,
+    ],
+    'a function that answers HTTP requests': [
+      /Cannot read properties of undefined/,
       `exports.default = (request, response) => { response.end(request.url) }`,
     ],
     'code that throws': [/no such thing/, `throw new Error('no such thing')`],
   }
   for (const [name, [reason, code]] of Object.entries(refused)) {
-    test(`${name}: refused with the reason`, async () => {
+    test(name, async () => {
       await assert.rejects(start('app.js', { 'app.js': code }), ({ message }: Error) => reason.test(message))
     })
   }
@@ -228,7 +238,7 @@ describe('the thread of a Bolt app', () => {
       'app.mjs': `import { createServer } from 'node:http'
 import { App } from '@slack/bolt'
 const app = new App(${HTTP})
-${ON_GO()}
+${ON_GO}
 setInterval(() => void app.client.chat.postMessage({ channel: 'C0GEN', text: 'tick' }), 20)
 const server = createServer((_, response) => response.end('here')).listen(0, '127.0.0.1', () => {
   void app.client.chat.postMessage({ channel: 'C0GEN', text: 'port ' + server.address().port })

@@ -97,12 +97,12 @@ const ACK_TIMEOUT = 60_000
 /**
  * Uses a CommonJS app, first run by Bolt alone, then by the daemon. Acknowledgements and calls must
  * be the same; resolves with them. `files`: further files of the app, by path. `deliver` fails
- * without an acknowledgement, `attempt` does not.
+ * without an acknowledgement, `send` does not.
  */
 export async function compare(
   t: TestContext,
   source: string,
-  use: (deliver: Deliver, slack: SlackServer, attempt: Deliver) => Promise<void>,
+  use: (deliver: Deliver, slack: SlackServer, send: Deliver) => Promise<void>,
   files: Record<string, string> = {},
 ) {
   const { alone, hosted } = await observe(t, use, (slack) => {
@@ -117,7 +117,7 @@ export async function compare(
 /** The acknowledgements, calls and posts of an app, run by Bolt alone and by the daemon. */
 export async function observe(
   t: TestContext,
-  use: (deliver: Deliver, slack: SlackServer, attempt: Deliver) => Promise<void>,
+  use: (deliver: Deliver, slack: SlackServer, send: Deliver) => Promise<void>,
   open: (slack: SlackServer) => { site: Site; file: string },
   plain: PlainRun = {},
 ) {
@@ -133,7 +133,7 @@ export async function observe(
     if (port === undefined) await until(() => slack.sockets.open() === 1, 'a socket')
     const acks: unknown[] = []
     const countOf = (call: string) => slack.calls.filter(({ method }) => method === call).length
-    const send = async (type: string, payload: JsonObject) => {
+    const isAcked = async (type: string, payload: JsonObject) => {
       const index = acks.push('not acknowledged') - 1
       const sent = port === undefined ? slack.sockets.deliver(type, payload) : post(port, type, payload)
       const delivered = await sent
@@ -144,11 +144,11 @@ export async function observe(
     }
     const deliver: Deliver = async (type, payload, call) => {
       const before = call ? countOf(call) : 0
-      assert.ok(await send(type, payload), `${type} was not acknowledged`)
+      assert.ok(await isAcked(type, payload), `${type} was not acknowledged`)
       if (call) await until(() => countOf(call) > before, `${call} after ${type}`)
     }
-    const attempt: Deliver = async (type, payload) => void (await send(type, payload))
-    await use(deliver, slack, attempt)
+    const send: Deliver = async (type, payload) => void (await isAcked(type, payload))
+    await use(deliver, slack, send)
     return {
       acks: [...acks],
       calls: callsOf(slack),

@@ -32,7 +32,7 @@ describe('public samples of Bolt behave the same behind Trivium as alone:', { sk
       const names = namesIn(sources.map((at) => readFileSync(join(folder, at), 'utf8')).join('\n'))
       const observed = await observe(
         t,
-        (_, slack, attempt) => deliverAll(attempt, slack, battery(slack, names)),
+        (_, slack, send) => deliverAll(send, slack, battery(slack, names)),
         (slack) => {
           // Behind Trivium, a listener that throws is run again. One attempt makes both runs
           // comparable.
