@@ -9,7 +9,7 @@ import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
-import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
+import { type CountOf, heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import { ALWAYS_SHORT } from '../features/troubles/long-attempt-trouble.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
 import { createRunLogs } from '../features/usage/run-log.ts'
@@ -23,7 +23,7 @@ import { createStoredReadings } from './stored-readings.ts'
 
 /** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
 const PING_LIFETIME = 5_000
-/** How long (ms) the numbers of messages that wait for pauses are cached. */
+/** How long (ms) the numbers of messages that pauses hold back are cached. */
 const COUNTS_LIFETIME = 2_000
 
 /** Reads the inputs of the list of troubles. */
@@ -90,7 +90,10 @@ export function oldestRunning(running: Readings['running']) {
   })
 }
 
-/** If an attempt is long, adds how long runs of its skill usually take. */
+/**
+ * Adds to attempts longer than `ALWAYS_SHORT` how long runs of their skill usually take. Shorter
+ * ones are never a trouble.
+ */
 function withUsual(
   running: ReturnType<typeof oldestRunning>,
   runs: Pick<ReturnType<typeof createRunLogs>, 'read'>,
@@ -125,7 +128,7 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
   }
 }
 
-/** Makes a reader of the pauses with their numbers of waiting messages, which are cached. */
+/** Makes a reader of the pauses with the numbers of messages that they hold back, which are cached. */
 function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () => number) {
   let countedAt = Number.NEGATIVE_INFINITY
   let counts: ReturnType<typeof heldCounts> | undefined
@@ -134,8 +137,9 @@ function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () 
     if (pauses.length === 0) return []
     if (!counts || now() - countedAt >= COUNTS_LIFETIME) {
       countedAt = now()
-      // Without the store, the pauses are still known.
-      counts = heldCounts(jobs, view).catch(() => () => undefined)
+      const noCounts: CountOf = () => undefined
+      // If the store is unavailable, the pauses are listed without their numbers.
+      counts = heldCounts(jobs, view).catch(() => noCounts)
     }
     const countOf = await counts
     return pauses.map((pause) => ({ ...pause, ...defined({ waiting: countOf(pause)?.waiting }) }))

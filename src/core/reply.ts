@@ -15,8 +15,8 @@ export const replySchema = z.object({
   /** Further targets beside `to`. */
   moreTo: z.array(z.string()).exactOptional(),
   /**
-   * Further recipients, like `bcc`. The transport needs `copies`; explicit addresses need
-   * `open: true`.
+   * `cc`, `bcc`: further recipients. Only transports with `copies: true` support them; explicit
+   * addresses need `open: true`.
    */
   cc: z.array(z.string()).exactOptional(),
   bcc: z.array(z.string()).exactOptional(),
@@ -29,7 +29,7 @@ export const replySchema = z.object({
   attachments: z.array(attachmentSchema).exactOptional(),
   /** The id of the answered message. */
   inReplyTo: z.string().exactOptional(),
-  /** The sender, for the history: `route rest`, `http control`. */
+  /** The sender, for the history: `route refunds`, `http control`. */
   by: z.string().exactOptional(),
   data: jsonObjectSchema.exactOptional(),
 })

@@ -81,7 +81,7 @@ export type Waiting = {
    * Left out: jobs without a message, and running and dead ones, which do not wait.
    */
   road: string
-  /** Empty for queues other than dispatch. */
+  /** Empty for queues other than dispatch and outbox. */
   gateway: string
   /** When it arrived, or was retried as a dead letter (Unix ms). */
   oldestAt: number

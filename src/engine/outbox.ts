@@ -39,8 +39,8 @@ type Queued = {
 export type Outbox = ReturnType<typeof createOutbox>
 
 /**
- * Sends durably, once per key, to exactly the place a message came from. `unanswerable`: why a
- * message cannot be answered; undefined if it can.
+ * Sends durably, once per key: `reply` to exactly the place a message came from, `sendTo` to an
+ * explicit target. `unanswerable`: why a message cannot be answered; undefined if it can.
  */
 export function createOutbox(
   store: Pick<Store, 'jobs' | 'onSignal'> & { journal: Pick<Store['journal'], 'note'> },
@@ -64,8 +64,8 @@ export function createOutbox(
 
   return {
     /**
-     * Resolves when the reply is durable in the outbox. `record` stores the note with the reason if
-     * the reply was not queued; by default, in the history immediately.
+     * Resolves when the reply is durable in the outbox. `record` stores the note why a message
+     * cannot be answered. By default, it is added to the history immediately.
      */
     async reply(
       message: Message,
@@ -125,7 +125,10 @@ export function answerOf({ key, by, text }: Sending) {
   return { text: shown, ...defined({ by }), key }
 }
 
-/** Fields of other types belong to the skill and are ignored. */
+/**
+ * The fields of a reply. With a `text` of another type, the result is not a reply. Other fields
+ * with a value of another type belong to the skill, and are ignored.
+ */
 const resultSchema = z.object({
   text: z.string().optional(),
   /** The HTTP response for a waiting webhook, validated by the transport. */

@@ -1,12 +1,12 @@
 import { createNameTally } from './name-tally.ts'
 
-/** Messages of a gateway without a route within the last hour. */
+/** Unrouted messages of one gateway within the last hour. */
 export type UnroutedCount = {
   gateway: string
   count: number
   /**
-   * Whether the gateway has a route for messages in general. Then it is unexpected that none
-   * matched.
+   * Whether some route is for this gateway, apart from its other conditions. Then it is unexpected
+   * that none matched.
    */
   hasRoute: boolean
   /**
@@ -16,14 +16,14 @@ export type UnroutedCount = {
 }
 
 /**
- * Counts messages without a route per gateway, in the memory of this daemon. `hasRoute` is called
- * when the list is read.
+ * Counts unrouted messages per gateway, in the memory of this daemon. `hasRoute` is called when the
+ * list is read.
  */
 export function createUnroutedTally(hasRoute: (gateway: string) => boolean, now: () => number) {
   const unrouted = createNameTally(now)
   const taken = createNameTally(now)
   return {
-    /** Counts messages of this gateway without a route. */
+    /** Counts an unrouted message of this gateway. */
     countUnrouted: unrouted.count,
     /** Counts a message of this gateway that `gateway-receive` took. */
     countTaken: taken.count,

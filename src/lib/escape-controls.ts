@@ -1,7 +1,8 @@
 /**
- * Escapes control characters except tabs and line ends as `\u001b`, as JSON does, so that text from
- * strangers cannot control a terminal. Also escapes bidirectional controls: a file `a\u202etxt.exe`
- * would look like `aexe.txt` (Unicode Technical Report 36, 3.4; https://trojansource.codes).
+ * Escapes control characters, such as `\u001b`, as JSON does, so that text from strangers cannot
+ * control a terminal. Tabs and line ends stay. Also escapes bidirectional embeddings, overrides and
+ * isolates: a file `a\u202etxt.exe` would look like `aexe.txt` (Unicode Technical Report 36, 3.4;
+ * https://trojansource.codes). Directional marks, which Arabic and Hebrew text uses, stay.
  */
 export function escapeControls(text: string): string {
   return escapeUnicode(text, /(?!\r?\n|\t)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu)

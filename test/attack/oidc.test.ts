@@ -147,7 +147,12 @@ describe('a sign-in at an identity provider', () => {
       REFUSED,
       'no issuer, although the provider promises one',
     )
-    await assert.rejects(oidc.finish({ ...options, issuer: 'https://evil.example' }, back, cookie), REFUSED)
+    back.searchParams.set('iss', 'https://evil.example')
+    await assert.rejects(
+      oidc.finish({ ...options, issuer: 'https://evil.example' }, back, cookie),
+      REFUSED,
+      'the cookie of a sign-in at another provider',
+    )
     clock.at += 600_000
     await assert.rejects(finish(token), REFUSED, 'too late')
   })
@@ -171,7 +176,7 @@ describe('a sign-in at an identity provider', () => {
     await assert.rejects(oidc.begin(options, CALLBACK, ''), { code: 'issuer_unavailable', status: 503 })
   })
 
-  test('matches people only by verified names, exactly', () => {
+  test('matches people only by their verified name, as a whole, in any case', () => {
     const config = consoleSchema.parse({
       oidc: {
         issuer: 'https://id.example.com',
@@ -205,7 +210,7 @@ describe('a sign-in at an identity provider', () => {
       assert.equal(role(more), undefined, JSON.stringify(more))
   })
 
-  test('gives the role viewer only to its members, if it is set', () => {
+  test('gives the role viewer only to its members, if `roles` has a list `viewer`', () => {
     const roleOf = (name: string, roles?: object) => {
       const oidc = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['*@example.com'] }
       const config = consoleSchema.parse({ oidc: { ...oidc, ...(roles && { roles }) } })
@@ -228,10 +233,8 @@ describe('a sign-in at an identity provider', () => {
     const base = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['ada@example.com'] }
     assert.ok(consoleSchema.safeParse({ oidc: base }).success)
     const google = { issuer: 'https://accounts.google.com', roles: { operator: ['*'] } }
-    assert.ok(
-      consoleSchema.safeParse({ oidc: { ...base, ...google } }).success,
-      'all of `allow` are operators',
-    )
+    // In a role, `*` means everyone in `allow`.
+    assert.ok(consoleSchema.safeParse({ oidc: { ...base, ...google } }).success)
     for (const wrong of [
       { issuer: 'http://id.example.com' },
       { issuer: 'file:///etc/passwd' },

@@ -7,7 +7,7 @@ import { assistantDocument } from '../../src/features/assistant/assistant-state.
 import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
 import { rotatedFiles } from '../../src/lib/line-file.ts'
-import { eventsOf, increment, notes, temporaryDir } from './kit.ts'
+import { changesOf, increment, notes, temporaryDir } from './kit.ts'
 
 function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {
   const dir = temporaryDir(t)
@@ -60,9 +60,9 @@ describe('documents in files', () => {
     assert.equal(readFileSync(path, 'utf8'), edited)
     assert.equal((await open().load('notes')).revision, 3)
     assert.equal((await manager.update('notes', increment)).document.count, 42)
-    const events = await eventsOf(createFileBackend({ dir }))
+    const changes = await changesOf(createFileBackend({ dir }))
     assert.deepEqual(
-      events.map(({ event }) => event),
+      changes.map(({ event }) => event),
       ['bootstrap', 'update', 'outside', 'update'],
     )
   })

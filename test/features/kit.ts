@@ -45,8 +45,8 @@ export const notes: DocumentSpec<{
   initial: () => ({ schema_version: 2, count: 0, notes: [] }),
 }
 
-/** The events of the notes. */
-export async function eventsOf(backend: DocumentBackend): Promise<Change[]> {
+/** The changes of the document `notes`. */
+export async function changesOf(backend: DocumentBackend): Promise<Change[]> {
   return await Array.fromAsync(backend.changes('notes'))
 }
 

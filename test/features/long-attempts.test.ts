@@ -5,28 +5,30 @@ import { createUsualDurations } from '../../src/engine/usual-durations.ts'
 import { longAttemptTrouble } from '../../src/features/troubles/long-attempt-trouble.ts'
 
 const running = { road: 'dispatch', gateway: 'cli', route: 'ledger', since: 0, count: 1 }
+/** `minutes`: how long the attempt has run. `longest`: the longest recent one of its route. */
 const isTrouble = (minutes: number, longest?: number) =>
-  longAttemptTrouble({ ...running, longest }, minutes * MINUTE).length > 0
+  longAttemptTrouble({ ...running, ...(longest && { longest: longest * MINUTE }) }, minutes * MINUTE).length >
+  0
 
 test('an attempt that runs for much longer than those before it is a trouble', () => {
-  assert.ok(isTrouble(6), 'no other one is known')
-  assert.ok(!isTrouble(4))
-  assert.ok(isTrouble(11, 3_000))
-  assert.ok(!isTrouble(9, 3_000))
-  assert.ok(!isTrouble(21, 8 * MINUTE))
-  assert.ok(isTrouble(31, 25 * MINUTE))
+  assert.ok(isTrouble(6), 'more than 5 minutes, and no other one is known')
+  assert.ok(!isTrouble(4), 'less than 5 minutes')
+  assert.ok(isTrouble(11, 0.05), 'more than 10 minutes, and than 5 times the longest')
+  assert.ok(!isTrouble(9, 0.05), 'less than 10 minutes')
+  assert.ok(!isTrouble(21, 8), 'less than 5 times the longest')
+  assert.ok(isTrouble(31, 25), 'more than 30 minutes')
   const [found] = longAttemptTrouble({ ...running, longest: 3_000 }, 21 * MINUTE)
   assert.equal(found?.code, 'attempt-hangs')
   assert.match(String(found?.title), /route ledger/)
   assert.match(String(found?.text), /took 3 seconds/)
 })
 
-test('an attempt is compared with the runs of its skill before, also of earlier daemons', () => {
+test('an attempt is compared with the earlier runs of its skill', () => {
   const isLong = (minutes: number, usual: { runs: number; p95: number }, longest?: number) =>
     longAttemptTrouble({ ...running, skill: 'export', usual, longest }, minutes * MINUTE).length > 0
-  assert.ok(isLong(6, { runs: 20, p95: 12_000 }))
-  assert.ok(!isLong(4, { runs: 20, p95: 12_000 }))
-  assert.ok(!isLong(6, { runs: 20, p95: MINUTE }))
+  assert.ok(isLong(6, { runs: 20, p95: 12_000 }), 'more than 5 minutes, and than 10 times the p95')
+  assert.ok(!isLong(4, { runs: 20, p95: 12_000 }), 'less than 5 minutes')
+  assert.ok(!isLong(6, { runs: 20, p95: MINUTE }), 'less than 10 times the p95')
   assert.ok(!isLong(6, { runs: 2, p95: 12_000 }), 'two runs say little')
   const usual = { runs: 20, p95: 12_000 }
   const [found] = longAttemptTrouble(
@@ -41,7 +43,7 @@ test('an attempt is compared with the runs of its skill before, also of earlier 
   assert.partialDeepStrictEqual(found?.where, { skill: 'export', messageId: 'm1' })
 })
 
-test('the longest recent attempt is known for each group, and forgotten in time', () => {
+test('the longest recent attempt is known for each route, and forgotten after many shorter ones', () => {
   const usual = createUsualDurations()
   assert.equal(usual.longest('ledger'), undefined)
   usual.ended('ledger', 60_000)

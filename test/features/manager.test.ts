@@ -9,7 +9,7 @@ import { createSqliteValues } from '../../src/features/documents/sqlite-values.t
 import { createStoreBackend, type EventLimits } from '../../src/features/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
-import { eventsOf, increment, notes, temporaryDir, toEvent } from './kit.ts'
+import { changesOf, increment, notes, temporaryDir, toEvent } from './kit.ts'
 
 let server: RedisServer
 let serial = 0
@@ -149,15 +149,15 @@ for (const [kind, start] of Object.entries(KINDS)) {
       await state.load('notes')
       tick(1000)
       await state.update('notes', increment, { actor: { kind: 'agent', name: 'builder' } })
-      const events = await eventsOf(open())
+      const changes = await changesOf(open())
       assert.deepEqual(
-        events.map(({ seq, time, event, actor }) => `${seq} ${time} ${event} ${actor}`),
+        changes.map(({ seq, time, event, actor }) => `${seq} ${time} ${event} ${actor}`),
         [
           '1 2026-01-01T00:00:00.000Z bootstrap system:trivium',
           '2 2026-01-01T00:00:01.000Z update agent:builder',
         ],
       )
-      assert.deepEqual(events[1]?.patch, [{ op: 'replace', path: '/count', value: 1 }])
+      assert.deepEqual(changes[1]?.patch, [{ op: 'replace', path: '/count', value: 1 }])
     })
 
     test('replay gives the document of any past time and any past revision', async (t) => {
@@ -273,7 +273,7 @@ describe('the event log of a document on a store', () => {
     t.after(() => manager.close())
     for (let i = 0; i < 140; i += 1) await manager.update('notes', increment)
 
-    const kept = await eventsOf(open())
+    const kept = await changesOf(open())
     assert.ok(kept.length >= limits.minKept && kept.length <= limits.minKept + limits.wholeEvery + 1)
     const first = kept.findIndex((change) => change.document)
     assert.ok(first >= 0 && first < limits.wholeEvery, `the first complete document is number ${first}`)

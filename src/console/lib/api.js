@@ -143,7 +143,7 @@ const BACKOFF = { first: 500, longest: 8_000 }
  * Reads the event stream until the returned function is called. Reopens a broken stream where it
  * ended. `on` has a function per event name, and three others:
  * - `on.state(isLive)` is called when the connection is lost or restored.
- * - `on.known()` returns the id of the newest known message. It is used until the stream has sent
+ * - `on.lastId()` returns the id of the newest known message. It is used until the stream has sent
  *   one.
  * - `on.refused(error)` is called once if the daemon refuses the query. The stream then ends.
  */
@@ -170,8 +170,8 @@ export function openStream(query, on) {
       onData()
       onVisibility()
       const signal = AbortSignal.any([end.signal, closing.signal])
-      const known = last ?? on.known?.()
-      const headers = known === undefined ? {} : { 'last-event-id': known }
+      const lastId = last ?? on.lastId?.()
+      const headers = lastId === undefined ? {} : { 'last-event-id': lastId }
       const response = await request(`/v1/stream?${new URLSearchParams(query)}`, { signal, headers })
       if (!response.ok) throw await errorOf(response)
       on.state?.(true)

@@ -41,8 +41,9 @@ export function useScrollPosition() {
     const restore = () => {
       main.scrollTop = top
       const followed = selector && main.querySelector(selector)
-      const isFree = [document.body, main].includes(document.activeElement)
-      if (followed && isFree) followed.focus({ preventScroll: true })
+      // Otherwise, the person has focused something meanwhile.
+      const isFocusUnset = [document.body, main].includes(document.activeElement)
+      if (followed && isFocusUnset) followed.focus({ preventScroll: true })
       if ((followed || !selector) && Math.abs(main.scrollTop - top) < 2) stop()
     }
     const observer = new MutationObserver(restore)

@@ -1,6 +1,6 @@
 /**
- * Examples of what providers send, by the `scheme` of a gateway. `headers`: those that routes and
- * events need.
+ * Examples of what providers send, by the `scheme` of a gateway. `headers`: those
+ * from which Trivium reads the type of an event, and by which routes match.
  */
 const SAMPLES = {
   github: [

@@ -18,8 +18,8 @@ const MAX_REFRESHED = 300
 const UPDATE_INTERVAL = 200
 
 /**
- * The messages that match a filter, newest first, with new ones; these wait while the list is in
- * use (see `List`).
+ * The messages that match a filter, newest first. Messages that arrive meanwhile are added at the
+ * top, but not while the list is in use (see `List`).
  */
 export function useMessages(filter) {
   const [state, setState] = useState(NOTHING)
@@ -72,11 +72,13 @@ function createTail(filter) {
     if (rows.freshCount() > 0 && !view.isInUse()) showFresh()
     // A copy, because rows of the same array are not rendered again, and their outcomes change.
     view.update({ ...paging.state(), rows: [...rows.all()], fresh: rows.freshCount(), missed })
+    // Checks again whether the list is still in use.
     if (rows.freshCount() > 0) updateSoon()
   }
   const paging = createPaging({ filter, rows, search, update, signal: end.signal })
   const showFresh = () => {
-    if (rows.showFresh(paging.isBusy())) paging.continueAfter(rows.all().at(-1).id)
+    const wasCut = rows.showFresh({ mayCut: !paging.isBusy() })
+    if (wasCut) paging.continueAfter(rows.all().at(-1).id)
   }
   const refresh = createRefresh({
     filter,
@@ -117,11 +119,14 @@ function createTail(filter) {
   }
 }
 
-/** The functions for the events of the stream. */
+/**
+ * The functions for the events of the stream. `lastId` is not one: the stream begins after the
+ * message with this id.
+ */
 function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon }) {
   /**
-   * Whether the messages from before the first `now` event of this connection are loaded. The
-   * stream itself sends only later ones.
+   * Whether this connection had its first `now` event, after which the messages that it missed, and
+   * current outcomes, are loaded.
    */
   let isCaughtUp = false
   return {
@@ -129,8 +134,7 @@ function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon })
       rows.addFresh([message])
       updateSoon()
     },
-    /** Not an event: the stream begins after this message. */
-    known: () => rows.all()[0]?.id,
+    lastId: () => rows.all()[0]?.id,
     state(isLive) {
       if (isLive && paging.state().error) paging.more()
       isCaughtUp = false
@@ -197,7 +201,7 @@ function createRows() {
       const added = add(messages)
       const isLater = added[0]?.id > (fresh.at(-1)?.id ?? '')
       fresh.push(...added)
-      // What was searched may be older than what the stream has sent meanwhile.
+      // Messages from a search may be older than those that the stream has sent meanwhile.
       if (!isLater) fresh.sort(byId)
       if (fresh.length > MAX_ROWS) for (const { id } of fresh.splice(0, MAX_ROWS / 2)) known.delete(id)
     },
@@ -206,12 +210,12 @@ function createRows() {
       if (message) message.outcome = outcome
     },
     /** Shows new messages. Returns true if the oldest rows were removed for them. */
-    showFresh(isBusy) {
+    showFresh({ mayCut }) {
       const isLater = fresh[0]?.id > (rows[0]?.id ?? '')
       rows = [...fresh.reverse(), ...rows]
       if (!isLater) rows.sort((a, b) => byId(b, a))
       fresh = []
-      if (rows.length <= TAIL_LIMITS.max || isBusy) return false
+      if (rows.length <= TAIL_LIMITS.max || !mayCut) return false
       for (const { id } of rows.splice(TAIL_LIMITS.kept)) known.delete(id)
       return true
     },
@@ -297,15 +301,16 @@ function createPaging({ filter, rows, search, update, signal }) {
 
 /** Refreshes messages after a time without the stream. */
 function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage }) {
-  // Without the wanted outcome: messages of the list may have another one by now.
+  // Searches without the outcome of the filter, because messages of the list may have another one
+  // by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /** Loads new messages, and the outcomes of the newest ones. */
     async newest() {
       // Otherwise the first page would count as new messages, which wait while the list is in use.
       await firstPage()
-      // Not after the search: meanwhile the stream may send newer messages than those that are
-      // found.
+      // Read before the search: otherwise a message that the stream sends during it would count as
+      // the newest, and older ones that the search finds would be left out.
       const newest = rows.newest()
       const page = await search(anyOutcome).catch(() => undefined)
       for (const message of page?.messages.toReversed() ?? []) {

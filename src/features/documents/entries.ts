@@ -41,13 +41,15 @@ export function createEntryReader<T extends JsonObject>(
     /** The unreadable entries of a document. */
     unreadableOf: (document: JsonObject): Json[] => lists.flatMap((each) => unreadableIn(document, each)),
     /**
-     * Checks a document. Returns it without unreadable entries: if there are none, the same object.
+     * Returns the document itself if it is valid; otherwise a copy without its unreadable entries,
+     * if that is valid.
      */
     checkReadable(document: JsonObject, toError: (details: string) => Error): T {
       try {
         return check(document, toError)
       } catch (error) {
         const readable = readableOf(document)
+        // It has no unreadable entries: the error is elsewhere in the document.
         if (readable === document) throw error
         return check(readable, toError)
       }

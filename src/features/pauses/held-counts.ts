@@ -25,7 +25,7 @@ export type PauseView = { list(): readonly Pause[]; pausesOf(job: PausableJob): 
 export type CountOf = (pause: Pause) => HeldCount | undefined
 
 /**
- * Counts the messages that wait for each pause, among the oldest 1,000 held messages. The result
+ * Counts the messages that each pause holds back, among the oldest 1,000 held messages. The result
  * compares pauses by `isSame`, because a pause is a new object after each load.
  */
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {

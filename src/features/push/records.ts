@@ -30,7 +30,10 @@ const reportSchema = z.object({
   errorsSince: z.number().exactOptional(),
   /** Nothing is tried before then (Unix ms). */
   openUntil: z.number().default(0),
-  /** The pause that the receiver `host` asked for `at` a time, and its end (Unix ms). */
+  /**
+   * The pause that a receiver asked for (`Retry-After`): its `host`, when it asked (`at`), and the
+   * end of the pause (`until`). Times in Unix ms.
+   */
   retryAfter: z.object({ host: z.string(), at: z.number(), until: z.number() }).exactOptional(),
 })
 
