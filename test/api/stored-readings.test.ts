@@ -4,6 +4,7 @@ import { withFailures } from '../../src/api/last-failures.ts'
 import { createLetterCauses } from '../../src/api/letter-causes.ts'
 import { createStoredReadings } from '../../src/api/stored-readings.ts'
 import { TriviumError } from '../../src/core/errors.ts'
+import type { Message } from '../../src/core/message.ts'
 import type { LetterFilter } from '../../src/core/store.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 import { messageOf } from '../runtime/support/message.ts'
@@ -63,4 +64,29 @@ test('messages that are tried again for long have the last failure of the newest
   const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked' }
   assert.deepEqual(await withFailures(journal, [one], 3_600_000), [{ ...one, failure }])
   assert.deepEqual(await withFailures(journal, [one], 1), [one])
+})
+
+test('tests do not count among the messages that are tried again, and do not hide why others fail', async () => {
+  const one = {
+    road: 'dispatch',
+    gateway: 'shop',
+    oldestAt: 0,
+    state: 'retrying',
+    count: 2,
+    nextAt: 9,
+  } as const
+  const tested = { ...messageOf({ data: { replyTarget: { test: true } } }), id: 'test' }
+  const real = { ...messageOf({}), id: 'real', receivedAt: 1_000 }
+  const errors: Record<string, string> = { test: 'the sample has no SKU', real: '423 Locked' }
+  const journalOf = (messages: Message[]) => ({
+    search: async () => ({ found: messages.map((message) => ({ message, outcome: 'retrying' as const })) }),
+    history: async (id: string) => [
+      { at: 1, road: 'dispatch' as const, what: 'failed', detail: { error: errors[id] ?? '' } },
+    ],
+  })
+  const failure = { messageId: 'real', error: '423 Locked' }
+  assert.deepEqual(await withFailures(journalOf([tested, real]), [one], 3_600_000), [
+    { ...one, count: 1, oldestAt: 1_000, failure },
+  ])
+  assert.deepEqual(await withFailures(journalOf([tested, tested]), [one], 3_600_000), [])
 })

@@ -57,3 +57,18 @@ test('a receiver that fails again after a success fails since the begin of its e
   const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
 })
+
+test('after a success, the next attempt of an event that failed before is still known', async (t) => {
+  const store = await openStore(t)
+  const error = { at: 1, code: 'skill_failed', message: 'it answered 503' }
+  await store.jobs.add('push/crm', [{ id: 'a', lane: 'l', group: 'crm' }])
+  const { items } = await store.jobs.claim('push/crm', { max: 1, lease: MINUTE })
+  const [{ id = '', token = '' } = {}] = items
+  await store.jobs.settle('push/crm', [{ id, token, outcome: 'retry', delay: HOUR, error }])
+  const records = createRecords(store.kv, 'crm')
+  const attempts = [{ at: 20 }, { at: 10, reason: 'it answered 503' }]
+  await records.setReport({ ...(await records.report()), attempts })
+  const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
+  const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
+  assert.ok(Number(crm?.nextAt) > Date.now() + MINUTE)
+})

@@ -114,7 +114,9 @@ function PushHead({ topic, name, group, push, reload }) {
     if (await deletePush(name)) go('queues')
   }
   const isStopped = state !== 'active' && state !== 'failing'
-  const isTriable = !isStopped && (state === 'failing' || value?.attempts?.[0]?.reason !== undefined)
+  const isTriable =
+    !isStopped &&
+    (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
   const oldest = earliest(push.oldestAt, unread > 0 ? group?.waitingSince : undefined)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>

@@ -69,15 +69,19 @@ function oldestIn(queue: string, waiting: readonly Waiting[]): number | undefine
   return times.length > 0 ? Math.min(...times) : undefined
 }
 
-/** When waiting events are tried again (Unix ms); undefined if the last attempt did not fail. */
+/**
+ * When waiting events are tried again (Unix ms); undefined if no recent attempt failed. After a
+ * success, earlier events may still wait for their next attempt.
+ */
 async function nextAttempt(
   { jobs }: Store,
   name: string,
   { stopped }: Control,
-  { attempts: [last], openUntil }: Report,
+  { attempts, openUntil }: Report,
 ): Promise<number | undefined> {
-  if (stopped || last?.reason === undefined) return undefined
+  if (stopped || attempts.every(({ reason }) => reason === undefined)) return undefined
   const due = await jobs.nextDue(queueOf(name))
+  if (due === undefined && attempts[0]?.reason === undefined) return undefined
   return Math.max(openUntil, due ?? 0) || undefined
 }
 
