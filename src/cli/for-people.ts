@@ -1,10 +1,10 @@
-import { type Json, objectsIn } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
 import { withAttempts } from './with-attempts.ts'
 
-type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json) => Promise<Json>
+type Add = (daemon: Pick<Connection, 'running' | 'invoke'>, result: Json, args: JsonObject) => Promise<Json>
 
 /** Adds what the command has beside the result of a built-in skill, for `--json` too. */
 export async function forAll(
@@ -12,7 +12,7 @@ export async function forAll(
   result: Json,
   daemon: Pick<Connection, 'running' | 'invoke'>,
 ): Promise<Json> {
-  return skill === 'gateway-list' ? withTraffic(daemon, result) : result
+  return skill === 'gateway-list' ? withTraffic(daemon, result, {}) : result
 }
 
 /**
@@ -23,9 +23,10 @@ export async function forPeople(
   skill: string,
   result: Json,
   daemon: Pick<Connection, 'running' | 'invoke'>,
+  args: JsonObject,
 ): Promise<Json> {
   const add = Object.hasOwn(ADDED, skill) ? ADDED[skill] : undefined
-  return add ? add(daemon, result) : result
+  return add ? add(daemon, result, args) : result
 }
 
 /** Adds its `traffic` of the last hour to each gateway. */

@@ -96,7 +96,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     })
     const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
-    const shown = isForPeople ? await forPeople(name, whole, connection) : whole
+    const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
     show(context.terminal(), shown, () => humanResult(name, shown, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)

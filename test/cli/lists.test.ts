@@ -57,6 +57,7 @@ test('dead letters are grouped by cause, and each row has its conversation and s
   )
   assert.match(first, / {2}letter-11 +11 min +shop:#11 +ada11@mail.example +total: 11\n {2}letter-13 /)
   assert.match(second, /^1 × customs answered 502\n.*letter-12/s)
+  assert.match(text, /\n\n.*`trivium dead-letter show ID`\n.*`trivium dead-letter retry ID`/)
 })
 
 test('in a pipe each dead letter has its error, conversation and sender in one line', () => {

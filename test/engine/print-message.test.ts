@@ -39,5 +39,21 @@ test('a message that is retried shows its next attempt, and each failure once', 
   assert.match(printed, /about 2026-11-29 23:59 UTC/)
   assert.equal(printed.split('423 Locked').length, 2)
   assert.match(printed, /again in 43 min/)
-  assert.match(printed, /took 38ms/)
+  assert.match(printed, /again in 43 min, took 38 ms, error 423 Locked/)
+})
+
+test('a dead message has the commands for its dead letter, and durations in one form', () => {
+  const failure = (ms: number) => ({ at: 1, road: 'dispatch', what: 'failed', detail: { error: 'no', ms } })
+  const shown = (outcome: string) =>
+    humanMessage({
+      message: { id: 'm1', text: 'hello', receivedAt: 0 },
+      outcome,
+      history: [250, 4_070, 954_600].map(failure),
+      receive: { state: 'waiting' },
+    })
+  const printed = shown('dead')
+  for (const took of ['250 ms', '4.1 s', '16 min'])
+    assert.ok(printed.includes(`took ${took}, error no`), printed)
+  for (const verb of ['show', 'retry', 'drop']) assert.ok(printed.includes(`trivium dead-letter ${verb} m1`))
+  assert.doesNotMatch(shown('done'), /dead-letter/)
 })

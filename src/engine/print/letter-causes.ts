@@ -39,6 +39,9 @@ export function shortError(error: string): string {
   return error.replace(/^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /, '')
 }
 
+const NEXT_STEPS = `One with all its errors: \`trivium dead-letter show ID\`
+To retry one, or all of a cause: \`trivium dead-letter retry ID\`, \`… retry --all --error TEXT\``
+
 /**
  * Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the
  * result of `dead-letter-groups`.
@@ -52,7 +55,7 @@ export function lettersByCause(letters: Json, causes: Json): string {
     const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
     return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
   })
-  return parts.join('\n\n')
+  return parts.length === 0 ? '' : [...parts, NEXT_STEPS].join('\n\n')
 }
 
 /** `31 × SKU NL-TENT-…P is not in the catalogue`, where, and since when. */

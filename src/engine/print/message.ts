@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { secondOf, timeOf } from '../../core/readable.ts'
-import { formatDuration, MINUTE } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { table } from '../../lib/text-table.ts'
 
@@ -26,6 +26,7 @@ export function humanMessage(found: Json): string {
     attempt,
     status ?? reason,
   ])
+  const retry = outcome === 'dead' ? ['', nextSteps(head.id)] : []
   const until = receive.until && { until: timeFrom(received, receive.until) }
   return [
     stringify({
@@ -46,7 +47,14 @@ export function humanMessage(found: Json): string {
       ...(objectsIn(events).length > 0 && { events }),
     }).trimEnd(),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
+    ...retry,
   ].join('\n')
+}
+
+/** What one can do about a dead letter: of the commands, `show` has its whole errors. */
+function nextSteps(id: string): string {
+  const commands = ['show', 'retry', 'drop'].map((verb) => commandText(`dead-letter ${verb}`, id))
+  return ['To see its errors, retry it or remove it:', ...commands.map((each) => `  ${each}`)].join('\n')
 }
 
 /** `attempt 4 of 30, 2026-11-29 12:50:03 UTC (in 7 min); …`, of a message that is retried. */
@@ -106,7 +114,9 @@ const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' 
 
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
-  const { text, ...rest } = withoutQuestion(Object(detail))
+  const { text, error, ...others } = withoutQuestion(Object(detail))
+  // An error may be long, so it is last.
+  const rest = defined({ ...others, error })
   const parts = Object.entries(rest).map(
     ([name, value]) => `${WORDS[name] ?? name} ${detailText(name, value)}`,
   )
@@ -116,6 +126,13 @@ function detailOf(detail: unknown): string {
 function detailText(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'number') return JSON.stringify(value)
-  if (name === 'delay') return value < 2 * MINUTE ? formatDuration(value) : ageText(value)
-  return name === 'ms' ? formatDuration(value) : String(value)
+  return name === 'ms' || name === 'delay' ? durationText(value) : String(value)
+}
+
+const SECOND = 1_000
+
+/** `250 ms`, `4.1 s`, `16 min`. */
+function durationText(ms: number): string {
+  if (ms < SECOND) return `${Math.round(ms)} ms`
+  return ms < 10 * SECOND ? `${Number((ms / SECOND).toFixed(1))} s` : ageText(ms)
 }

@@ -1,6 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -31,9 +32,10 @@ const MESSAGE_COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
   { title: 'gateway', leftOut: 1 },
-  { title: 'from', least: 14 },
-  { title: 'outcome', least: 24 },
+  { title: 'from', least: 10 },
+  { title: 'outcome', least: 12 },
   { title: 'route', leftOut: 2 },
+  { title: 'event', leftOut: 3 },
   { title: 'text', least: 16 },
 ]
 
@@ -56,11 +58,15 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
       senderText(from),
       messageState(message),
       pathGet(attempt, 'route') ?? '',
+      message.event ?? '',
       content,
     ]
   })
   const next = pathGet(found, 'next')
-  const list = rows.length === 0 ? `No messages.${numberHint(search)}` : lineTable(MESSAGE_COLUMNS, rows)
+  const list =
+    rows.length === 0
+      ? `No messages.${errorHint(found)}${numberHint(search)}`
+      : lineTable(MESSAGE_COLUMNS, rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
   return [list, ...older, ...missingShards(found)].join('\n')
 }
@@ -69,6 +75,13 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
 function missingShards(found: Json): string[] {
   const away = pathGet(found, 'away')
   return Array.isArray(away) ? [`Without shard ${away.join(', ')}: it cannot be reached.`] : []
+}
+
+/** Names the dead letters whose errors have the text of a search that found no messages. */
+function errorHint(found: Json): string {
+  const error = pathGet(found, 'deadWithError')
+  if (typeof error !== 'string') return ''
+  return ` Dead letters have it in their error: ${commandText('dead-letter list --error', error)}`
 }
 
 /**

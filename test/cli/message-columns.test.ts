@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withAttempts } from '../../src/cli/with-attempts.ts'
+import type { Json } from '../../src/core/json.ts'
+import { humanMessages } from '../../src/engine/print/messages.ts'
+
+const message = {
+  id: '…474f57ee7',
+  at: Date.now() - 3_600_000,
+  gateway: 'storefront',
+  from: { id: '127.0.0.1' },
+  outcome: 'waiting',
+  event: 'orders/create',
+  summary: '#5031 · total_price: 20.00 · currency: EUR',
+  attempt: { route: 'confirm-orders', pausedBy: [{ kind: 'route', name: 'confirm-orders' }] },
+}
+
+test('a list of messages has the event, and at 80 columns the gateway and the number of an order', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  const at = (width: number) => {
+    process.stdout.columns = width
+    return humanMessages({ messages: [message] })
+  }
+  assert.match(at(160), / storefront .*paused: route confirm-orders +confirm-orders +orders\/create +#5031 /)
+  assert.match(at(80), / storefront .* paused: .* #5031 /)
+})
+
+test('a search without a match looks in the errors of dead letters', async () => {
+  const daemon = {
+    running: true,
+    invoke: async (_: string, args: unknown): Promise<Json> =>
+      JSON.stringify(args).includes('"error":"502"') ? [{ id: 'letter' }] : [],
+  }
+  const search = (text: string) => withAttempts(daemon, { messages: [] }, { search: text })
+  assert.deepEqual(await search('502'), { messages: [], deadWithError: '502' })
+  assert.deepEqual(await search('503'), { messages: [] })
+})
+
+test('a search without a match names the dead letters that have its text in their error', () => {
+  const found = { messages: [], deadWithError: '502 Bad Gateway' }
+  assert.match(humanMessages(found), /`trivium dead-letter list --error '502 Bad Gateway'`/)
+  assert.equal(humanMessages({ messages: [] }), 'No messages.')
+})
