@@ -10,6 +10,7 @@ import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
+import { withGateway } from './conversation-alone.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { forAll, forPeople } from './for-people.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
@@ -82,7 +83,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const withPositional = { ...named, ...readPositional(command.args, named, skill.args, flags) }
     const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     const isBuiltIn = skill.kind === BUILT_IN
-    const args = isBuiltIn ? await withFullIds(name, given, connection) : given
+    const args = isBuiltIn
+      ? await withFullIds(name, await withGateway(name, given, connection), connection)
+      : given
     if (isBuiltIn) await requireKnownNames(name, args, connection, context.environs())
     if (options.follow === true) return followEvents(connection, args, context)
     if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())

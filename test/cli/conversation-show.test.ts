@@ -38,6 +38,14 @@ describe('conversation show', { timeout: 120_000 }, async () => {
     await daemon.invoke('skill-resume', { skill: 'echo' })
     await waits
   })
+
+  test('finds the gateway of an id that only one gateway has', async () => {
+    const alone = await site.run(['conversation', 'show', 'shop:o1'])
+    assert.match(alone.out, /You said: where is it/)
+    const unknown = await site.run(['conversation', 'show', 'shop:o2'])
+    assert.equal(unknown.code, 2)
+    assert.match(unknown.err, /There is no conversation shop:o2\. .*`trivium conversation show GATEWAY ID`/)
+  })
 })
 
 test('conversation show says whose turn it is, who has it, and which person wrote a reply', () => {

@@ -1,0 +1,30 @@
+import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { usage } from './command.ts'
+import type { Connection } from './connection.ts'
+import { fullId } from './short-ids.ts'
+
+/** Number of gateways that may have a conversation with the same id. */
+const MAX_GATEWAYS = 20
+
+/**
+ * Makes `conversation show ID` work like `conversation resume ID`: a single word is the
+ * conversation, and its gateway is looked up. Throws `usage` if none or several gateways have it.
+ */
+export async function withGateway(
+  name: string,
+  args: JsonObject,
+  daemon: Pick<Connection, 'invoke'>,
+): Promise<JsonObject> {
+  const { gateway: word, conversation: given, ...others } = args
+  const isAlone = name === 'conversation-show' && (word === undefined) !== (given === undefined)
+  if (!isAlone) return args
+  const conversation = await fullId(daemon, String(given ?? word), 'conversation')
+  const found = await daemon.invoke('conversation-list', { conversation, limit: MAX_GATEWAYS })
+  const gateways = objectsIn(pathGet(found, 'conversations')).map(({ gateway }) => String(gateway))
+  const [gateway, ...more] = new Set(gateways)
+  const form = '`trivium conversation show GATEWAY ID`'
+  if (gateway === undefined)
+    throw usage(`There is no conversation ${conversation}. With its gateway: ${form}`)
+  if (more.length === 0) return { ...others, gateway, conversation }
+  throw usage(`${[gateway, ...more].join(', ')} have a conversation ${conversation}. Name one: ${form}`)
+}
