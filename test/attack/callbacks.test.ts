@@ -95,7 +95,7 @@ describe('a program with a token', { timeout: 300_000 }, async () => {
     assert.equal((await invoke(NEIGHBOUR, 'callback-wait', { ref, timeout: 0 })).status, 410)
   })
 
-  test('cannot guess refs, and cannot call callbacks without their skills', async () => {
+  test('cannot guess refs, and cannot call callbacks if its token does not allow the skills for them', async () => {
     const ref: string = Object(await daemon.invoke('callback-create', {})).ref
     for (let guess = 0; guess < 50; guess++) {
       const name = `callback-${randomBytes(4).toString('hex')}`

@@ -5,7 +5,7 @@ import { until } from '../fixtures/until.ts'
 
 const SECRET = 'sk-live-4f9c2b7d1e8a'
 
-/** Fails like HTTP clients: the message has the request, and the request has the secret. */
+/** Fails like HTTP clients: the text of the error has the URL, and the URL has the secret. */
 const LEAKS = `
 export default {
   description: 'calls a service',
@@ -26,7 +26,8 @@ routes:
     assert.equal(code, 1, out)
     const { id } = JSON.parse(out)
     const answered = await site.run(['leaks', '--json'])
-    await until(async () => (await daemon.invoke('skill-usage', { name: 'leaks' })) !== undefined, 'its runs')
+    const runs = async () => Object(await daemon.invoke('skill-usage', { name: 'leaks' })).recent
+    await until(async () => (await runs()).length === 2, 'both runs')
     const places = {
       answered: answered.out + answered.err,
       letter: JSON.stringify(await daemon.invoke('dead-letter-show', { id })),

@@ -61,7 +61,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.partialDeepStrictEqual(result, { conversation: 'c', outcome: 'done', duplicate: false })
   })
 
-  test('message refuses an unknown gateway, and suggests a command for a mistyped one', async () => {
+  test('message refuses an unknown gateway, and suggests the command that was mistyped', async () => {
     const unknown = await site.run(['message', 'nobody', 'hello'])
     assert.equal(unknown.code, 1)
     assert.match(unknown.err, /no running gateway nobody.*cli/)
@@ -86,6 +86,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const newest = await json('message', 'list', '--limit', '1')
     assert.equal(newest.messages.length, 1)
     assert.equal(newest.messages[0].id, id)
+    // The command `message list` runs the skill `message-search`; `message-list` is another skill.
     assert.deepEqual(await json('message-search', '--limit', '1'), newest)
     assert.equal((await json('message-list', '--limit', '1'))[0].id, id)
     const filter = ['--text', 'LOOK AT ME', '--outcome', 'done,dead', '--since', '1h']
@@ -172,7 +173,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
   })
 
-  test('message reports the attempts of an older message with its key, in another conversation', async () => {
+  test('message with the key of an older message reports the attempts of that message', async () => {
     const { id } = await json('message', 'cli', 'late', '--key', 'old-key', '--wait', '0')
     const { code, err } = await site.run(['message', 'cli', 'late', '--key', 'old-key', '--wait', '6000'])
     assert.equal(code, 4)
@@ -254,7 +255,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
   })
 
-  test('every command is a noun and a verb; older spellings work and name the new one', async () => {
+  test('older spellings of a command work and name the new one', async () => {
     const current = ['event', 'wait', 'grammar', '--timeout', '1', '--json']
     assert.deepEqual(await site.run(current), { code: 4, out: '[]\n', err: '' })
     const older = await site.run(['event-wait', 'grammar', '--timeout', '1'])
@@ -296,7 +297,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['error'])).out, /^code +HTTP +exit +meaning\n[\s\S]*\nusage +400 +2 /)
   })
 
-  test('verbs of a noun are its commands and skills; the error about another one suggests the nearest', async () => {
+  test('verbs of a noun are its commands and skills; an unknown verb is an error', async () => {
     await site.run(['state', 'set', 'grammar', '{"a":1}'])
     assert.deepEqual(JSON.parse((await site.run(['state', 'get', 'grammar', '--json'])).out), { a: 1 })
     const group = await site.run(['gateway', '--help'])

@@ -30,8 +30,11 @@ const ticks = (site: Site): Tick[] => {
 const ticked = (site: Site, fits: (all: Tick[]) => boolean, expected: string) =>
   until(() => (fits(ticks(site)) ? ticks(site) : undefined), expected)
 
-/** Asserts that each planned time ran once. The last run of a killed process may be repeated. */
-function assertOnce(all: readonly Tick[], killed: readonly number[]) {
+/**
+ * Asserts that no planned time ran twice. Times may be missing, because misfires are caught up only
+ * once. The last run of a killed process may be repeated.
+ */
+function assertNoRepetition(all: readonly Tick[], killed: readonly number[]) {
   const interrupted = killed.map((pid) => all.findLast((tick) => tick.pid === pid)?.planned)
   const planned = all.map((tick) => tick.planned).filter((time) => !interrupted.includes(time))
   assert.deepEqual(planned, [...new Set(planned)], 'a planned time fired twice')
@@ -76,7 +79,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     assert.equal((await reload()).code, 0)
     assert.deepEqual(await daemon.invoke('schedule-list'), [])
     await daemon.end()
-    assertOnce(
+    assertNoRepetition(
       ticks(site).filter(({ id }) => id === 'pulse'),
       [],
     )
@@ -101,7 +104,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     await daemon.end()
   })
 
-  test('runs once for each planned time while daemons on one Redis are killed and restarted', async (t) => {
+  test('runs at most once for each planned time while daemons on one Redis are killed and restarted', async (t) => {
     const redis = await startRedisServer()
     t.after(() => redis.stop())
     const site = openSite({
@@ -126,6 +129,6 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
     const before = ticks(site).length
     await ticked(site, (all) => all.length >= before + 2, 'ticks after all kills')
     await Promise.all([one.end(), two.end()])
-    assertOnce(ticks(site), killed)
+    assertNoRepetition(ticks(site), killed)
   })
 })

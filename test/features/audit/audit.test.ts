@@ -129,7 +129,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       const found = await list({ action: 'approval-decide' })
       assert.deepEqual(
         found.map(({ by, via, outcome, target, reason }) => [
-          ...[by, via, outcome, Object(target).status, reason],
+          by,
+          via,
+          outcome,
+          Object(target).status,
+          reason,
         ]),
         [
           ['control-token:Ada', 'console', 'approval_decided', undefined, undefined],
@@ -149,11 +153,17 @@ for (const kind of ['embedded', 'redis'] as const) {
       await daemon.invoke('route-resume', { route: 'fails' })
       const [resumed, paused] = await list({ action: 'route-*' })
       assert.partialDeepStrictEqual(paused, {
-        ...{ by: 'control-token:Ada', kind: 'person', status: 'done', reason: 'pages everybody' },
-        ...{ from: '127.0.0.1', changes: { pause: { before: null, after: { by: 'control-token:Ada' } } } },
+        by: 'control-token:Ada',
+        kind: 'person',
+        status: 'done',
+        reason: 'pages everybody',
+        from: '127.0.0.1',
+        changes: { pause: { before: null, after: { by: 'control-token:Ada' } } },
       })
       assert.partialDeepStrictEqual(resumed, {
-        ...{ by: 'control-token', kind: 'token', result: { existed: true } },
+        by: 'control-token',
+        kind: 'token',
+        result: { existed: true },
         changes: { pause: { before: { by: 'control-token:Ada', reason: 'pages everybody' }, after: null } },
       })
       assert.deepEqual(await list({ id: paused?.id }), [paused])
@@ -176,7 +186,10 @@ for (const kind of ['embedded', 'redis'] as const) {
       await call
       const denial = await until(async () => (await list({ kind: 'system' }))[0], 'the denial')
       assert.partialDeepStrictEqual(denial, {
-        ...{ by: 'system', via: 'system', action: 'approval-decide', target: { status: 'denied' } },
+        by: 'system',
+        via: 'system',
+        action: 'approval-decide',
+        target: { status: 'denied' },
         reason: 'the requester disconnected',
       })
       const [cancelled] = await until(async () => {
@@ -189,7 +202,9 @@ for (const kind of ['embedded', 'redis'] as const) {
       const id = '00000000-0000-7000-8000-000000000000'
       await assert.rejects(daemon.invoke('dead-letter-drop', { id }))
       assert.partialDeepStrictEqual((await list({ outcome: 'failed' }))[0], {
-        ...{ outcome: 'dead_letter_not_found', status: 'failed', target: { id } },
+        outcome: 'dead_letter_not_found',
+        status: 'failed',
+        target: { id },
       })
     })
 
@@ -201,7 +216,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(rows[0] ?? '', /^2\d{3}-[\dT:.-]+Z,control-token:Ada,person,console,sign-in,/)
     })
 
-    test('cannot be read or written by events', async () => {
+    test('cannot be read or written as a topic', async () => {
       for (const [skill, args] of [
         ['event-emit', { topic: 'trivium/audit', data: { by: 'nobody' } }],
         ['event-wait', { topic: 'trivium/audit', timeout: 0 }],

@@ -17,10 +17,11 @@ function standard(family: string, secret: string, body: object): Sample {
   return {
     secret,
     body,
-    comparedWith: 'the library of Standard Webhooks, of Svix',
+    comparedWith: 'the library `standardwebhooks` (by Svix)',
     sign: (text, at) => ({
       [`${family}-id`]: 'msg_1',
       [`${family}-timestamp`]: seconds(at),
+      // Supabase shows its secret with `v1,` before it.
       [`${family}-signature`]: new Webhook(secret.replace('v1,', '')).sign('msg_1', new Date(at), text),
     }),
   }
@@ -276,9 +277,9 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       assert.equal((await fetch(hook, { method: 'HEAD' })).status, 200)
     },
   },
-  // One of the vectors of Twilio's documentation and of its library in `webhook/presets.test.ts`.
+  // One of the vectors in `../presets.test.ts`, from Twilio's documentation and its library.
   Twilio: {
-    comparedWith: 'a vector of its documentation or its library',
+    comparedWith: 'a vector of its documentation and its library',
     secret: '12345',
     userOptions: { url: 'https://mycompany.com/myapp.php' },
     body: 'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty=',
