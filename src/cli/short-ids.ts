@@ -12,9 +12,12 @@ type Candidate = { id: string; text: string }
 const MIN_PART = 4
 /** Part of a UUID; lists at a terminal show its end. */
 const ID_PART = /^…?([0-9a-f-]{4,35})$/i
-/** Number of newest messages and other records among which an id is looked for. */
+/** Number of newest messages, or events of a topic, that are searched for an id. */
 const MAX_SEARCHED = 2_000
+/** Of dead letters and conversations, only one page is searched. */
 const PAGE_SIZE = 500
+/** Number of approvals, or jobs, that are searched. */
+const MAX_LISTED = 1_000
 const UUID_LENGTH = 36
 /** Minimum width of the words beside a candidate, in characters. */
 const MIN_TEXT_WIDTH = 20
@@ -24,9 +27,9 @@ const DEFAULT_WIDTH = 110
 const MAX_NAMED = 8
 
 /**
- * The whole id for its beginning or its end, of at least four characters. Texts that are part of no
- * id are unchanged. `args`: the other arguments, which may say where to look. Throws `usage` with
- * the candidates if several ids begin or end like this.
+ * Completes an id of which the beginning or the end is given, at least four characters. Returns
+ * other texts unchanged. `args`: the other arguments, which may say where to look. Throws `usage`
+ * with the candidates if several ids begin or end like this.
  */
 export async function fullId(
   daemon: Source,
@@ -95,11 +98,11 @@ const CANDIDATES: Readonly<
     yield objectsIn(pathGet(found, 'refusals')).map(({ id, at, reason }) => candidateOf(id, at, reason))
   },
   async *approval(daemon) {
-    const requests = objectsIn(await daemon.invoke('approval-list', { limit: 1_000 }))
+    const requests = objectsIn(await daemon.invoke('approval-list', { limit: MAX_LISTED }))
     yield requests.map(({ id, requestedAt, status, title }) => candidateOf(id, requestedAt, status, title))
   },
   async *job(daemon) {
-    const jobs = objectsIn(await daemon.invoke('job-list', { limit: 1_000 }))
+    const jobs = objectsIn(await daemon.invoke('job-list', { limit: MAX_LISTED }))
     yield jobs.map(({ id, startedAt, kind, state }) => candidateOf(id, startedAt, kind, state))
   },
   async *conversation(daemon, _part, { gateway }) {

@@ -334,7 +334,7 @@ describe('limits of the state of the assistant', () => {
     }
     await measure(20)
     const short = await shortest(200)
-    assert.ok((await shortest(LIMITS.timed.most)) < 6 * short)
+    assert.ok((await shortest(LIMITS.timeInWords.most)) < 6 * short)
   })
 
   test('a time is found at both ends of a long text', async () => {

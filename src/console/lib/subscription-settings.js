@@ -1,7 +1,7 @@
 import { readJson } from './schema.js'
 
 /** The settings that the daemon replaces as a whole, with the fields of each. */
-const GROUPS = {
+const COMPOUND = {
   oauth: ['tokenUrl', 'clientId', 'clientSecret', 'scope', 'audience'],
   tls: ['cert', 'key', 'ca'],
   retry: ['attempts', 'delay', 'maxDelay'],
@@ -18,8 +18,8 @@ const NAMES = { match: 'Only events that match', headers: 'Headers', oauth: 'OAu
 export function fieldsOf(settings) {
   const { url = '', match, headers = {}, format = 'event', allowPrivate = false } = settings
   const text = (value) => (value === undefined || value === HIDDEN ? '' : String(value))
-  const nested = Object.entries(GROUPS).flatMap(([group, keys]) =>
-    keys.map((key) => [`${group}.${key}`, text(settings[group]?.[key])]),
+  const nested = Object.entries(COMPOUND).flatMap(([name, keys]) =>
+    keys.map((key) => [`${name}.${key}`, text(settings[name]?.[key])]),
   )
   return {
     url,
@@ -45,7 +45,7 @@ export function changesOf(given, settings) {
   return Object.fromEntries(
     [...names].map((name) => [
       name,
-      GROUPS[name] ? groupOf(name, given, settings[name]) : settingOf(name, given[name]),
+      COMPOUND[name] ? compoundOf(name, given, settings[name]) : settingOf(name, given[name]),
     ]),
   )
 }
@@ -59,9 +59,9 @@ function settingOf(name, value) {
   return NUMBERS.includes(name) ? Number(text) : text
 }
 
-/** All fields of a group. A secret is not shown: without entering it again, it would be lost. */
-function groupOf(name, given, known = {}) {
-  const entries = GROUPS[name].flatMap((key) => {
+/** All fields of a compound setting. A secret is not shown: without entering it again, it would be lost. */
+function compoundOf(name, given, known = {}) {
+  const entries = COMPOUND[name].flatMap((key) => {
     const text = given[`${name}.${key}`].trim()
     return text === '' ? [] : [[key, NUMBERS.includes(`${name}.${key}`) ? Number(text) : text]]
   })

@@ -109,7 +109,7 @@ export const LIMITS = {
   note: { most: 10_000, what: 'A note' },
   query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
   /** Limited because time patterns are tried at each position. */
-  timed: { most: 2_000, what: 'The description of a time', todo: 'Use a shorter one.' },
+  timeInWords: { most: 2_000, what: 'The description of a time', todo: 'Use a shorter one.' },
   /** Unfinished work, queued or with a worker. */
   openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some with `delegation-accept`.' },
   /** Per person. */

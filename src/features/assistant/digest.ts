@@ -75,7 +75,7 @@ export function createDigest(deps: {
       const { owner, sees, reads } = viewer(call)
       const key = LAST_PREFIX + owner
       const message = call.message?.id ?? ''
-      requireRoom(LIMITS.timed, text)
+      requireRoom(LIMITS.timeInWords, text)
       // Before the lines are read, so that a message that arrives later is in the next digest.
       const at = now()
       const requestedStart = await readStart(text, at, context.timezone())

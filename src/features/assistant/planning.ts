@@ -11,7 +11,7 @@ import type { AssistantContext } from './context.ts'
 import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 
-/** The skill of this file. It must not be scheduled: each run would create a schedule. */
+/** The skill that creates schedules. It must not be scheduled: each run would create one. */
 const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
@@ -49,7 +49,8 @@ export type Schedules = {
 
 /**
  * Schedules in plain words. At the planned time, a text that begins with a word of the assistant
- * runs as if the person wrote it then; other text is sent as a reminder.
+ * runs as if the person wrote it then. A text that begins with the name of a skill that the person
+ * may use runs that skill. Other text is sent as a reminder.
  */
 export function createPlanning(deps: {
   schedules: Schedules
@@ -85,7 +86,7 @@ export function createPlanning(deps: {
   }
 
   const plan = async (text: string, call: Call) => {
-    requireRoom(LIMITS.timed, text)
+    requireRoom(LIMITS.timeInWords, text)
     const ofMessage = pathGet(call.message?.data, 'timezone')
     const timezone = typeof ofMessage === 'string' ? ofMessage : context.timezone()
     // Measured first: the steps below may take longer than "in 3 seconds".

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { readyCommit, SYSTEM, updateCommit } from './commits.ts'
 import type { ChangeEntry } from './entries.ts'
-import { replayEvents, type Until } from './events.ts'
+import { replayChanges, type Until } from './events.ts'
 import { copyOf } from './migration.ts'
 import { createReading } from './reading.ts'
 import { repairDocument } from './repair.ts'
@@ -105,7 +105,7 @@ export function createDocument<T extends JsonObject>(
 }
 
 async function replayUntil(until: Until, backend: Pick<DocumentBackend, 'changes'>, name: string) {
-  const { found, error } = await replayEvents(() => backend.changes(name), until)
+  const { found, error } = await replayChanges(() => backend.changes(name), until)
   if (error) throw error
   return found
 }

@@ -5,11 +5,11 @@ import { applyPatch } from './patch.ts'
 import type { Change, Snapshot } from './spec.ts'
 import { corruptError } from './text.ts'
 
-/** A change in the file back end. `sha`: fingerprint of the resulting text. */
+/** A change in the log of the file back end. `sha`: fingerprint of the resulting text. */
 export type LoggedChange = Change & { sha?: string }
 
 /**
- * The last event of a document, also if it is in a rotated file. Throws `state_corrupt` if it is
+ * The last change of a document, also if it is in a rotated file. Throws `state_corrupt` if it is
  * unreadable.
  */
 export async function lastChange(name: string, path: string): Promise<LoggedChange | undefined> {
@@ -24,7 +24,7 @@ export async function lastChange(name: string, path: string): Promise<LoggedChan
 }
 
 /**
- * All events including those in rotated files, oldest first. Throws `state_corrupt` for a gap or a
+ * All changes including those in rotated files, oldest first. Throws `state_corrupt` for a gap or a
  * broken line.
  */
 export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
@@ -52,10 +52,11 @@ function parse(line: string): LoggedChange | undefined {
 export type Until = number | { revision: number }
 
 /**
- * The newest document that the events can reconstruct up to a time or revision; undefined before
- * the first event with a complete document. `error`: why the events after it are unreadable.
+ * `found`: the newest document that the changes can reconstruct up to a time or revision; undefined
+ * before the first change with a complete document. `error`: why the changes after `found` cannot be
+ * read.
  */
-export async function replayEvents(
+export async function replayChanges(
   changes: () => AsyncIterable<Change>,
   until: Until = Number.POSITIVE_INFINITY,
 ): Promise<{ found?: Snapshot | undefined; error?: unknown }> {
@@ -72,6 +73,6 @@ export async function replayEvents(
     return { found }
   } catch (error) {
     // Replays again up to `found`, because a patch that failed may have changed that document.
-    return { found: found && (await replayEvents(changes, found)).found, error }
+    return { found: found && (await replayChanges(changes, { revision: found.revision })).found, error }
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { completeCommit, type Writing, wholeCommit } from './commits.ts'
-import { replayEvents } from './events.ts'
+import { replayChanges } from './events.ts'
 import type { Reading } from './reading.ts'
 import type { DocumentBackend, Stored } from './spec.ts'
 import { stampOf } from './text.ts'
@@ -17,7 +17,7 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   const { spec, reading, now, log } = writing
   const { name } = spec
   const label = `broken-${stampOf(now())}`
-  const events = await replayEvents(() => backend.changes(name))
+  const events = await replayChanges(() => backend.changes(name))
   const eventsAside = events.error ? await backend.setEventsAside?.(name, label) : undefined
   const kept = eventsAside === undefined ? [] : [eventsAside]
   const stored = await backend.read(name)

@@ -20,7 +20,10 @@ import { readDocument } from './text.ts'
 export function createDocumentManager<T extends JsonObject>(deps: {
   spec: DocumentSpec<T>
   dataDir: string
-  /** Without it, the document is in the file, which commands may use beside a running daemon. */
+  /**
+   * With a store in Redis, the document is there. Otherwise it is in the file, which commands can
+   * open while a daemon runs.
+   */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
   /** Closes a store in Redis, together with the manager. */
   closeStore?: () => Promise<void>

@@ -8,8 +8,8 @@ const RETENTION = 30 * DAY
 const MAX_ENDED = 100
 
 /**
- * Adds the pauses that a change `at` a time (Unix ms) ended to the state `after` it. `by`: who
- * resumed; undefined for pauses that ended by themselves.
+ * Returns the state `after` a change, with the pauses that the change ended. `at`: the time of the
+ * change (Unix ms). `by`: who resumed; undefined for pauses that ended by themselves.
  */
 export function withEnded(before: PauseState, after: PauseState, at: number, by?: string): PauseState {
   const continues = (pause: Pause) =>

@@ -14,9 +14,10 @@ export function isFailing({ failures }: { failures: number }): boolean {
 }
 
 /**
- * A circuit breaker. While it is closed, up to `concurrency` attempts run. After too many failures,
- * or when the receiver asks for a pause, it is open: none run. Then it is half-open: a single event
- * is sent as a probe. `before`: the consecutive failures before this start, and the pause that the
+ * A circuit breaker. While it is closed, up to `concurrency` attempts run; while it is open, none.
+ * It opens after too many failures, and is then half-open: a single event is sent as a probe. It is
+ * also open during a pause that the receiver asked for, and afterwards closed, unless there were
+ * too many failures. `before`: the consecutive failures before this start, and the pause that the
  * receiver asked for. After too many failures, it starts half-open.
  */
 export function createCircuit(
@@ -34,7 +35,10 @@ export function createCircuit(
     /** Consecutive failures. */
     failures: () => failures,
     isOpen,
-    /** When the circuit is no longer open (Unix ms); 0 if it has not been open. */
+    /**
+     * End of the newest opening (Unix ms), also if it is past; 0 if there was none. A success forgets
+     * openings because of failures.
+     */
     openUntil: () => openUntil,
     /** The pause that the receiver asked for, if it has not ended. */
     askedPause: (): Pause | undefined =>
@@ -57,7 +61,7 @@ export function createCircuit(
     /** `retryAt`: end of the pause that the receiver asked for (Unix ms). */
     failed(retryAt: number): void {
       const wasOpen = isOpen()
-      // Failures of attempts that were already running when it opened do not count again.
+      // Attempts that were already running when it opened because of failures are no further evidence.
       if (!isFailing({ failures }) || !wasOpen) failures++
       const pauseEnd = isFailing({ failures }) ? now() + backoff(failures - FAILURE_LIMIT + 1, PAUSE) : 0
       if (retryAt > 0) askedAt = now()

@@ -9,10 +9,10 @@ export type Exchange = ReturnType<typeof createExchange>
 /**
  * Sends requests on one connection, one at a time. Each has `timeout` ms from its start to the end
  * of the answer. All requests share a handler and a timer: making new ones takes longer than
- * signing a request. Calls `ended` after each request, before the request's own `done`.
+ * signing a request. Calls `ended` after each request, before the request's own `answered`.
  */
 export function createExchange(client: Client, timeout: number, ended: (exchange: Exchange) => void) {
-  let done: ((result: Exchanged) => void) | undefined
+  let onAnswer: ((result: Exchanged) => void) | undefined
   let request: Dispatcher.DispatchController | undefined
   let head: { status: number; headers: IncomingHttpHeaders } | undefined
   let body: Buffer[] = []
@@ -22,8 +22,8 @@ export function createExchange(client: Client, timeout: number, ended: (exchange
   const end = (error: Error) => {
     // If the status is known, an incomplete body does not matter.
     const result = head ? { ...head, body } : error
-    const answered = done
-    done = request = head = undefined
+    const answered = onAnswer
+    onAnswer = request = head = undefined
     body = []
     ended(exchange)
     answered?.(result)
@@ -42,7 +42,7 @@ export function createExchange(client: Client, timeout: number, ended: (exchange
   }
   const exchange = {
     send(options: Dispatcher.DispatchOptions, answered: (result: Exchanged) => void): void {
-      done = answered
+      onAnswer = answered
       client.dispatch(options, handler)
     },
     close: () => client.destroy(),

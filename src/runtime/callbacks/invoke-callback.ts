@@ -40,12 +40,13 @@ export function createInvoke(
       await kv.set(wakeKey(ref), id, { ttl })
       const answer = await waitFor({
         attempt: async () => {
-          // The release is read before the answer: if both came meanwhile, the answer counts.
-          const [lookup] = await Promise.allSettled([find(ref)])
+          // Whether the callback was released is read before the answer: if both happened
+          // meanwhile, the answer counts. `find` rejects for a released callback.
+          const [found] = await Promise.allSettled([find(ref)])
           const { value } = (await kv.get(key)) ?? {}
           const current = value === undefined ? call : invocationRecord.parse(value)
           if (!isOpen(current.status)) return { value: current }
-          if (lookup.status === 'rejected') throw lookup.reason
+          if (found.status === 'rejected') throw found.reason
           return {}
         },
         watch: watch([key, callbackKey(ref)]),

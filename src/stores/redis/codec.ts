@@ -20,7 +20,10 @@ export function messageOf(entry: Entry, places: Places): Message {
   return decodeMessage({ id: places.idAt(time, positionIn(entry), tail), gateway, receivedAt }, payload)
 }
 
-/** The message stored in the fields of a dead letter, or of a job made from one. */
+/**
+ * The message stored in the fields of a dead letter, or of a job made from one. `v`: its position;
+ * `h` and `p` as in an entry.
+ */
 export function storedMessage(fields: Map<string, string>, places: Places): Message | undefined {
   const head = fields.get('h')
   if (head === undefined) return undefined
@@ -28,8 +31,8 @@ export function storedMessage(fields: Map<string, string>, places: Places): Mess
 }
 
 /**
- * Parses the head of an entry. For a message: its gateway and the digest of its conversation, or an
- * empty string.
+ * Parses the head of an entry. The head of a message also has its gateway, and the digest of its
+ * conversation, which is empty if there is none.
  */
 export function parseHead(head: string) {
   const [time, tail, offset, conversation, ...gateway] = head.split(' ')
@@ -70,6 +73,7 @@ export function append(
     return answers.map((answer, index) => {
       if (typeof answer === 'number')
         return { id: idAt(time, answer, Number(batch[index]?.[0])), duplicate: false, place: answer }
+      // `shard`, or `time:position:tail` of the first message with the key.
       const [first = 0, position, tail = 0] = answer.split(':').map(Number)
       if (position === undefined) return { id: '', duplicate: true, shard: first }
       return { id: idAt(first, position, tail), duplicate: true }
@@ -78,7 +82,8 @@ export function append(
   return together ? send(items) : inBatches(items, send)
 }
 
-const ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
+/** What a note can be about. */
+const NOTE_ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
 
 /**
  * Encodes notes in short form, one per line, with the first letter of the road:
@@ -94,5 +99,5 @@ export function encodeNotes(notes: readonly Note[]): string {
 
 export function decodeNote(line: string): Note {
   const [at, road, what, detail]: [number, string, string, Json?] = JSON.parse(line)
-  return { at, road: ROADS.find((one) => one[0] === road) ?? 'dispatch', what, ...defined({ detail }) }
+  return { at, road: NOTE_ROADS.find((one) => one[0] === road) ?? 'dispatch', what, ...defined({ detail }) }
 }

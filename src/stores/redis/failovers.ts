@@ -8,14 +8,14 @@ const BEGINS = '+failover-state-send-slaveof-noone'
 /** The event of Sentinel after a failed promotion. */
 const ABORTED = '-failover-abort-slave-timeout'
 const WAY_OUT =
-  'messages that are accepted while it promotes a replica may be lost; let its user `+subscribe` to `&*`'
+  'messages that are accepted while it promotes a replica may be lost; give its user the ACL rules `+subscribe &*`'
 /** Maximum time (ms) to refuse writes, as the Sentinel may have died. */
 const LONGEST = 10_000
 
 /**
  * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was
- * chosen, and writes that it acknowledges are lost. So a failover starts with their event and ends
- * with a connection to the new master. Logs a Sentinel that refuses the subscription.
+ * chosen, and writes that it acknowledges are lost. So a failover starts with the event of a
+ * Sentinel and ends with a connection to the new master. Logs a Sentinel that refuses the subscription.
  */
 export function watchFailovers(client: Redis | Cluster, log: Pick<Log, 'warn'>) {
   const given = client instanceof Cluster ? {} : client.options
@@ -31,7 +31,7 @@ export function watchFailovers(client: Redis | Cluster, log: Pick<Log, 'warn'>) 
     // By default, the subscription would be dropped after 20 failed attempts to connect.
     const patient = { enableReadyCheck: false, maxRetriesPerRequest: null }
     const sentinel = new Redis({ ...defined(options), ...patient })
-    // Errors are reported for the connection to the master.
+    // Ignored: if the Sentinels cannot be reached, the connection to the master reports it.
     sentinel.on('error', () => {})
     sentinel.on('message', onEvent)
     sentinel.subscribe(BEGINS, ABORTED).catch((error: unknown) => {

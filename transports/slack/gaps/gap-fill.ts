@@ -30,8 +30,8 @@ export function createGapFill(
   const stopping = new AbortController()
   /** The newest received message, by Slack's clock, which may be behind ours. */
   let newest = 0
-  /** The result of `completeUntil` at the last connection. */
-  let completeBefore = Number.POSITIVE_INFINITY
+  /** The `completeUntil` of the newest connection before which the gaps were loaded. */
+  let completeAtConnect = Number.POSITIVE_INFINITY
   /** Whether the gaps since the last connection are known. */
   let isLoaded = false
 
@@ -52,7 +52,7 @@ export function createGapFill(
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
         const { known, untils } = await channels.load()
-        const until = Math.min(completeBefore, ...untils)
+        const until = Math.min(completeAtConnect, ...untils)
         // Infinite for the first daemon, which has no known channels either.
         const since = Number.isFinite(until) ? until : 0
         for (const channel of known) void gaps.open(channel, since)
@@ -83,9 +83,9 @@ export function createGapFill(
         throw error
       }
     },
-    /** Called after each connection: it delivers later messages; earlier ones are read back. */
+    /** Called after each connection, which delivers later messages; reads earlier ones back. */
     connected(): void {
-      if (isLoaded) completeBefore = completeUntil()
+      if (isLoaded) completeAtConnect = completeUntil()
       isLoaded = false
       void load()
     },

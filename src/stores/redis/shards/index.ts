@@ -89,7 +89,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
     const times = all.map(timeIn).filter((time) => time !== undefined)
     return times.length > 0 ? Math.min(...times) : undefined
   }
-  const oldest = (timeIn: (stats: StoreStats) => number | undefined) =>
+  const oldestAtIn = (timeIn: (stats: StoreStats) => number | undefined) =>
     defined({ oldestAt: earliest(timeIn) })
   const lost: Record<string, number> = {}
   for (const { receive } of all) {
@@ -99,17 +99,17 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
   return {
     journal: {
       messages: sum(({ journal }) => journal.messages),
-      ...oldest(({ journal }) => journal.oldestAt),
+      ...oldestAtIn(({ journal }) => journal.oldestAt),
     },
     receive: {
       ready: sum(({ receive }) => receive.ready),
       leased: sum(({ receive }) => receive.leased),
       lost,
-      ...oldest(({ receive }) => receive.oldestAt),
+      ...oldestAtIn(({ receive }) => receive.oldestAt),
     },
     dispatch: {
       unpumped: sum(({ dispatch }) => dispatch.unpumped),
-      ...oldest(({ dispatch }) => dispatch.oldestAt),
+      ...oldestAtIn(({ dispatch }) => dispatch.oldestAt),
     },
     jobs: [...queues].map((queue) => {
       const queueIn = ({ jobs }: StoreStats) => jobs.find((each) => each.queue === queue)
@@ -118,7 +118,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
         waiting: sum((stats) => queueIn(stats)?.waiting ?? 0),
         running: sum((stats) => queueIn(stats)?.running ?? 0),
         dead: sum((stats) => queueIn(stats)?.dead ?? 0),
-        ...oldest((stats) => queueIn(stats)?.oldestAt),
+        ...oldestAtIn((stats) => queueIn(stats)?.oldestAt),
         ...defined({ deadAt: earliest((stats) => queueIn(stats)?.deadAt) }),
       }
     }),
