@@ -49,6 +49,12 @@ test('a past range of hours has the bar of its day', () => {
   assert.deepEqual(chart.bars, [{ name: '2026-11-25', runs: 3, failed: 0 }])
 })
 
+test('a range of a month begins with the days whose runs are counted', () => {
+  const days = [{ day: '2026-11-24', runs: 12, failed: 2 }]
+  const { bars } = runChart({ from: '2026-10-29', to: '2026-11-28', runs: 12, days, slots: [] }, {}, now)
+  assert.deepEqual([bars.length, bars[0].name], [8, '2026-11-21'])
+})
+
 test('runs of a week that are all within the last 24 hours have the chart of these hours', () => {
   const days = [
     { day: '2026-11-27', runs: 144, failed: 0 },

@@ -7,6 +7,8 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 /** The daemon counts runs in slots of this length (ms). */
 const SLOT = 5 * MINUTE
+/** How long (ms) the daemon keeps the counts of days at least. */
+const RETENTION = 7 * DAY
 const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY }
 
 /**
@@ -25,11 +27,17 @@ export function runChart({ runs, days, slots, from, to }, range, now) {
       last: clockOf(end),
     }
   }
-  const bars = daysBetween(from, to).map((name) => {
+  const bars = daysBetween(firstDay({ days, from }, now), to).map((name) => {
     const { runs, failed } = days.find(({ day }) => day === name) ?? { runs: 0, failed: 0 }
     return { name, runs, failed }
   })
   return { title: 'Runs a day', bars, last: bars.at(-1).name }
+}
+
+/** The first day of the range whose runs may be counted, so that a long range has no empty part. */
+function firstDay({ days, from }, now) {
+  const counted = Math.min(Date.parse(days[0].day), now - RETENTION)
+  return new Date(Math.max(Date.parse(from), counted)).toISOString()
 }
 
 /**
