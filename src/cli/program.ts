@@ -150,7 +150,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       ? await mistyped(program, rest, error, context)
       : undefined
     if (!betterError) held.release()
-    return report(betterError ?? error, terminal)
+    return report(betterError ?? error, terminal, { isDaemon: rest[0] === 'start' })
   }
 }
 
@@ -213,8 +213,11 @@ function isUnknownVerb(program: Command, [noun, verb]: readonly string[]): boole
   return !group.commands.some((command) => command.name() === verb || command.aliases().includes(verb))
 }
 
-/** Prints an error. Returns the exit code. */
-function report(error: unknown, terminal: Terminal): number {
+/**
+ * Prints an error. Returns the exit code. The last line of a daemon's log names the code, as
+ * operators look it up there.
+ */
+function report(error: unknown, terminal: Terminal, { isDaemon }: { isDaemon: boolean }): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const isUsage = error instanceof CommanderError
   const found: Pick<TriviumError, 'code' | 'message' | 'exit' | 'details'> = isUsage
@@ -222,7 +225,11 @@ function report(error: unknown, terminal: Terminal): number {
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify(errorBody(found))}\n`)
   // Commander has already printed usage errors.
-  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${inWidth(found.message)}\n`)
+  else if (!isUsage) {
+    terminal.err(`${paint('red', 'trivium:', process.stderr)} ${inWidth(found.message)}\n`)
+    if (isDaemon || found.code === 'store_version')
+      terminal.err(`trivium: the error is ${found.code} (\`trivium error show ${found.code}\`)\n`)
+  }
   return found.exit
 }
 

@@ -472,6 +472,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { code, err } = await site.run(['start'])
     assert.equal(code, 2)
     assert.match(err, new RegExp(`in use by process ${daemon.pid}`))
+    assert.match(err.trimEnd().split('\n').at(-1) ?? '', /store_locked/, 'the last line names the code')
     assert.ok(existsSync(join(site.dir, '.trivium', 'daemon.json')))
   })
 })
