@@ -119,3 +119,15 @@ test('store pause pauses the daemons that start later, and is refused while one 
   await until(async () => (await titlesOf(daemon)).length === 0, 'no trouble')
   await daemon.end()
 })
+
+test('Redis: store pause warns of daemons that run, as they do not see it', async () => {
+  const server = await startRedisServer()
+  after(() => server.stop())
+  const routes = `gateways: { in: { transport: webhook, path: /in, verify: { scheme: none } } }
+routes: [{ name: all, skill: write }]`
+  const site = openSite({ routes, skills: { write: WRITE }, env: { REDIS_URL: server.url } })
+  const daemon = await site.start()
+  assert.match((await site.run(['store', 'pause'])).out, /1 daemon is running.*Restart/)
+  await daemon.end()
+  assert.doesNotMatch((await site.run(['store', 'pause'])).out, /running/)
+})

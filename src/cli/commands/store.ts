@@ -1,3 +1,4 @@
+import type { DaemonConfig } from '../../config/sections.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { silent } from '../../core/log.ts'
 import { pauseStore } from '../../features/store-pause/record.ts'
@@ -19,14 +20,30 @@ const addPause: AddCommand = (store, context) => {
     .action(async () => {
       const { daemon } = await loadFor(context.environs(), { withoutVariables: 'except-store' })
       const { openStore } = await import('../../daemon/open-store.ts')
+      const running = await runningOn(daemon)
       const opened = await openStore(daemon, { log: silent })
       try {
         await pauseStore(opened.kv, Date.now())
       } finally {
         await opened.close()
       }
-      show(context.terminal(), { ok: true }, () => 'Everything is paused until `trivium daemon resume`.')
+      show(context.terminal(), { ok: true, running }, () => pausedText(running))
     })
+}
+
+/** The number of daemons on the store: the embedded one is locked by its daemon. */
+async function runningOn({ redisUrl: url, redisPrefix: prefix, redis }: DaemonConfig): Promise<number> {
+  if (url === undefined) return 0
+  const { countUsersAt } = await import('../../stores/redis/users.ts')
+  return countUsersAt({ url, prefix, ...redis, log: silent })
+}
+
+function pausedText(running: number): string {
+  const text = 'Everything is paused until `trivium daemon resume`.'
+  if (running === 0) return text
+  const still =
+    running === 1 ? '1 daemon is running, and ignores' : `${running} daemons are running, and ignore`
+  return `${text}\nWarning: ${still} the pause until a restart. Restart all daemons of this store now.`
 }
 
 const addGrow: AddCommand = (store, context) => {

@@ -7,7 +7,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { parseHead } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { FORMAT } from './index.ts'
-import { channelOf } from './roots.ts'
+import { countUsers } from './users.ts'
 
 /** Streams with more entries are copied in parts, as a Redis value is limited to 512 MB. */
 const LONG = 10_000
@@ -117,15 +117,7 @@ export async function restoreServers(
 
 /** Throws `backup_refused` while daemons are subscribed to the signals of the store. */
 async function refuseInUse(client: Redis | Cluster, address: string, prefix: string): Promise<void> {
-  const servers = client instanceof Cluster ? client.nodes('all') : [client]
-  // A node that does not answer, or forbids the command, counts as unused.
-  const counts = servers.map((server) =>
-    server.pubsub('NUMSUB', channelOf(prefix)).then(
-      ([, count]) => Number(count),
-      () => 0,
-    ),
-  )
-  const users = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  const users = await countUsers(client, prefix)
   if (users === 0) return
   const reason = `daemons or commands are connected to it (${users}); stop all daemons first. Redis may notice only after minutes that a machine is gone`
   throw new TriviumError('backup_refused', { what: `Restoring into ${address}`, reason })
