@@ -23,7 +23,8 @@ export function officeHours(hours: string, timezone: string, holidays: readonly 
   const isOpen = (at: Date) => {
     const [date = '', clock = ''] = format.format(at).split(' ')
     const minute = new Date(date).getUTCDay() * DAY + minuteOf(clock)
-    // Modulo, because an opening may begin on Saturday and end on Sunday, with which the week starts here.
+    // Modulo: the week starts on Sunday here, so an opening from Saturday to Sunday goes over its
+    // end.
     const contains = ({ from, length }: Opening) => (minute - from + WEEK) % WEEK < length
     return !closedDates.has(date) && openings.some(contains)
   }
@@ -54,7 +55,10 @@ function parseHours(text: string): Opening[] {
   const openings: Opening[] = []
   /** Days that wait for their time, as before the comma in `Mon, Wed 09:00-12:00`. */
   let pendingDays: number[] = []
-  /** The days of the last time, which also apply to a time without days: `Mon 09:00-12:00, 13:00-17:00`. */
+  /**
+   * The days of the hours before, which also apply to hours without days:
+   * `Mon 09:00-12:00, 13:00-17:00`.
+   */
   let currentDays = [0, 1, 2, 3, 4, 5, 6]
   for (const part of text.split(/[,;]/)) {
     const match = PART.exec(part)

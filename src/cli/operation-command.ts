@@ -16,17 +16,20 @@ export function operationFlags(
   without: readonly string[] = [],
 ): { read(options: object): JsonObject; flags: readonly Flag[] } {
   const schema = argumentsOf(args)
-  const flags = flagsOf(schema, args).filter(({ places }) => !without.includes(places[0]?.[0] ?? ''))
+  const flags = flagsOf(schema, args).filter((flag) => !without.includes(argumentOf(flag)))
   for (const { option, isRequired } of flags) if (isRequired) option.makeOptionMandatory()
   addFlags(command, flags, schema)
   return { read: (options) => readFlags(flags, Object(options)), flags }
 }
 
+/** The argument that a flag sets. */
+const argumentOf = ({ places }: Flag) => places[0]?.[0] ?? ''
+
 /** How a command runs an operation. */
 type OperationCommand = {
   operation: string
   args: ZodType
-  /** Prints the result. */
+  /** The result as text, for people. */
   human: (result: Json, args: JsonObject) => string
   /** What to do instead of one call of the operation. */
   run?: (connection: Connection, args: JsonObject) => Promise<Json>

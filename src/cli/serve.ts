@@ -13,7 +13,7 @@ export type Served = Awaited<ReturnType<typeof makeServed>>
 type Output = { pretty: boolean; destination?: { write(line: string): unknown } }
 
 /**
- * Makes a daemon in this process that owns its data directory. `open` starts it, reloads changed
+ * Makes a daemon in this process that owns its data directory. `open` starts it, rereads changed
  * files, and writes its address to `daemon.json`. `close` removes that file, and is called after
  * `daemon.stop`. Waits for running commands, and for a daemon that is stopping.
  */
@@ -32,6 +32,7 @@ export async function makeServed(environs: Environs, output: Output) {
     daemon,
     log,
     dataDir,
+    /** Rereads the configuration, and also reloads the skills. */
     reload: () => void daemon.reload().catch(failed),
     async open() {
       const addresses = await daemon.start()

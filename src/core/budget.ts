@@ -29,7 +29,7 @@ export type BudgetStatus =
   | ({ budget: 'skill'; skill: string } & BudgetUse)
   /**
    * `over`: up to 100 senders who used up their budgets. `more`: there are others. `fullest`: of
-   * the senders that were asked for, those with the smallest share left.
+   * the senders that the caller names, those who have used the largest share.
    */
   | {
       budget: 'sender'

@@ -104,7 +104,7 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
  * again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
-  const { line, text } = encodeParts(message)
+  const { line, text } = encodeLineAndText(message)
   return text === undefined ? line : `${line}\n${text}`
 }
 
@@ -112,7 +112,7 @@ export function encodeMessage(message: NewMessage): string {
  * The JSON line and the text of `encodeMessage`, for a store that can join them itself: joining
  * them here would copy the text.
  */
-export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
+export function encodeLineAndText(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
   // The text can be raw if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first line
   // end of the result ends the JSON.

@@ -24,7 +24,7 @@ export function createMerged({ store, steered }: Pick<DispatchOptions, 'store' |
     steer: (job: ClaimedJob, group: string, messages: Message[]): Steer => ({
       messages,
       async listen() {
-        const found = await store.jobs.follow(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
+        const found = await store.jobs.mergeFollowing(DISPATCH_QUEUE, { id: job.id, token: job.token, group })
         // A lost claim ends the attempt by itself.
         for (const message of found ?? []) {
           messages.push(message)

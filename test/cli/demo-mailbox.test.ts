@@ -9,7 +9,7 @@ for (const protocol of ['Imap', 'Smtp'] as const) {
     const serve = createMailbox()[`serve${protocol}`]
     const sockets: Socket[] = []
     const server = createServer((socket) => {
-      // The demo handles errors of a socket too, by destroying it.
+      // In the demo, services.ts handles errors of a socket; here nothing needs to be done.
       socket.on('error', () => {})
       sockets.push(socket)
       serve(socket)

@@ -19,7 +19,7 @@ const ONE_SHARD_ONLY = [
   'merges only unclaimed messages of one group and one sender, and keeps the order of all others',
   'a lane is claimed once no message came for the time of `settle`, and other lanes immediately',
   'a lane in which messages keep coming is claimed after ten times `settle`',
-  '`follow` gives a claimed job the messages behind it, but none after its claim has ended',
+  '`mergeFollowing` gives a claimed job the messages behind it, but none after its claim has ended',
   'a retry puts the job at the end of its lane with fresh attempts',
   'returns large messages in short pages, and skips none',
   'a busy gateway with its own `maxCount` evicts no messages of other gateways',

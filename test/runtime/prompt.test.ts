@@ -44,20 +44,23 @@ describe('directives', () => {
     assert.deepEqual(compilePrompt(body), [body])
   })
 
-  test('are processed again after code in a list item, quotation or paragraph', () => {
-    const codeOnly = [
+  test('are not processed in code in a list item, or directly after a heading', () => {
+    const bodies = [
       '- Step:\n\n      code :nope[a] <!-- kept -->',
       '1. - ```sh\n     :nope[a] <!-- kept -->\n     ```',
       '# Title\n    code :nope[a]',
     ]
-    for (const body of codeOnly) assert.deepEqual(compilePrompt(body), [body])
-    for (const endOfCode of [
+    for (const body of bodies) assert.deepEqual(compilePrompt(body), [body])
+  })
+
+  test('are processed again after the block that has code, or a lone backtick', () => {
+    for (const before of [
       '- the ` key\n- say ',
       'a lone `\n# ',
       '- ```\n  :nope[a]\n- ',
       '> ```\n> :nope[a]\n\n',
     ]) {
-      assert.deepEqual(compilePrompt(`${endOfCode}:arg[b] \`x\``), [endOfCode, arg('b'), ' `x`'])
+      assert.deepEqual(compilePrompt(`${before}:arg[b] \`x\``), [before, arg('b'), ' `x`'])
     }
   })
 
@@ -112,7 +115,7 @@ describe('rendering', () => {
       ctx = given
     })
     const manager = await startManager(t, { skills: [skill] })
-    await manager.invoke('subject', args, options)
+    await manager.invoke(skill.name, args, options)
     assert.ok(ctx)
     Object.assign(ctx.locals, locals)
     return renderPrompt(compilePrompt(body), ctx, createFence('w'))

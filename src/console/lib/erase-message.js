@@ -11,6 +11,7 @@ import { count } from './troubles.js'
 export async function eraseMessage(id) {
   const found = signal({})
   const isReady = signal(false)
+  // Without `confirm`, it only counts.
   invoke('message-erase', { id }).then(
     (value) => {
       found.value = { value }

@@ -43,7 +43,10 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       say(doneText(answer, isNew))
       close()
     } catch (failure) {
-      const found = errorsByField(Object.keys(given), { details: [], ...failure, message: failure.message })
+      const found = errorsByField(Object.keys(given), {
+        details: failure.details ?? [],
+        message: failure.message,
+      })
       setErrors(found)
       setError(found[''])
     }
@@ -64,6 +67,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
     html`<${Text} key=${key} id=${key} label=${label} hint=${hint} error=${errors[key]} value=${given[key]} onInput=${take(key)} more=${more} />`
   const isGiven = (...keys) =>
     Object.keys(given).some((key) => keys.includes(key.split('.')[0]) && given[key])
+  // The secret is shown once, so Escape does not close it.
   return html`<${Modal} aria-labelledby="form-title" leave=${() => (made ? false : close())}>
     ${
       made
@@ -93,7 +97,9 @@ function doneText({ name, created }, isNew) {
 
 /** The settings of the delivery. */
 function Delivery({ text, given, take, isOpen }) {
-  return html`<details open=${useState(isOpen)[0]}><summary>Delivery: format, rate, retries</summary>
+  // Only at the start: typing must not close it.
+  const [wasOpen] = useState(isOpen)
+  return html`<details open=${wasOpen}><summary>Delivery: format, rate, retries</summary>
     <div class="field"><label for="push-format">Format</label><select id="push-format" value=${given.format} onChange=${take('format')}>${FORMATS.map((format) => html`<option key=${format} value=${format}>${format}</option>`)}</select></div>
     ${text('rate', 'Maximum rate', 'Empty: no limit.', { placeholder: '10/s' })}
     ${text('concurrency', 'Conversations in parallel', '1 sends one event at a time.', { placeholder: '16', type: 'number', min: 1, max: 256 })}
@@ -108,7 +114,9 @@ const PEM = { placeholder: '-----BEGIN …', lines: 3 }
 
 /** The settings by which the receiver recognises the sender. */
 function Authentication({ text, isNew, isOpen }) {
-  return html`<details open=${useState(isOpen)[0]}><summary>Authentication: secret, headers, OAuth, client certificate</summary>
+  // Only at the start: typing must not close it.
+  const [wasOpen] = useState(isOpen)
+  return html`<details open=${wasOpen}><summary>Authentication: secret, headers, OAuth, client certificate</summary>
     ${text('secret', 'Signing secret', isNew ? 'Empty: one is generated and shown once.' : 'Empty: it stays as it is.', { placeholder: 'whsec_…' })}
     ${text('headers', 'Headers', 'One per line. Their values are not shown later.', { placeholder: 'authorization: Bearer …', lines: 2 })}
     <fieldset><legend>OAuth 2.0 client credentials</legend>

@@ -20,7 +20,10 @@ export type Jobs = {
    * that job, and returns their messages, which are then in its `collected`. The history of each
    * message says `steered`. Undefined if the claim is lost.
    */
-  follow(queue: string, claim: { id: string; token: string; group: string }): Promise<Message[] | undefined>
+  mergeFollowing(
+    queue: string,
+    claim: { id: string; token: string; group: string },
+  ): Promise<Message[] | undefined>
   /**
    * Ends claims with their outcomes. Per claim: false if it expired and another process has the
    * job; an error if its shard is unreachable.
@@ -28,7 +31,7 @@ export type Jobs = {
   settle(queue: string, outcomes: readonly Settled[]): Promise<(boolean | Error)[]>
   /**
    * Held jobs at the heads of their lanes, by job id, after the id `after`. Those of unreachable
-   * shards are left out, as in `unhold`, `hasten` and `nextDue`.
+   * shards are left out, as in `unhold`, `nextDue`, and `hasten` without ids.
    */
   held(queue: string, after: string, limit: number): Promise<ReachablePage<HeldJob>>
   /** Makes held jobs claimable again at their old place. Returns their number. */
@@ -51,7 +54,7 @@ export type Jobs = {
 }
 
 export type DeadLetters = {
-  /** Newest first, by time and then id. A page with `more` has at least one. */
+  /** Newest first, by time and then id. A page with `more` is never empty. */
   list(filter: LetterFilter): Promise<ReachablePage<DeadLetter>>
   ids(): Promise<string[]>
   /** Without `queue`, gets the newest with that id. So do `retry` and `drop`. */
@@ -101,7 +104,7 @@ export type BusyLane = {
 
 export type HeldJob = Pick<NewJob, 'id' | 'lane' | 'group'>
 
-/** `more`: other jobs are due, within the limits or beyond them. */
+/** `more`: further jobs are due, which this claim may have left because of its limits. */
 export type ClaimedJobs = Page<ClaimedJob> & {
   /** When a job may become claimable without a signal (Unix ms): a retry, an expiring lease. */
   nextDue?: number

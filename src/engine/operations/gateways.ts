@@ -10,7 +10,10 @@ const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
 
 /** The receive road, the outbox, and the gateways themselves: `gateway-…`. */
 export const gateways = {
-  /** Within a conversation, a call refers to that conversation unless it names another. */
+  /**
+   * Called by a skill that handles a message, it receives from the conversation of that message,
+   * unless `gateway` or `conversation` is given.
+   */
   receive: closed({
     gateway: optional('Only messages of this gateway'),
     conversation: optional('Only messages of this conversation'),
@@ -101,7 +104,10 @@ export const installs = {
   }).describe('Removes an installation of a Slack app, and revokes its tokens.'),
 }
 
-/** The refused deliveries that this daemon remembers, and the traffic of gateways. */
+/**
+ * The refused deliveries that this daemon remembers, and the traffic of gateways. These names have no
+ * prefix: `refused`.
+ */
 export const refusals = {
   refused: closed({
     gateway: optional('Only refusals of this gateway'),

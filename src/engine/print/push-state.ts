@@ -3,8 +3,9 @@ import { paint } from '../../lib/paint.ts'
 import { age } from '../../lib/short-text.ts'
 
 /**
- * The state of a push: `failing for 12 min: it answered 503`, `paused by ada`, `fails 20 of 50`. A
- * push that is active, but whose last attempts failed, is retrying.
+ * The state of a push: `failing for 12 min: it answered 503`, `paused by ada`, `fails 20 of 50`. An
+ * active push shows its share of errors if that is known; else it is `retrying` while its newest
+ * attempts fail.
  */
 export function pushState({ state, detail, failingSince, errors }: JsonObject): string {
   const since = failingSince === undefined ? '' : ` for ${age(failingSince)}`

@@ -34,7 +34,7 @@ export type Run = z.infer<typeof runSchema>
 /** The code of a run that a person cancelled. This is not a failure. */
 export const CANCELLED = 'run_cancelled'
 
-const daySchema = z.object({
+const countsSchema = z.object({
   runs: z.number(),
   failed: z.number(),
   cancelled: z.number().default(0),
@@ -42,9 +42,9 @@ const daySchema = z.object({
   callers: z.record(z.string(), z.number()),
 })
 /** Counts of a skill's runs in a day or slot. */
-export type RunCounts = z.infer<typeof daySchema>
-const readSlot = (value: Json | undefined) => readStoredRecord(daySchema, value)
-/** The stored runs of one skill. */
+export type RunCounts = z.infer<typeof countsSchema>
+const readSlot = (value: Json | undefined) => readStoredRecord(countsSchema, value)
+/** The runs of one skill. */
 export type RunLog = {
   /** Newest first. */
   recent: Run[]
@@ -53,6 +53,7 @@ export type RunLog = {
   days: Record<string, RunCounts>
 }
 
+/** What is stored in the document of a skill; its failures have another one. */
 type StoredLog = Omit<RunLog, 'failures'>
 /** Counts by skill. */
 type SlotCounts = Map<string, RunCounts>
@@ -124,14 +125,14 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       countRun(counts, run)
     },
     /** The counts of each slot in a span, by skill. */
-    bySkill: ({ names }: Pick<Span, 'names'>) =>
-      valuesOf(kv, SLOT_KEY, names, (_name, value) => readSlot(value).entries),
+    bySkill: ({ names: slotNames }: Pick<Span, 'names'>) =>
+      valuesOf(kv, SLOT_KEY, slotNames, (_name, value) => readSlot(value).entries),
     /**
      * The counts of one skill in each slot of a span in which it ran, oldest first. `at`: the start
      * of the slot (Unix ms).
      */
-    async slotsOf(skill: string, { names }: Pick<Span, 'names'>) {
-      const slots = await valuesOf(kv, SLOT_KEY, names, (name, value) => {
+    async slotsOf(skill: string, { names: slotNames }: Pick<Span, 'names'>) {
+      const slots = await valuesOf(kv, SLOT_KEY, slotNames, (name, value) => {
         const counts = countsOf(readSlot(value).entries, skill)
         return counts && { at: Date.parse(name), runs: counts.runs, failed: counts.failed }
       })
@@ -162,6 +163,7 @@ function createWriters({ kv, now }: { kv: KeyValues; now(): number }) {
         const { known, write } = readLog(current)
         return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
       })
+      // If storing the failures fails, only they are still to be stored.
       logs.set(skill, { recent: [], failures: log.failures, days: {} })
       if (log.failures.length > 0) await addFailures(kv, skill, log.failures)
       logs.delete(skill)
@@ -193,7 +195,7 @@ function addFailures(kv: KeyValues, skill: string, added: readonly Run[]) {
 function readLog(value: Json | undefined) {
   const raw = isJsonObject(value) ? value : {}
   const recent = readStoredList(runSchema, raw.recent).entries
-  const days = readStoredRecord(daySchema, raw.days)
+  const days = readStoredRecord(countsSchema, raw.days)
   const known: StoredLog = { recent, days: { ...days.entries } }
   const write = (next: StoredLog): JsonObject => {
     return { ...raw, recent: toJson(next.recent), days: days.write(next.days) }

@@ -10,7 +10,7 @@ import { createSettling } from './settling.ts'
 import { readPage } from './sql.ts'
 
 /** `forget`: drops what is cached of a removed job. */
-type Claims = Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> & { forget(n: number): void }
+type Claims = Pick<Jobs, 'claim' | 'mergeFollowing' | 'settle' | 'renew'> & { forget(n: number): void }
 
 /**
  * Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2
@@ -82,7 +82,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
       // A lost claim is repeated, and its effects are flushed with the outcome.
       return writer.writeRepeatable(() => claim(number, request))
     },
-    follow: (queue, one) => writer.write(() => merging.follow(queues.find(queue) ?? 0, one)),
+    mergeFollowing: (queue, one) => writer.write(() => merging.mergeFollowing(queues.find(queue) ?? 0, one)),
     settle: (queue, outcomes) => writer.write(() => settle(queues.find(queue) ?? 0, queue, outcomes)),
     renew: (queue, claims, lease) =>
       writer.writeRepeatable(() => {

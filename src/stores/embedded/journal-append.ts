@@ -1,4 +1,4 @@
-import { type Accepted, encodeParts, type NewMessage } from '../../core/message.ts'
+import { type Accepted, encodeLineAndText, type NewMessage } from '../../core/message.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import type { Parts } from './parts.ts'
@@ -13,11 +13,11 @@ export function createAppend(parts: Parts, fresh: FreshMessages) {
     const gateway = gateways.number(message.gateway)
     const conversation = message.conversation ?? null
     const receivedAt = message.receivedAt ?? now
-    const { line, text } = encodeParts(message)
+    const { line, text } = encodeLineAndText(message)
     sql.run`INSERT INTO journal (seq, id, gateway, received_at, conversation, payload)
       VALUES (${seq}, ${id}, ${gateway}, ${receivedAt}, ${conversation}, concat_ws('\n', ${line}, ${text ?? null}))`
     if (hash) keys.remember(hash, id)
-    fresh.accepted(id, seq, message, now, line.length + message.text.length)
+    fresh.accepted(id, seq, message, receivedAt, line.length + message.text.length)
     return id
   }
 

@@ -2,7 +2,7 @@ import { decodeMessage, type Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
 import type { Outcome } from '../../core/message-query.ts'
 import type { Journal } from '../../core/store.ts'
-import { createFreshMessages } from '../shared/fresh-messages.ts'
+import { createFreshMessages, type FreshMessages } from '../shared/fresh-messages.ts'
 import { insertJob } from './job-rows.ts'
 import { createAppend } from './journal-append.ts'
 import { createNotes } from './notes.ts'
@@ -26,8 +26,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
   const fresh = createFreshMessages()
   const append = createAppend(parts, fresh)
   const notes = createNotes(parts)
-  const forgetFresh = () => fresh.pumpedTo(undefined)
-  writer.follow({ rolledBack: forgetFresh })
+  writer.follow({ rolledBack: fresh.clear })
 
   /** The position of an id, if the journal has that message. */
   function find(id: string): number | undefined {
@@ -83,23 +82,42 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
           return { cursor, items: items.map(({ message }) => message), more }
         }),
       ),
-    // A power failure loses the cursor and the jobs together; the pump then repeats both.
-    pumped: (cursor, last, jobs) =>
-      writer.writeRepeatable(() => {
-        const areThere = fresh.has(last) || [last, ...jobs.map(({ id }) => id)].every(isThere)
-        const seq = counters.get('pump') === cursor && areThere ? positionOf(last) : undefined
-        fresh.pumpedTo(seq === undefined ? undefined : last, jobs)
-        if (seq === undefined) return false
-        counters.set('pump', seq)
-        for (const job of jobs) insertJob(parts, 'dispatch', job)
-        return true
-      }, jobs.length > 0),
+    pumped: createPumped(parts, fresh, isThere),
   }
   /** Takes a recently pumped message from memory, once. */
   const takePumped = (id: string): Message | undefined => fresh.pumped().take(id)?.message
   const { append: appendNotes, appendIfThere: appendNotesIfThere } = notes
   const table = { at, find, after, appendNotes, appendNotesIfThere, takePumped }
-  return { ...journal, ...table, forgetFresh }
+  return { ...journal, ...table, forgetFresh: fresh.clear }
+}
+
+/**
+ * Makes `Journal.pumped`. A power failure loses the cursor and the jobs together; the pump then
+ * repeats both.
+ */
+function createPumped(
+  parts: Parts,
+  fresh: FreshMessages,
+  isThere: (id: string) => boolean,
+): Journal['pumped'] {
+  const { writer, counters } = parts
+  return (cursor, last, jobs) => {
+    const work = () => {
+      // A job has the id of its message. The cache is contiguous: with the last message it has the
+      // others too.
+      const areThere = fresh.has(last) || [last, ...jobs.map(({ id }) => id)].every(isThere)
+      const seq = counters.get('pump') === cursor && areThere ? positionOf(last) : undefined
+      if (seq === undefined) {
+        fresh.clear()
+        return false
+      }
+      fresh.pumpedTo(last, jobs)
+      counters.set('pump', seq)
+      for (const job of jobs) insertJob(parts, 'dispatch', job)
+      return true
+    }
+    return writer.writeRepeatable(work, { isUrgent: jobs.length > 0 })
+  }
 }
 
 function toMessage({ id, gateway, received_at: receivedAt, payload }: MessageRow): Message {

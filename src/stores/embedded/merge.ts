@@ -74,8 +74,8 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       merge(queue, jobs, newest.n, what)
       return newest.n
     },
-    /** See `Jobs.follow`. */
-    follow(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
+    /** See `Jobs.mergeFollowing`. */
+    mergeFollowing(queue: number, { id, token, group }: { id: string; token: string; group: string }) {
       const row = sql.get<WaitingJob>`SELECT n, lane, message FROM job
         WHERE n = ${jobNumberOf(token)} AND queue = ${queue} AND id = ${id} AND token = ${token}`
       if (!row) return undefined

@@ -87,7 +87,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
      * next `write`, a power failure may undo it. Without `isUrgent` it waits for the current flush,
      * to share the next transaction.
      */
-    writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
+    writeRepeatable: <T>(work: () => T, { isUrgent = true } = {}) => enter(work, isUrgent ? 'soon' : 'later'),
     /** Runs `work`, which may use another connection, while no transaction is open here. */
     hold: others.run,
     follow: transactions.follow,

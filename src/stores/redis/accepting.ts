@@ -30,7 +30,7 @@ export function createAccepting(
    * outdated.
    */
   const forgetMoved = () => {
-    if (owner() !== server) fresh.pumpedTo(undefined)
+    if (owner() !== server) fresh.clear()
     server = owner()
   }
 
@@ -45,7 +45,7 @@ export function createAccepting(
     messages.forEach((message, index) => {
       const { id = '', place } = accepted[index] ?? {}
       const size = payloads[index]?.length ?? 0
-      if (place !== undefined) fresh.accepted(id, place, message, at, size)
+      if (place !== undefined) fresh.accepted(id, place, message, message.receivedAt ?? at, size)
     })
     return accepted
   }

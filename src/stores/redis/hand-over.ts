@@ -3,7 +3,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { wasNotSent } from './redis-error.ts'
 
 /** Three script arguments: this daemon, the call's number, and the numbers of unanswered calls. */
-type Handing = [string, number, string]
+export type Handing = [string, number, string]
 
 /** Ms after which the work of a lost reply is given back, if no other call does so before. */
 const GIVE_BACK = 1_000

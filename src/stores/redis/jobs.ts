@@ -49,7 +49,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       if (items.length > 0 && known.size() === size) known.clear()
       return { items, more: isLeft === 1, ...(wait >= 0 && { nextDue: now() + wait }) }
     },
-    follow: async (queue, { id, token, group }) =>
+    mergeFollowing: async (queue, { id, token, group }) =>
       (await run<Merged[] | null>('jobs-follow', main, queue, id, token, group))?.map((each) =>
         mergedMessage(each, places),
       ),

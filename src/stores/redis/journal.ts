@@ -87,10 +87,11 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
       const args = jobs.flatMap((job) => briefArgs(job, places))
       try {
         const isMoved = (await run('jobs-add', main, 'dispatch', cursor, ...to, ...args)) !== null
-        fresh.pumpedTo(isMoved ? last : undefined, jobs)
+        if (isMoved) fresh.pumpedTo(last, jobs)
+        else fresh.clear()
         return isMoved
       } catch (error) {
-        fresh.pumpedTo(undefined)
+        fresh.clear()
         throw error
       }
     },

@@ -3,7 +3,7 @@ import type { PlacedMessage, ReceiveFilter, ReceiveQueue, Taken } from '../../co
 import { defined } from '../../lib/defined.ts'
 import { storable, takenNote } from '../shared/values.ts'
 import { type Entry, messageOf, positionIn } from './codec.ts'
-import { createHandOver } from './hand-over.ts'
+import { createHandOver, type Handing } from './hand-over.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
@@ -29,10 +29,8 @@ export type ShardReceive = Omit<ReceiveQueue, 'take'> & {
 const TAKE_NOTHING = ['', '', '', '', '', '', ''] as const
 
 export function createReceive({ run, roots: { main }, places, now, isClosed }: Server): ShardReceive {
-  const handOver = createHandOver(
-    (_, handing) => run('receive-take', main, ...TAKE_NOTHING, ...handing),
-    isClosed,
-  )
+  const giveBack = (_: string, handing: Handing) => run('receive-take', main, ...TAKE_NOTHING, ...handing)
+  const handOver = createHandOver(giveBack, isClosed)
   const placed = (entry: Entry): PlacedMessage => {
     return { position: positionIn(entry), message: messageOf(entry, places) }
   }

@@ -4,7 +4,7 @@ import { defined } from '../../lib/defined.ts'
 import { storable } from '../shared/values.ts'
 import { inBatches } from './batches.ts'
 import { type Entry, positionIn } from './codec.ts'
-import { createHandOver } from './hand-over.ts'
+import { createHandOver, type Handing } from './hand-over.ts'
 import type { Args, Server } from './scripts.ts'
 
 /** Maximum number of events for a group per call. */
@@ -14,12 +14,16 @@ const WINDOW = 64
 /** Characters after which a peek fetches no more events. */
 const LARGE = 1_000_000
 
+/**
+ * As in lua/topic-read.lua. `waitMs`: -1 if no event is hidden. `heldAt`: 0 if none was held back.
+ * `mayHaveMore`: 1 or 0.
+ */
 type GroupAnswer = [
   missed: number,
-  wait: number,
-  held: number,
-  isLeft: number,
-  counts: number[],
+  waitMs: number,
+  heldAt: number,
+  mayHaveMore: number,
+  deliveries: number[],
   rounds: number[],
   ...positions: number[],
 ]
@@ -33,7 +37,7 @@ export type BoundedRead = GroupRead & {
 export type BoundedBatch = GroupBatch & {
   /** The time of the first event that was left because of `until` (Unix ms). */
   held?: number
-  /** Number of characters that were read. */
+  /** Number of characters read so far in the call, for all its groups. */
   size: number
 }
 
@@ -42,10 +46,10 @@ export function createTopicRead(
   { run, call, roots, now, isClosed }: Pick<Server, 'run' | 'call' | 'roots' | 'now' | 'isClosed'>,
   eventIn: (topic: string, entry: Entry) => Event,
 ) {
-  const handOver = createHandOver(
-    (topic, handing) => run('topic-read', roots.topic(topic), ...handing, topic),
-    isClosed,
-  )
+  // A call without requests only gives back what lost replies handed out.
+  const giveBack = (topic: string, handing: Handing) =>
+    run('topic-read', roots.topic(topic), ...handing, topic)
+  const handOver = createHandOver(giveBack, isClosed)
 
   async function readSome(topic: string, requests: readonly Args[]): Promise<(BoundedBatch | undefined)[]> {
     const [entries, answers] = await handOver(topic, (handing) => {
@@ -65,15 +69,18 @@ export function createTopicRead(
     for (const [index, answer] of answers.entries()) {
       const [, , , , , , ...positions] = answer ?? []
       const unknown = windows(positions.filter((position) => !known.events.has(position)))
-      const isFew = ([from]: Window) => from === positions[0] || known.size <= LARGE
-      for (let next = unknown[0]; next && isFew(next); next = unknown[0]) {
+      // The first event is read however large the others are.
+      const mayRead = ([from]: Window) => from === positions[0] || known.size <= LARGE
+      for (let next = unknown[0]; next && mayRead(next); next = unknown[0]) {
         learn(await call('XRANGE', log, `${next[0]}-0`, `${next[1]}-0`))
         unknown.shift()
       }
       const batch = answer && toBatch(answer, known, unknown.length > 0, now())
-      // Retention may have removed all events of a peek since the script ran.
+      // Retention may have removed all events of a peek since the script ran, so it is read again.
       const isGone = batch?.items.length === 0 && positions.length > 0
-      batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
+      const request = requests[index]
+      if (isGone && request) batches.push(...(await readSome(topic, [request])))
+      else batches.push(batch ?? undefined)
     }
     return batches
   }
@@ -88,18 +95,18 @@ function toBatch(
   isCut: boolean,
   now: number,
 ): BoundedBatch {
-  const [missed, wait, held, isLeft, counts, allRounds, ...positions] = answer
+  const [missed, waitMs, heldAt, mayHaveMore, allDeliveries, allRounds, ...positions] = answer
   const items = positions.flatMap((position) => known.get(position) ?? [])
   const isThere = (_: number, at: number) => known.has(positions[at] ?? 0)
-  const deliveries = counts.filter(isThere)
+  const deliveries = allDeliveries.filter(isThere)
   const rounds = allRounds.filter(isThere)
   return {
     items,
-    more: isCut || isLeft === 1,
+    more: isCut || mayHaveMore === 1,
     missed,
     size,
-    ...defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now + wait }),
-    ...(counts.length > 0 && { deliveries }),
+    ...defined({ held: heldAt || undefined, nextVisible: waitMs < 0 ? undefined : now + waitMs }),
+    ...(allDeliveries.length > 0 && { deliveries }),
     ...(allRounds.length > 0 && { rounds }),
   }
 }
@@ -118,7 +125,7 @@ function windows(positions: readonly number[]): Window[] {
 }
 
 function argsOfRead({ group, max, mode, lease = 0, after = 0, until, ...asks }: BoundedRead): Args {
-  const time = mode === 'peek' ? after : storable(lease)
+  const leaseOrAfter = mode === 'peek' ? after : storable(lease)
   const flags = [asks.isCounted ? 1 : '', asks.withRounds ? 1 : '']
-  return [group, Math.min(max, MAX_EVENTS), mode, time, until ?? '', ...flags]
+  return [group, Math.min(max, MAX_EVENTS), mode, leaseOrAfter, until ?? '', ...flags]
 }

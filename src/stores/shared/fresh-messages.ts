@@ -23,11 +23,16 @@ export function createFreshMessages() {
 
   return {
     /** Adds a stored message, with its place in the journal and its size in characters. */
-    accepted(id: string, place: number | undefined, message: NewMessage, now: number, size: number): void {
+    accepted(
+      id: string,
+      place: number | undefined,
+      message: NewMessage,
+      receivedAt: number,
+      size: number,
+    ): void {
       if (!next || next.items.length >= MAX || size > LARGEST) return
       if (place !== next.cursor + next.items.length + 1) return
-      const { gateway, receivedAt = now } = message
-      next.items.push(completeMessage({ id, gateway, receivedAt }, message))
+      next.items.push(completeMessage({ id, gateway: message.gateway, receivedAt }, message))
     },
     /**
      * Like `Journal.unpumped`; `read` reads the journal. `more` is always true for cached messages,
@@ -43,16 +48,18 @@ export function createFreshMessages() {
     isEmpty: () => !next?.items.length,
     /** Whether a message is cached and not pumped yet. */
     has: (id: string): boolean => next?.items.findLast((message) => message.id === id) !== undefined,
-    /**
-     * Called when the dispatch cursor moved to the message `last`, with the jobs up to there.
-     * Undefined: the position of the cursor is unknown, so the cache is emptied.
-     */
-    pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
+    /** Called when the dispatch cursor moved to the message `last`, with the jobs up to there. */
+    pumpedTo(last: string, jobs: readonly NewJob[] = []): void {
       const count = 1 + (next?.items.findLastIndex(({ id }) => id === last) ?? -1)
       const passed = next?.items.splice(0, count) ?? []
       if (jobs.length > 0 || pumped.size() > 0) pumped = createPumpedJobs(pairsOf(passed, jobs))
       if (next && count > 0) next.cursor += count
       else next = undefined
+    },
+    /** Empties the cache, such as when the position of the cursor is unknown. */
+    clear(): void {
+      pumped = createPumpedJobs()
+      next = undefined
     },
     /** Recently pumped jobs. A claim takes them; a claim in progress may hold an older list. */
     pumped: () => pumped,

@@ -314,18 +314,18 @@ export function jobsContract(factory: StoreFactory): void {
       await addToLane(bench, ['last'])
       assert.equal((await claim()).items[0]?.collected?.length, messages, 'all before the last')
     },
-    '`follow` gives a claimed job the messages behind it, but none after its claim has ended': async (
+    '`mergeFollowing` gives a claimed job the messages behind it, but none after its claim has ended': async (
       bench,
     ) => {
       const { store } = bench
       const [a = '', b = ''] = await addToLane(bench, ['a', 'b'])
       const { token } = await claimOne(store, 'q')
       const claim = { id: a, token, group: 'g' }
-      assert.deepEqual(textsOf(await store.jobs.follow('q', claim)), ['b'])
-      assert.deepEqual(await store.jobs.follow('q', claim), [])
+      assert.deepEqual(textsOf(await store.jobs.mergeFollowing('q', claim)), ['b'])
+      assert.deepEqual(await store.jobs.mergeFollowing('q', claim), [])
       await addToLane(bench, ['c'])
-      assert.equal(await store.jobs.follow('q', { ...claim, token: 'stale' }), undefined)
-      assert.deepEqual(textsOf(await store.jobs.follow('q', claim)), ['c'])
+      assert.equal(await store.jobs.mergeFollowing('q', { ...claim, token: 'stale' }), undefined)
+      assert.deepEqual(textsOf(await store.jobs.mergeFollowing('q', claim)), ['c'])
       await store.jobs.settle('q', [{ id: a, token, outcome: 'release' }])
       const reclaimed = await claimOne(store, 'q')
       assert.deepEqual([reclaimed.id, ...textsOf(reclaimed.collected)], [a, 'b', 'c'])

@@ -34,6 +34,7 @@ export async function findPosts(
   const query = defined({ channel, ts: thread, limit: PAGE_SIZE, include_all_metadata: true })
   const { messages, hasMore } = await readHistory(api, query, MAX_READ)
   const posts = new Map<unknown, string>()
+  // Streams are only in threads, which Slack lists oldest first.
   const streams = messages.filter((each) => each.streaming_state === 'in_progress' && each.user === botUser)
   for (const message of messages) {
     const mark = objectAt(message, 'metadata.event_payload')

@@ -77,8 +77,8 @@ export function createShardedJobs(
       ),
 
     claim: (queue, request) => claimOnAll(shards, owned, queue, request, now),
-    follow: (queue, { token, ...claim }) =>
-      at((Number.parseInt(token, 10) || 0) % of).follow(queue, { ...claim, token: tokenOf(token) }),
+    mergeFollowing: (queue, { token, ...claim }) =>
+      at((Number.parseInt(token, 10) || 0) % of).mergeFollowing(queue, { ...claim, token: tokenOf(token) }),
     settle: (queue, outcomes) =>
       ofClaims(outcomes, (shard, some) =>
         at(shard)

@@ -30,10 +30,10 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
     receive: createReceive(server),
     topics: createTopics(server, toEvent),
     jobs: createJobs(server, fresh),
-    erasing: createErasing(server, () => fresh.pumpedTo(undefined)),
+    erasing: createErasing(server, fresh.clear),
     trim: createTrim(server),
     /** Empties the cache: a Redis that lost its last writes reuses their positions. */
-    forget: () => fresh.pumpedTo(undefined),
+    forget: fresh.clear,
     stats: async (): Promise<StoreStats> => {
       type Queue = StoreStats['jobs'][number] & { oldest?: string }
       const stats: StoreStats & { jobs: Queue[] } = JSON.parse(await run('stats', roots.main))
