@@ -1,22 +1,27 @@
 -- include: log groups unheard latest
 -- Reads events of one topic for several groups. Each entry is returned once; groups refer to
--- positions. A peek gets only the positions of unread events: reading their entries by XRANGE costs
--- a third of reading them in Lua.
+-- positions. A peek gets only the positions of unread events: the caller fetches their entries by
+-- XRANGE, which costs a third of reading them in Lua.
 --
 -- ARGV[3…5]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`
 -- ARGV[6]    the topic
--- ARGV[7…]   seven values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or
---            for a peek the position after which it begins; return no event whose id has a later
---            time (Unix ms), or empty; 1 to count deliveries, or empty; 1 to return rounds, or
---            empty. Without requests, only unanswered calls are processed
--- Returns    the entries, fewer than requested if they are large (except for peeks); then per
---            request false (no such group), or {number of missed events, ms until a hidden event
---            becomes visible or -1, time of the first event that was held back or 0, 1 if there may
---            be more, else 0, {delivery number of each event, if counted}, {round of each event, if
---            asked for}, positions…}
+-- ARGV[7…]   seven values per request. Without requests, only unanswered calls are processed:
+--            group
+--            limit
+--            `consume`, `peek` or `lease`
+--            lease in ms; for a peek, the position after which it begins
+--            latest time (Unix ms) that the id of a returned event may have, or empty
+--            1 to count deliveries, or empty
+--            1 to return rounds, or empty
+-- Returns    the entries, fewer than requested if they are large. A peek of large events from
+--            back:<group> may skip events; the caller cuts it off before. Then per request false
+--            (no such group), or {number of missed events, ms until a hidden event becomes visible
+--            or -1, time of the first event that was held back or 0, 1 if there may be more, else
+--            0, {delivery number of each event, if counted}, {round of each event, if asked for},
+--            positions…}
 -- Guarantees: an event that is consumed or leased goes to no other read of the group, unless the
---            call is reported as unanswered. Then it is delivered again, before unread events and
---            after those that others have read meanwhile.
+--            call is reported as unanswered. Then it is delivered again, before any unread event;
+--            events that were read meanwhile have overtaken it.
 
 if is_given_up(ARGV[3], ARGV[4]) then return GIVEN_UP end
 -- A record has the consuming groups, each with its positions.
@@ -88,6 +93,8 @@ local function read_back(group, keys, max, after, positions, till)
     show(keys, position, next_of[group])
   end
   local missed, before = 0, 0
+  -- Removed positions make room in the limit, so it reads again. Picked positions are still in
+  -- back:<group>, so it skips them.
   repeat
     before = missed
     local place, rest = #positions, max - #positions
@@ -110,32 +117,33 @@ end
 -- Reads from the group's next position. Returns the new next position, the number of removed events
 -- before it, and whether there are more.
 local function read_fresh(start, max, keys, positions, till)
-  local stop, count = start, math.min(SLICE, max)
-  local before = #positions
-  while max >= 0 and not is_full(positions, max) and stop <= last do
-    local list = window(stop, count)
-    stop = #list < count and last + 1 or position_of(list[#list][1]) + 1
+  local reach, count = start, math.min(SLICE, max)
+  local before, is_stopped = #positions, false
+  while not is_stopped and not is_full(positions, max) and reach <= last do
+    local list = window(reach, count)
+    reach = #list < count and last + 1 or position_of(list[#list][1]) + 1
     for _, entry in ipairs(list) do
       local position = position_of(entry[1])
       if is_full(positions, max) then
-        stop = position
+        reach = position
         break
       end
       if not (keys and redis.call('ZSCORE', keys.ahead, position)) then
         if is_held(entry, till) then
-          stop, max = position, -1
+          reach, is_stopped = position, true
           break
         end
         pick(positions, entry, position)
       end
     end
   end
-  local known = keys and redis.call('ZCOUNT', keys.ahead, start, stop - 1) or 0
-  return stop, stop - start - known - (#positions - before), stop <= last
+  local passed, picked = reach - start, #positions - before
+  local skipped = keys and redis.call('ZCOUNT', keys.ahead, start, reach - 1) or 0
+  return reach, passed - skipped - picked, reach <= last
 end
 
 -- Like `read_fresh`, for a peek. It counts removed events only before its first event. With `till`,
--- it picks no event that is held, and only notes its time.
+-- it looks at a single event: picks it, or notes its time if it is held.
 local function look_on(start, max, keys, positions, till)
   local stop, first = start, nil
   local function first_there(position)
@@ -159,8 +167,8 @@ local function look_on(start, max, keys, positions, till)
   end
   if till and first and is_held(entry_at(first), till) then positions[#positions] = nil end
   local reach = first or stop
-  local known = keys and redis.call('ZCOUNT', keys.ahead, start, reach - 1) or 0
-  return reach, reach - start - known, stop <= last
+  local skipped = keys and redis.call('ZCOUNT', keys.ahead, start, reach - 1) or 0
+  return reach, reach - start - skipped, stop <= last
 end
 
 -- Whether there are further positions in back:<group>. A read has removed those that it returns, a
@@ -197,7 +205,8 @@ local function serve(group, max, mode, lease, till, is_counted, with_rounds)
     if keys then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
   end
 
-  -- Missed events are reported once; by peeks until they are acknowledged.
+  -- A peek does not use up the report of missed events: it has added those that it found to the
+  -- stored number, and returns that. Other reads return the stored number and delete it.
   local before = keys and tonumber(redis.call(mode == 'peek' and 'GET' or 'GETDEL', keys.missed) or nil) or 0
   if mode == 'peek' then missed = 0 end
   local rounds = with_rounds and rounds_of(group, positions) or {}
