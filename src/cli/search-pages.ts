@@ -21,6 +21,7 @@ export async function searchPages(
   const found: JsonObject[] = []
   let away: Json | undefined
   let page: JsonObject = defined({ next: args.before })
+  using _erased = { [Symbol.dispose]: () => terminal.progress('') }
   for (;;) {
     const query = {
       ...args,

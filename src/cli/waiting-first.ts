@@ -20,17 +20,27 @@ export async function waitingFirst(
   const page: JsonObject = Object(await invoke('conversation-list', query))
   if (args.before !== undefined || args.unanswered !== undefined) return page
   const most = Number(limit ?? DEFAULT_LIMIT)
-  const { waiting, isMore } = await readWaiting(invoke, args, most)
-  const isWaiting = new Set(waiting.map(keyOf))
-  const others = objectsIn(page.conversations).filter((row) => !isWaiting.has(keyOf(row)))
-  // The next page begins after the last of the others, so there is at least one.
-  const kept = others.slice(0, Math.max(1, most - waiting.length))
+  const found = await readWaiting(invoke, args, most)
+  const rows = objectsIn(page.conversations)
+  // The next page begins after the last of the others, so one place is for one of them. A list of
+  // one row has no next page.
+  const hasOthers = without(rows, found.waiting).length > 0
+  const waiting = hasOthers ? found.waiting.slice(0, Math.max(1, most - 1)) : found.waiting
+  const others = without(rows, waiting)
+  const kept = others.slice(0, most - waiting.length)
+  const { next: nextOfPage, ...rest } = page
+  const next = kept.length < others.length ? kept.at(-1)?.id : nextOfPage
   return {
-    ...page,
+    ...rest,
     conversations: [...waiting, ...kept],
-    ...(kept.length < others.length && { next: kept.at(-1)?.id ?? null }),
-    ...(isMore && { moreWaiting: true }),
+    ...defined({ next }),
+    ...((found.isMore || waiting.length < found.waiting.length) && { moreWaiting: true }),
   }
+}
+
+function without(rows: readonly JsonObject[], left: readonly JsonObject[]): JsonObject[] {
+  const keys = new Set(left.map(keyOf))
+  return rows.filter((row) => !keys.has(keyOf(row)))
 }
 
 async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit: number) {

@@ -14,10 +14,13 @@ test('message search reads pages until it has as many messages as wanted', async
     const messages = (pages[at] ?? []).map((id) => ({ id }))
     return { messages, searchedTo: 1, ...(at < pages.length - 1 && { next: String(at + 1) }) }
   }
-  const search = (limit: number) => searchPages({ invoke }, { text: 'x', limit }, { progress: () => {} })
+  const shown: string[] = []
+  const progress = (text: string) => void shown.push(text)
+  const search = (limit: number) => searchPages({ invoke }, { text: 'x', limit }, { progress })
   const five = Object(await search(5))
   assert.deepEqual([five.messages.length, five.next], [5, '3'])
   assert.deepEqual(calls, [5, 3, 3])
+  assert.deepEqual(shown.at(-1), '', 'the progress is erased before the result')
   const all = Object(await search(1_000))
   assert.deepEqual([all.messages.length, all.next], [6, undefined])
 })

@@ -45,6 +45,7 @@ subscriptions:
       const { out } = await site.run(['status'])
       return out.includes('failing') ? out : undefined
     }, 'a red subscription')
+    assert.doesNotMatch(failing, /Consumer groups/, 'a push subscription is not counted twice')
     assert.match(failing, /Push subscriptions {2}1; crm .*failing.* times in a row: it answered 500/)
     const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(metrics, /trivium_subscription_up\{subscription="crm"\} 0/)

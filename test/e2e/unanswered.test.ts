@@ -103,13 +103,13 @@ for (const kind of ['embedded', 'redis'] as const) {
       for (const limit of [2, 50]) assert.ok((await texts({ limit })).includes('please break'))
       const { out } = await site.run(['conversation', 'list', '--unanswered'])
       assert.match(out, /please break/)
-      for (const limit of [1, 2, 50] as const) {
+      for (const limit of [1, 2, 50]) {
         const args = ['conversation', 'list', '--limit', String(limit)]
         assert.match((await site.run(args)).out.split('\n')[1] ?? '', /please break/)
         const { conversations, next } = JSON.parse((await site.run([...args, '--json'])).out)
         assert.equal(conversations[0].text, 'please break')
-        assert.equal(conversations.length, { 1: 2, 2: 3, 50: 50 }[limit])
-        assert.equal(next, conversations.at(-1).id)
+        assert.equal(conversations.length, limit)
+        assert.equal(next, limit === 1 ? undefined : conversations.at(-1).id)
       }
     })
 

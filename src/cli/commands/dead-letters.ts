@@ -77,8 +77,9 @@ export const addDeadLetters: AddCommand = (program, context) => {
           const matches = counted(count, 'dead letter matches', 'dead letters match')
           throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
         }
-        const onProgress = (count: number) => context.terminal().progress(`${count} ${participle} …`)
-        return actOnAll(daemon, verb, args, onProgress)
+        return actOnAll(daemon, verb, args, (text) =>
+          context.terminal().progress(text && `${text} ${participle} …`),
+        )
       }
       return ask(context, work, (result) => humanLetterCount(participle, Number(pathGet(result, 'count'))))
     })
@@ -113,14 +114,15 @@ async function actOnAll(
   daemon: Connection,
   verb: string,
   args: JsonObject,
-  onProgress: (count: number) => void,
+  progress: (text: string) => void,
 ): Promise<Json> {
   let count = 0
+  using _erased = { [Symbol.dispose]: () => progress('') }
   for (;;) {
     const batch = await daemon.invoke(`dead-letter-${verb}`, { ...args, all: true })
     count += Number(pathGet(batch, 'count'))
     if (pathGet(batch, 'more') !== true) return { count }
-    onProgress(count)
+    progress(String(count))
   }
 }
 

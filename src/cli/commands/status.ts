@@ -53,6 +53,10 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const subscriptions = all('subscriptions')
     .filter(({ ok, state, errors }) => !ok || state !== 'active' || errors !== undefined)
     .map((push) => `${push.name} ${pushState(push)}`)
+  // A push subscription reads its topic as a group with its name.
+  const isPush = ({ topic, group }: JsonObject) =>
+    all('subscriptions').some((push) => push.name === group && push.topic === topic)
+  const [pushes, groups] = [all('groups').filter(isPush), all('groups').filter((one) => !isPush(one))]
   const queues = all('queues').filter(({ ok }) => !ok)
   const failingServers = all('mcp')
     .filter(({ ok }) => !ok)
@@ -74,12 +78,17 @@ function humanStatus(status: Json, isScreen: boolean): string {
     '',
     table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
-    summary('Push subscriptions', all('subscriptions'), subscriptions, 'all work'),
+    summary(
+      'Push subscriptions',
+      all('subscriptions'),
+      [...subscriptions, ...groupsBehind(pushes)],
+      'all work',
+    ),
     ...queues
       .slice(0, MAX_SHOWN)
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
     summary('MCP servers', all('mcp'), failingServers, 'all are connected'),
-    summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
+    summary('Consumer groups', groups, groupsBehind(groups), 'none is behind'),
     ...all('budgets').map(budgetLine),
     assistantLine(at('assistant')),
     ...registryLines(all('registry'), all('skills'), isScreen),

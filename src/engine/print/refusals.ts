@@ -42,7 +42,15 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): string 
   const list = lineTable([{ title: first }, { title: second }, ...columnsOf(isEach)], rows)
   const each = isEach ? '' : '`trivium refusal list --each` shows each; '
   const kept = paragraph('', `(${each}${keptText(all, groups)}${daemon})`)
-  return [...groups.map(causeText), `${list}\n${more}${kept}`].join('\n\n')
+  return [
+    ...groups.map((group) => causeText({ ...group, todo: inThisList(group.todo) })),
+    `${list}\n${more}${kept}`,
+  ].join('\n\n')
+}
+
+/** What to do, as said in the list of refusals itself. */
+function inThisList(todo: Json | undefined): string {
+  return String(todo).replace('`trivium refusal list` shows', 'the list below shows').replace(/^the/, 'The')
 }
 
 const LONGEST_BODY = 120

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { waitingFirst } from '../../src/cli/waiting-first.ts'
+import { type Json, objectsIn, pathGet } from '../../src/core/json.ts'
+
+const rows = (names: string[]) => names.map((name) => ({ id: name, gateway: 'shop', conversation: name }))
+const newest = rows(['a', 'b', 'c', 'd'])
+const waiting = rows(['w1', 'w2', 'w3']).map((row, index) => ({ ...row, waitingSince: index }))
+
+async function listed(limit: number): Promise<{ names: unknown[]; next: unknown; moreWaiting: unknown }> {
+  const invoke = async (_: string, args: unknown): Promise<Json> => {
+    const all = pathGet(args, 'unanswered') === true ? waiting : newest
+    const page = all.slice(0, Number(pathGet(args, 'limit')))
+    return { conversations: page, ...(page.length < all.length && { next: page.at(-1)?.id ?? null }) }
+  }
+  const page = await waitingFirst({ invoke }, { limit })
+  const names = objectsIn(pathGet(page, 'conversations')).map(({ id }) => id)
+  return { names, next: pathGet(page, 'next'), moreWaiting: pathGet(page, 'moreWaiting') }
+}
+
+test('conversations that wait come first, and a list has at most as many rows as wanted', async () => {
+  assert.deepEqual(await listed(4), { names: ['w1', 'w2', 'w3', 'a'], next: 'a', moreWaiting: undefined })
+  assert.deepEqual(await listed(3), { names: ['w1', 'w2', 'a'], next: 'a', moreWaiting: true })
+  assert.deepEqual(await listed(1), { names: ['w1'], next: undefined, moreWaiting: true })
+})
