@@ -298,6 +298,8 @@ test('refusals of a sender with one reason are one row, unless each is asked for
     /\n2 +\d s +shop +10\.0\.0\.1 .*\n\(/,
   )
   assert.match(humanRefused(answer, { isEach: true, isScreen: false }), /id +age .*\nr1 .*\nr2 /)
+  const unknownPath = { ...answer, refusals: [{ at: now, gateway: '-', reason: 'not_found' }] }
+  assert.doesNotMatch(humanRefused(unknownPath, { isEach: true, isScreen: false }), /undefined/)
 })
 
 test('messages that wait show their route and what they wait for', () => {

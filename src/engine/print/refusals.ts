@@ -27,7 +27,7 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): string 
   const rows = shown
     .slice(0, maxRows)
     .map(({ id, count, at, gateway, from, reason, why, body }) => [
-      isEach ? shortId(id) : count,
+      isEach ? (id === undefined ? '–' : shortId(id)) : count,
       age(at),
       gateway,
       from,
