@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline/promises'
 import { missingParts, type Needs, requireParts } from '../config/needed-parts.ts'
 import { TriviumError } from '../core/errors.ts'
 import { installCommand, outdatedPackages, type Part, partMissing } from '../core/parts.ts'
 import { installPlace } from '../lib/packages.ts'
+import { agrees } from './agrees.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
@@ -54,12 +54,3 @@ export async function offerParts(needs: Needs, terminal: Terminal): Promise<void
 
 const neededBy = (needs: Needs, parts: readonly Part[]) =>
   parts.flatMap((part) => needs[part] ?? []).join(', ')
-
-async function agrees(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question(question)).trim())
-  } finally {
-    lines.close()
-  }
-}

@@ -129,6 +129,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.equal(withoutAll.code, 2)
     assert.match(withoutAll.err, /2 dead letters match\. Add --all/)
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
+    assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2 +dispatch +bad /)
     assert.match((await site.run([...many, '--all'])).out, /^2 dead letters dropped/)
   })
 

@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { deadLetters } from '../../engine/operations/messages.ts'
 import {
@@ -11,7 +12,8 @@ import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { type AddCommand, usage } from '../command.ts'
+import { agrees } from '../agrees.ts'
+import { type AddCommand, type CommandContext, usage } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { operationFlags, runsOperation } from '../operation-command.ts'
@@ -57,41 +59,70 @@ export const addDeadLetters: AddCommand = (program, context) => {
         humanLetter,
       ),
     )
-  const addAction = (verb: 'retry' | 'drop', description: string, participle: 'retried' | 'dropped') => {
-    const action = command
-      .command(`${verb} [id...]`)
-      .description(`${description}: the named ones, or with --all those that match the filters`)
-    const { read } = operationFlags(action, deadLetters[verb], ['id', 'limit'])
-    action.action((ids: string[], options: object) => {
-      const { all, ...filter } = read(options)
-      if (ids.length > 0 && (all || Object.keys(filter).length > 0))
-        throw usage('Give ids or filters, not both.')
-      const work = async (daemon: Connection) => {
-        for (const id of ids)
-          await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id, 'dead-letter') })
-        if (ids.length > 0) return { count: ids.length }
-        const args = { ...filter, until: filter.until ?? new Date().toISOString() }
-        if (!all) {
-          const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
-          const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
-          const matches = counted(count, 'dead letter matches', 'dead letters match')
-          throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
-        }
-        return actOnAll(daemon, verb, args, (text) =>
-          context.terminal().progress(text && `${text} ${participle} …`),
-        )
-      }
-      return ask(context, work, (result) => humanLetterCount(participle, Number(pathGet(result, 'count'))))
-    })
-  }
-  addAction('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
-  addAction('drop', 'remove them permanently', 'dropped')
+  addAction(command, context, 'retry', 'retry them at the end of their lanes, with all attempts', 'retried')
+  addAction(command, context, 'drop', 'remove them permanently', 'dropped')
   runsOperation(
     command.command('retries').description('the jobs that retried many, and what became of the messages'),
     context,
     { operation: 'dead-letter-retries', args: deadLetters.retries, human: humanRetries },
   )
 }
+
+/** Adds `retry` or `drop`. At a terminal, many are shown before a question. */
+function addAction(
+  command: Command,
+  context: CommandContext,
+  verb: 'retry' | 'drop',
+  description: string,
+  participle: 'retried' | 'dropped',
+) {
+  const { isTerminal, json } = context.terminal()
+  const isPerson = isTerminal && process.stdin.isTTY === true
+  const action = command
+    .command(`${verb} [id...]`)
+    .description(`${description}: the named ones, or with --all those that match the filters`)
+  const { read } = operationFlags(action, deadLetters[verb], ['id', 'limit'])
+  action.option('--dry-run', 'with --all: only show which would be meant')
+  action.option('--yes', 'with --all: do not ask at a terminal')
+  action.action((ids: string[], options: { dryRun?: true; yes?: true }) => {
+    const { all, ...filter } = read(options)
+    if (ids.length > 0 && (all || Object.keys(filter).length > 0))
+      throw usage('Give ids or filters, not both.')
+    const work = async (daemon: Connection) => {
+      for (const id of ids)
+        await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id, 'dead-letter') })
+      if (ids.length > 0) return { count: ids.length }
+      const args = { ...filter, until: filter.until ?? new Date().toISOString() }
+      if (!all) {
+        const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
+        const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
+        const matches = counted(count, 'dead letter matches', 'dead letters match')
+        throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
+      }
+      const { dryRun = false, yes = false } = options
+      if (dryRun || (isPerson && !json && !yes)) {
+        const groups = await daemon.invoke('dead-letter-groups', args)
+        if (dryRun) return groups
+        context.terminal().err(`${humanLetterGroups(groups)}\n`)
+        if (!(await agrees(`${verb === 'retry' ? 'Retry' : 'Drop'} all of these? (y/N) `)))
+          return { count: 0 }
+      }
+      return actOnAll(daemon, verb, args, (text) =>
+        context.terminal().progress(text && `${text} ${participle} …`),
+      )
+    }
+    return ask(context, work, (result) => {
+      if (Array.isArray(result)) return humanLetterGroups(result)
+      const count = Number(pathGet(result, 'count'))
+      const watch = isPerson && verb === 'retry' && ids.length === 0 && count > 0
+      return `${humanLetterCount(participle, count)}${watch ? WATCH : ''}`
+    })
+  })
+}
+
+/** Where to see what becomes of many. */
+const WATCH =
+  '\n`trivium message list --outcome retrying` and `trivium dead-letter list` show what becomes of them,\n`trivium pause list` what is paused.'
 
 /** Dead letters per page. */
 const PAGE_SIZE = 500
