@@ -15,7 +15,7 @@ gateways:
     address: post@shop.example
     imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
     smtp: { host: 127.0.0.1, port: 1, tls: none }
-routes: [{ name: all, skill: echo }]
+routes: [{ name: mails, match: { gateway: post }, skill: echo }, { name: all, skill: echo }]
 `
 /** The secret of the sender; the gateway still has the old one. */
 const NEW_SECRET = 'new-secret-of-the-hub'
@@ -63,6 +63,8 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
   test('try another secret on refused deliveries without showing it', async () => {
     await show('gateways/hub')
     await page.getByText('12 of the last hour were refused (100 %)').waitFor()
+    await page.getByText('60 min ago', { exact: true }).waitFor()
+    await page.getByText('The state above is from its own traffic.', { exact: false }).waitFor()
     const field = page.getByLabel('Try another secret on the refused deliveries')
     assert.equal(await field.getAttribute('type'), 'password')
     await field.fill('not-it-either')
@@ -111,6 +113,11 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
       .getByText(/for \d+ s, since/)
       .waitFor()
     await fact('login').getByText('clerk at 127.0.0.1:1').waitFor()
+    await show('routes')
+    const route = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'mails', exact: true }) })
+    await route.getByText('post does not work', { exact: true }).waitFor()
+    await route.getByRole('link', { name: 'mails', exact: true }).click()
+    await page.getByText('Its gateway post does not work.').waitFor()
     // Not in `/readyz`, which needs no token.
     assert.doesNotMatch(JSON.stringify(await (await fetch(`${daemon.control}/readyz`)).json()), /clerk/)
     await shots('gateway-down')

@@ -93,7 +93,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
       if (request.url().endsWith('/v1/doctor')) methods.push(request.method())
     })
     await show('gateways/shop')
-    await page.getByText('Not checked since the daemon started.').waitFor()
+    await page.getByText('Not tested since the daemon started.', { exact: false }).waitFor()
     assert.ok(!methods.includes('POST'))
     await press('Check now')
     await page.getByText(/^Checked .* ago\.$/).waitFor()

@@ -87,7 +87,7 @@ test('messages that are tried again have the route and the error of the last att
   const [found] = roadTroubles({ ...none, stats, waiting }, readings, 3_000_000)
   assert.equal(
     found?.text,
-    'The last attempt of the route loyalty failed: 423 Locked: the account is being merged. The next attempt is at 01:00 UTC.',
+    'The next attempt is at 01:00 UTC. The last attempt of the route loyalty failed: 423 Locked: the account is being merged.',
   )
   assert.match(found?.todo ?? '', /message show m1/)
 })

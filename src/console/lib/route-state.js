@@ -1,5 +1,5 @@
 import { invoke } from './api.js'
-import { now } from './live.js'
+import { clock, now } from './live.js'
 import { useLoaded } from './parts.js'
 import { usePauses } from './pauses.js'
 
@@ -8,10 +8,36 @@ export function gatewaysOf({ match }) {
   return [match?.gateway ?? []].flat().filter((name) => typeof name === 'string' && !/[*?]/.test(name))
 }
 
+/** Polling interval (ms) of the messages that are tried again, and how many are examined. */
+const POLL_INTERVAL = 15_000
+const MAX_RETRIED = 100
+
+/** The number of messages that are tried again, by route; without tests. */
+function useRetried() {
+  const { value = {} } = useLoaded(
+    async (signal) => {
+      const { messages } = await invoke('message-search', { outcome: 'retrying', limit: MAX_RETRIED }, signal)
+      const ids = messages.filter(({ test }) => !test).map(({ id }) => id)
+      const attempts = ids.length > 0 ? await invoke('message-attempts', { ids }, signal) : []
+      return Object.fromEntries(
+        [...Map.groupBy(attempts, ({ route }) => route)].map(([route, { length }]) => [route, length]),
+      )
+    },
+    [Math.floor(clock.value / POLL_INTERVAL)],
+  )
+  return value
+}
+
+/** The gateways of a route that do not work. */
+export function downOf(route) {
+  const own = gatewaysOf(route)
+  return (now.value?.gateways ?? []).filter(({ name, ok }) => !ok && own.includes(name))
+}
+
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
- * the route, the number of messages that wait for them, and the number of its dead letters,
- * without those of tests.
+ * the route, the number of messages that wait for them, those that are tried again, its gateways
+ * that do not work, and the number of its dead letters, without those of tests.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -20,6 +46,7 @@ export function useRouteStates(routes) {
     (signal) => invoke('dead-letter-groups', { queue: 'dispatch' }, signal),
     [dead],
   )
+  const retried = useRetried()
   return function of(route) {
     const own = pauses.filter((pause) => concerns(pause, route))
     const waiting = own.reduce((sum, pause) => sum + waitingOf(pause, routes), 0)
@@ -27,6 +54,8 @@ export function useRouteStates(routes) {
     return {
       pauses: own,
       waiting,
+      retried: retried[route.name] ?? 0,
+      down: downOf(route),
       dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),
     }
   }

@@ -167,10 +167,12 @@ function RouteRows({ label, routes, configuration }) {
     )}</tbody></table></div>`
 }
 
-/** What holds messages of a route, how many wait for it, and its dead letters. */
-function State({ name, of: { pauses, waiting, dead }, warnings }) {
+/** What holds messages of a route, how many wait or are tried again, and its dead letters. */
+function State({ name, of: { pauses, waiting, retried, down, dead }, warnings }) {
   return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
     ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
+    ${down.map((gateway) => html`<a key=${gateway.name} class="error" href=${link(['gateways', gateway.name])}>${gateway.name} does not work</a> `)}
+    ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
     ${warnings.map((text) => html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`)}`
 }

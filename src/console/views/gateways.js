@@ -102,11 +102,11 @@ function Card({ gateway, traffic, isUnknown }) {
   </article>`
 }
 
-/** Rate, last message, refusals, and a chart of the last hour. */
-function Traffic({ of }) {
+/** Rate, last message, refusals, and a chart of the last hour, with the times of its ends if `hasAxis`. */
+function Traffic({ of, hasAxis = false }) {
   if (!of) return html`<p class="traffic dim">…</p>`
   const { perMinute, lastAt, searchedTo, refused, errorShare, minutes } = of
-  return html`<div class="traffic"><${Sparkline} of=${minutes} />
+  return html`<div class="traffic"><${Sparkline} of=${minutes} />${hasAxis && html`<p class="axis dim"><span>${minutes.accepted.length} min ago</span><span>now</span></p>`}
     <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? (searchedTo === undefined ? 'no message yet' : html`none for <${Age} at=${searchedTo} />`) : html`last <${Age} at=${lastAt} /> ago`}</span>
     ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
 }
@@ -186,7 +186,7 @@ export function GatewayPage({ name }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
-    ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
+    ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} hasAxis /></div>`}
     </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
     ${refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
     <h2>Checks</h2>
@@ -245,7 +245,7 @@ function Checks({ name, traffic }) {
   const own = (value ?? []).filter((each) => each.name.startsWith(`${name}: `))
   const [{ at } = {}] = own
   return html`<ul class="plain"><${RefusedFinding} of=${traffic} />${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
-    ${value && at === undefined && html`<li class="dim">Not checked since the daemon started.</li>`}</ul>
+    ${value && at === undefined && html`<li class="dim">Not tested since the daemon started. The state above is from its own traffic.</li>`}</ul>
   <p class="buttons"><button changes type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
     <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
       ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`

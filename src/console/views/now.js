@@ -133,7 +133,7 @@ function TroubleItem({ trouble }) {
 const ROADS = {
   journal: 'kept in the journal',
   dispatch: 'to be handled by skills',
-  receive: 'not pulled (normal without workers)',
+  receive: 'kept for workers; no backlog without them',
   outbox: 'to be sent',
 }
 
@@ -154,7 +154,7 @@ function Roads() {
         <td>${road} <span class="dim wide">${leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : ROADS[road]}</span></td>
         <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
         <td class="number">${dead > tests ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead - tests)}<//></a>` : ''}</td>
-        <td>${oldestAt && messages > 0 ? html`<${Age} at=${oldestAt} />` : ''}</td>
+        <td>${oldestAt && messages > 0 && (road !== 'receive' || leased > 0) ? html`<${Age} at=${oldestAt} />` : ''}</td>
       </tr>`,
     )}</tbody>
   </table></div>`

@@ -8,10 +8,11 @@ import { percent } from '../lib/money.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
-import { gatewaysOf } from '../lib/route-state.js'
+import { gatewaysOf, useRouteStates } from '../lib/route-state.js'
 import { warningsOf } from '../lib/route-warnings.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
 
 /** Number of messages that are shown. */
@@ -37,12 +38,15 @@ function Shown({ route, routes, place, since, warnings }) {
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
+  const { retried, down } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
+    ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
+    ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. <${RoutesBefore} of=${route} routes=${routes} /></p>
     <${Figures} of=${route} since=${since} />

@@ -87,7 +87,8 @@ function waitingTrouble(one: StoredReadings['waiting'][number], pauses: readonly
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
   const title = `${items} of ${from} ${count === 1 ? 'is' : 'are'} tried again`
   const { failure } = one
-  const text = `${failureText(failure)} The next attempt is at ${timeOfDay(nextAt)}.`
+  // The error may be long, and is cut where there is little space.
+  const text = `The next attempt is at ${timeOfDay(nextAt)}. ${failureText(failure)}`
   const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
   return [warning('retrying', where, { title, text, todo, count, since })]
 }
