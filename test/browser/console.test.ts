@@ -146,6 +146,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await page.getByText('It is being retried.').waitFor()
     await page.getByRole('heading', { name: 'Dead letters of bad' }).waitFor()
+    await page.locator('.toast').getByText('Retried, and failed again: 1 dead letter.').waitFor()
     await page.getByRole('link', { name: 'Dead letters 2' }).click()
     await kind.getByRole('button', { name: 'Drop all' }).click()
     await page.getByText('Drop all 2 dead letters?').waitFor()

@@ -232,7 +232,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await shots('approval-paused-dialog')
     await dialog.getByLabel('Reason').fill('I know the gate')
     await answer('Approve echo')
-    await request.getByText(/^approved by control token .* ago: I know the gate$/).waitFor()
+    await request.getByText(/^approved by control token, .* ago\): I know the gate$/).waitFor()
     await request.getByText('It runs when gateway shop and route guarded are resumed.').waitFor()
     // Both pauses hold it, so both count it, and the route lists it.
     await show('configuration/guarded')
@@ -283,7 +283,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
       .waitFor()
     await page.getByLabel('Reply').getByText('an operator denied it: not tonight').waitFor()
     await state.getByRole('link', { name: 'Not approved' }).click()
-    await page.getByText(/^denied by control token .* ago: not tonight$/).waitFor()
+    await page.getByText(/^denied by control token, .* ago\): not tonight$/).waitFor()
     await page.getByRole('heading', { level: 1, name: /guard the moon/ }).waitFor()
     await show('approvals')
     await press('Decided')

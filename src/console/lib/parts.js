@@ -185,16 +185,16 @@ const toast = signal()
 let toastTimer
 
 /** Shows a short notice in a corner. */
-export function say(text, kind = 'good') {
+export function say(text, kind = 'good', message) {
   clearTimeout(toastTimer)
-  toast.value = { text, kind }
+  toast.value = { text, kind, message }
   toastTimer = setTimeout(() => {
     toast.value = undefined
   }, 6_000)
 }
 
 export function Toast() {
-  return html`<div class="toast-place" role="status">${toast.value && html`<p class=${`toast ${toast.value.kind}`}>${toast.value.text}</p>`}</div>`
+  return html`<div class="toast-place" role="status">${toast.value && html`<p class=${`toast ${toast.value.kind}`}>${toast.value.text}${toast.value.message && html` <a href=${toast.value.message}>See the message</a>`}</p>`}</div>`
 }
 
 const question = signal()

@@ -88,7 +88,7 @@ export async function reportRetry({ names = {}, began, many, isWanted = () => tr
     changes.dead.value++
     setTimeout(() => done?.(), SHOWN_AFTER)
     show(text, kind)
-    say(text, kind)
+    say(text, kind, message && link(['messages', message]))
   }
   show(`${count(many, 'dead letter')} ${many === 1 ? 'is' : 'are'} being retried …`)
   const failedAgain = async () =>

@@ -5,7 +5,7 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes, clock } from '../lib/live.js'
-import { Age, Badge, Empty, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, Moment, useLoaded, Wait } from '../lib/parts.js'
 import { PauseList, usePauses } from '../lib/pauses.js'
 import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -157,7 +157,7 @@ function Request({ request, alike, about, reload, isAlone }) {
 }
 
 function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
-  return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html` <${Age} at=${decidedAt} /> ago`}${reason && `: ${reason}`}`
+  return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html`, <${Moment} at=${decidedAt} /> (<${Age} at=${decidedAt} /> ago)`}${reason && `: ${reason}`}`
 }
 
 /**

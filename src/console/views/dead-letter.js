@@ -5,6 +5,7 @@ import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Age, act, ask, Facts, Json, Moment, preview, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { reportRetry } from '../lib/retry.js'
 import { go, goBack, link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { UnsentReply } from './unsent-reply.js'
@@ -31,12 +32,15 @@ export function Letter({ id, from }) {
   const quoted = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
   const decide = async (verb, question) => {
     if (!(await ask(question))) return
+    const began = Date.now()
     const isDone = await act(async () => {
       // An event pushed to several subscriptions has a dead letter in each, with the same id.
       await invoke(`dead-letter-${verb}`, { id, queue })
       changes.dead.value++
       return verb === 'retry' ? 'It is being retried.' : 'It is dropped.'
     })
+    if (isDone && verb === 'retry')
+      void reportRetry({ began, many: 1, isWanted: (each) => each.id === id, letters: [{ id, queue }] })
     if (isDone) goBack('dead-letters')
   }
   const resend = () =>

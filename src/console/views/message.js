@@ -39,6 +39,10 @@ export function MessagePage({ id }) {
     const timer = setTimeout(reload, OPEN.has(shown?.outcome) ? POLL_INTERVAL.open : POLL_INTERVAL.finished)
     return () => clearTimeout(timer)
   }, [shown, error])
+  const title = shown && titleOf(shown)
+  useEffect(() => {
+    if (title) document.title = `${title} · Trivium`
+  }, [title])
   const wait = html`<${Wait} of=${loaded} what="the message" />`
   if (!shown)
     return html`<section class="page" aria-busy=${!error}><${Back} to="messages" />${wait}</section>`
@@ -46,7 +50,7 @@ export function MessagePage({ id }) {
   return html`<section class="page message" aria-labelledby="title">
     <${Back} to="messages" />
     <header class="bar">
-      <h1 id="title">${titleOf(shown)} ${message.data?.replyTarget?.test && html`<${TestMark} /> `}<${Outcome} outcome=${outcome} /></h1>
+      <h1 id="title">${title} ${message.data?.replyTarget?.test && html`<${TestMark} /> `}<${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
     </header>
     ${wait}
@@ -70,10 +74,11 @@ export function MessagePage({ id }) {
   </section>`
 }
 
-function titleOf({ message: { subject, text, gateway, data, transport }, summary }) {
+function titleOf({ message: { subject, text, gateway, data, transport, from }, summary }) {
   if (subject) return subject
   // The text of a webhook is JSON: its event or summary says more than its first line.
-  if (transport === 'webhook' && data?.event) return `${data.event} at ${gateway}`
+  if (transport === 'webhook' && data?.event)
+    return `${data.event} at ${gateway}${from.name ? ` by ${from.name}` : ''}`
   if (summary) return summary.slice(0, 80)
   if (text.startsWith('{')) return `A message at ${gateway}`
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
