@@ -95,7 +95,7 @@ describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
     await press('Retry')
     await answer('Retry')
     await page.locator('[role=status]').getByText('1 message retried: done.').first().waitFor()
-    await page.getByRole('link', { name: 'See the message' }).click()
+    await page.locator('#main').getByRole('link', { name: 'See the message' }).click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   })
 })
