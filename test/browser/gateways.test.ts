@@ -114,7 +114,9 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
       .waitFor()
     await fact('login').getByText('clerk at 127.0.0.1:1').waitFor()
     await show('routes')
-    const route = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'mails', exact: true }) })
+    const route = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name: 'mails', exact: true }) })
     await route.getByText('post does not work', { exact: true }).waitFor()
     await route.getByRole('link', { name: 'mails', exact: true }).click()
     await page.getByText('Its gateway post does not work.').waitFor()

@@ -29,7 +29,7 @@ function useRetried() {
 }
 
 /** The gateways of a route that do not work. */
-export function downOf(route) {
+function downOf(route) {
   const own = gatewaysOf(route)
   return (now.value?.gateways ?? []).filter(({ name, ok }) => !ok && own.includes(name))
 }
