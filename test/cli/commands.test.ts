@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { objectsIn } from '../../src/core/json.ts'
+import { atTerminal, HAS_TERMINAL } from '../fixtures/at-terminal.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { assertPrompt } from '../fixtures/in-time.ts'
@@ -131,6 +132,22 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
     assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2 +dispatch +bad /)
     assert.match((await site.run([...many, '--all'])).out, /^2 dead letters dropped/)
+  })
+
+  test('dead-letter retry --all asks at a terminal, but not if none matches', {
+    skip: !HAS_TERMINAL,
+  }, async () => {
+    await site.run(['message', 'cli', 'bad'])
+    const retry = `'${process.execPath}' '${BIN}' dead-letter retry --all --error`
+    const answering = { question: 'Retry all of these? (y/N)', answer: 'n', cwd: site.dir, env: process.env }
+    const refused = await atTerminal(`${retry} 'i fail'`, answering)
+    assert.match(
+      refused.shown,
+      /dispatch +bad [^]*Retry all of these\? \(y\/N\)[^]*\n0 dead letters retried\./,
+    )
+    const none = await atTerminal(`${retry} else`, answering)
+    assert.match(none.shown, /^0 dead letters retried\.\s*$/)
+    assert.match((await site.run(['dead-letter', 'drop', '--all'])).out, /^1 dead letter dropped/)
   })
 
   test('history shows the beginning of a long text', async () => {

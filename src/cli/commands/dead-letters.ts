@@ -103,6 +103,7 @@ function addAction(
       if (dryRun || (isPerson && !json && !yes)) {
         const groups = await daemon.invoke('dead-letter-groups', args)
         if (dryRun) return groups
+        if (objectsIn(groups).length === 0) return { count: 0 }
         context.terminal().err(`${humanLetterGroups(groups)}\n`)
         if (!(await agrees(`${verb === 'retry' ? 'Retry' : 'Drop'} all of these? (y/N) `)))
           return { count: 0 }

@@ -162,6 +162,6 @@ function humanLetterAction(participle: 'retried' | 'dropped'): (result: Json, ar
 /** The number of dead letters that were retried or dropped. */
 export function humanLetterCount(participle: 'retried' | 'dropped', count: number): string {
   const letters = counted(count, 'dead letter')
-  if (participle === 'dropped') return `${letters} dropped.`
+  if (participle === 'dropped' || count === 0) return `${letters} ${participle}.`
   return `${letters} ${count === 1 ? 'waits' : 'wait'} to be tried again.`
 }
