@@ -143,7 +143,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const refused = await atTerminal(`${retry} 'i fail'`, answering)
     assert.match(
       refused.shown,
-      /dispatch +bad [^]*Retry all of these\? \(y\/N\)[^]*\n0 dead letters retried\./,
+      /dispatch +bad [\s\S]*Retry all of these\? \(y\/N\)[\s\S]*\n0 dead letters retried\./,
     )
     const none = await atTerminal(`${retry} else`, answering)
     assert.match(none.shown, /^0 dead letters retried\.\s*$/)
