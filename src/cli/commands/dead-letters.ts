@@ -88,6 +88,8 @@ function addAction(
     const { all, ...filter } = read(options)
     if (ids.length > 0 && (all || Object.keys(filter).length > 0))
       throw usage('Give ids or filters, not both.')
+    if (options.dryRun && !all)
+      throw usage('--dry-run shows what --all would touch. `trivium dead-letter show ID` shows a single one.')
     const work = async (daemon: Connection) => {
       for (const id of ids)
         await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id, 'dead-letter') })
