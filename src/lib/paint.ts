@@ -8,6 +8,8 @@ const painted = new Set<string>()
  */
 const MOST_PAINTED = 50_000
 const PAINTED = /\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m/gu
+/** A painted text: its first sequence, its words, its last sequence. */
+const PARTS = /^(\p{Cc}\[\d+m)([^\p{Cc}]*)(\p{Cc}\[\d+m)$/u
 /** For `split`, whose result also has the texts of groups. */
 const SPLIT_AT_PAINTED = new RegExp(`(${PAINTED.source})`, 'u')
 
@@ -25,9 +27,40 @@ export function paint(
   word: string,
   stream: NodeJS.WriteStream = process.stdout,
 ): string {
-  const text = styleText(style, word, { stream })
+  const parts = escapeControls(word).split(/([\r\n\t]+)/)
+  return parts
+    .map((part, at) => (part === '' || at % 2 === 1 ? part : paintLine(style, part, stream)))
+    .join('')
+}
+
+/** Colours a text without control characters. */
+function paintLine(style: Parameters<typeof paint>[0], line: string, stream: NodeJS.WriteStream): string {
+  const text = styleText(style, line, { stream })
   remember(text)
   return text
+}
+
+/**
+ * Gives each word of the painted texts its own colours, so that a line can end between them. Other
+ * sequences stay as they are.
+ */
+export function paintWords(text: string): string {
+  return text
+    .split(SPLIT_AT_PAINTED)
+    .map((part) => (painted.has(part) ? eachWord(part) : part))
+    .join('')
+}
+
+function eachWord(text: string): string {
+  const [, open = '', words = '', close = ''] = PARTS.exec(text) ?? []
+  return words
+    .split(' ')
+    .map((word) => {
+      const shown = word === '' ? '' : `${open}${word}${close}`
+      if (shown !== '') remember(shown)
+      return shown
+    })
+    .join(' ')
 }
 
 function remember(text: string): void {

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { paintWords } from './paint.ts'
 
 /**
  * Wraps a paragraph to the width of the terminal; in a pipe, it stays one line. It begins with
@@ -26,9 +27,9 @@ const COMMAND = /`(npx )?trivium /
 /** Breaks a text between words. Longer words and commands stay whole, because they are copied. */
 export function wrapped(text: string, width: number): string[] {
   // A long text in a pipe, whose lines have no width.
-  if (width === Number.POSITIVE_INFINITY) return [text]
+  if (width === Number.POSITIVE_INFINITY || lengthOf(text) <= width) return [text]
   const isWhole = (part: string) => lengthOf(part) <= width || COMMAND.test(part)
-  const words = breakable(text).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
+  const words = breakable(paintWords(text)).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
   const lines: string[] = []
   /** Remaining width of the last line. */
   let room = 0

@@ -49,6 +49,20 @@ test('a coloured cell that is wrapped keeps its colours', (t) => {
   assert.doesNotMatch(written.join(), /u001b/)
 })
 
+test('a painted text that a paragraph breaks keeps its colours; strangers cannot add any', (t) => {
+  process.env.FORCE_COLOR = '1'
+  t.after(() => delete process.env.FORCE_COLOR)
+  const written: string[] = []
+  const { out } = createTerminal(false, { out: (text) => written.push(text), err: () => {} })
+  const state = paint('red', `not delivered: a mailbox\nthat is \u001b[5mfull and full and full again`)
+  out(wrapped(`reply to somebody  ${state}, \u001b[32mby a stranger\u001b[39m`, 36).join('\n'))
+  const text = written.join('')
+  assert.ok(text.includes('\u001b[31mnot\u001b[39m \u001b[31mdelivered:'), text)
+  assert.ok(text.includes('\u001b[31magain\u001b[39m'), text)
+  assert.doesNotMatch(text, /\\u001b\[31m/)
+  assert.match(text, /\\u001b\[5m.*\\u001b\[32mby/s)
+})
+
 test('a list in a narrow terminal cuts a word that is longer than a line, such as JSON', () => {
   const rows = [['b224101c', '10 s', 'a webhook with a long name', `{"data":"${'x'.repeat(90)}"}`]]
   const lines = listTable(['id', 'age', 'type', 'data'], rows, 48).split('\n')
