@@ -38,7 +38,7 @@ export async function fullId(
   args: JsonObject = {},
 ): Promise<string> {
   const [, part] = ID_PART.exec(given) ?? []
-  const text = (part ?? given).toLowerCase()
+  const text = (part ?? given.replace(/^…/, '')).toLowerCase()
   // Only conversations have ids of any form.
   if (part === undefined && (kind !== 'conversation' || text.length < MIN_PART)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
@@ -105,12 +105,15 @@ const CANDIDATES: Readonly<
     const jobs = objectsIn(await daemon.invoke('job-list', { limit: MAX_LISTED }))
     yield jobs.map(({ id, startedAt, kind, state }) => candidateOf(id, startedAt, kind, state))
   },
+  // The list of conversations begins with those in which somebody waits, however old they are.
   async *conversation(daemon, _part, { gateway }) {
     const query = { limit: PAGE_SIZE, ...(typeof gateway === 'string' && { gateway }) }
-    const page = await daemon.invoke('conversation-list', query)
-    yield objectsIn(pathGet(page, 'conversations')).map(({ conversation, at, gateway: place, summary }) =>
-      candidateOf(conversation, at, place, summary),
-    )
+    for (const filter of [{}, { unanswered: true }]) {
+      const page = await daemon.invoke('conversation-list', { ...query, ...filter })
+      yield objectsIn(pathGet(page, 'conversations')).map(({ conversation, at, gateway: place, summary }) =>
+        candidateOf(conversation, at, place, summary),
+      )
+    }
   },
 }
 

@@ -65,6 +65,18 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.equal(await fullId(newest, 'ail-12', 'conversation', { gateway: 'cli' }), 'mail-12')
   })
 
+  test('as the list of conversations shows it, selects one of any form that waits for long', async () => {
+    const old = { conversation: 'C1:1732885865.002730', at: Date.now() }
+    const waiting = {
+      invoke: async (name: string, args: unknown) =>
+        name === 'conversation-list'
+          ? { conversations: Object(args).unanswered === true ? [old] : [] }
+          : toJson([]),
+    }
+    for (const part of ['…5865.002730', '5865.002730'])
+      assert.equal(await fullId(waiting, part, 'conversation'), old.conversation)
+  })
+
   test('is used as it is if no id has it, and refused if several do', async () => {
     assert.equal(await fullId(source, '00000000'), '00000000')
     const { code, err } = await site.run(['message', 'show', '00000000'])
