@@ -91,6 +91,22 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
 
+test('the command of a cause leaves out other causes with the same route and code', async () => {
+  const found = await troublesOf([
+    ...letters('dispatch', 'orders', 'Skill confirm failed: SKU 4711 is not in the catalogue', [HOUR]),
+    ...letters('dispatch', 'orders', "Skill confirm failed: customs: didn't answer; it is too busy", [HOUR]),
+    ...letters('dispatch', 'labels', 'Skill render failed: the address has no street', [HOUR]),
+  ])
+  const commands = found.map(({ where, todo }) => [where.group, todo.split('`')[1]])
+  const start = 'trivium dead-letter list --queue dispatch'
+  assert.deepEqual(commands.toSorted(), [
+    ['labels', `${start} --route labels --code skill_failed`],
+    ['orders', `${start} --route orders --code skill_failed --error 'is not in the catalogue'`],
+    ['orders', `${start} --route orders --code skill_failed --error 'it is too busy'`],
+  ])
+  assert.ok(found.every(({ todo }) => todo.split(/[.;:]\s+/).length === 2))
+})
+
 test('replies that were not delivered are a trouble that names their recipients', async () => {
   const error = 'Gateway support permanently rejected the message: 550 no such mailbox'
   const to = (address: string) => ({ data: { to: address, text: 'Hello' } })

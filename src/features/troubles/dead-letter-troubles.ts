@@ -1,5 +1,6 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { HOUR } from '../../core/units.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import type { LetterCause, StoredReadings } from './readings.ts'
@@ -29,16 +30,16 @@ export function deadLetterTroubles(
   const cancelled = counting.filter(({ code }) => code === CANCELLED)
   const shown = failed.slice(0, MOST_CAUSES)
   return [
-    ...shown.map((cause) => causeTrouble(cause, at)),
+    ...shown.map((cause) => causeTrouble(cause, counting, at)),
     ...restTrouble(stats, causes, failed.slice(MOST_CAUSES)),
-    ...cancelled.slice(0, MOST_CAUSES).map((cause) => cancelledTrouble(cause, at)),
+    ...cancelled.slice(0, MOST_CAUSES).map((cause) => cancelledTrouble(cause, counting, at)),
   ]
 }
 
-function causeTrouble(cause: LetterCause, at: number): Trouble {
+function causeTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
   const { queue, group, code, pattern, count, first: since } = cause
   const where = { queue, group, code, pattern }
-  const todo = `${FIXES[queue] ?? FIX}: \`trivium dead-letter list ${selectionOf(cause)}\` lists them.`
+  const todo = `${FIXES[queue] ?? FIX}: ${listCommand(cause, all)} lists them.`
   return error('dead-letters', where, { title: titleOf(cause), text: textOf(cause, at), todo, count, since })
 }
 
@@ -46,11 +47,11 @@ function causeTrouble(cause: LetterCause, at: number): Trouble {
 const CANCELLED = 'run_cancelled'
 
 /** Dead letters of cancelled runs are only an `info`, because they need no repair. */
-function cancelledTrouble(cause: LetterCause, at: number): Trouble {
+function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
   const { queue, group, code, pattern, count, first: since } = cause
   const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
   const text = textOf(cause, at).replace(/ \(message [^)]*\)/, '')
-  const todo = `Retry or drop them: \`trivium dead-letter list ${selectionOf(cause)}\` lists them.`
+  const todo = `Retry or drop them: ${listCommand(cause, all)} lists them.`
   return info('dead-letters', { queue, group, code, pattern }, { title, text, todo, count, since })
 }
 
@@ -59,12 +60,28 @@ const FIXES: Record<string, string> = {
   outbox: 'Tell them another way, or correct the address and retry',
 }
 
+/** The command that lists the dead letters of a cause. */
+function listCommand(cause: LetterCause, all: readonly LetterCause[]): string {
+  const { queue, group, code } = cause
+  const route = group === '' ? [] : ['--route', group]
+  const own = ownWords(cause, all)
+  const error = own === undefined ? [] : ['--error', own]
+  return commandText('dead-letter list', '--queue', queue, ...route, '--code', code, ...error)
+}
+
 /**
- * The options that list the dead letters of a cause, or of several that differ only in the text.
+ * Words of the error that no other cause with the same queue, group and code has. Undefined if there
+ * is no such cause, or if there are no such words. They have no punctuation that ends a sentence.
  */
-function selectionOf({ queue, group, code }: LetterCause): string {
-  const route = group === '' ? '' : ` --route ${group}`
-  return `--queue ${queue}${route} --code ${code}`
+function ownWords({ queue, group, code, pattern }: LetterCause, all: readonly LetterCause[]) {
+  const rivals = all
+    .filter((one) => one.queue === queue && one.group === group && one.code === code)
+    .map((one) => one.pattern.toLowerCase())
+    .filter((one) => one !== pattern.toLowerCase())
+  if (rivals.length === 0) return undefined
+  const parts = pattern.split(/[#`'"\n]|[.;:]\s|[.;:]$/).map((part) => part.trim())
+  const own = parts.filter((part) => part !== '' && !rivals.some((one) => one.includes(part.toLowerCase())))
+  return own.toSorted((one, other) => other.length - one.length)[0]
 }
 
 function titleOf({ queue, group, count }: LetterCause): string {
