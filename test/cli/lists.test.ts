@@ -44,6 +44,10 @@ const cause = (pattern: string, common: string, count: number): JsonObject => ({
   last: now - 11 * MINUTE,
 })
 
+test('dead-letter retries without jobs names the list of messages that were retried without one', () => {
+  assert.match(show('dead-letter-retries', []), /^No job .*\n`trivium message list --route ROUTE`/)
+})
+
 test('dead letters are grouped by cause, and each row has its conversation and sender', () => {
   const causes = [
     cause('SKU # is unknown', 'SKU … is unknown', 31),

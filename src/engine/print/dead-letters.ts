@@ -75,10 +75,14 @@ const RETRIED_COLUMNS: readonly Column[] = [
   { title: 'text', least: 16 },
 ]
 
+/** `dead-letter retry --all` is no job. */
+const NO_JOBS = `No job has retried dead letters within a week. Those of \`dead-letter retry\` are no jobs:
+\`trivium message list --route ROUTE\` shows what became of their messages.`
+
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
 export function humanRetries(result: Json): string {
   const jobs = objectsIn(result)
-  if (jobs.length === 0) return 'No job has retried dead letters within a week.'
+  if (jobs.length === 0) return NO_JOBS
   const rows = jobs.map(({ job, startedAt, by, target, retried, outcomes }) => {
     const { group, queue = 'all' } = Object(target)
     return [job, age(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
