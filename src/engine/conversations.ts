@@ -7,7 +7,7 @@ import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
 import { foundRow, rowOf, searchOf } from './search.ts'
 import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
-import { createUndelivered } from './undelivered.ts'
+import { createUndelivered, readOnce } from './undelivered.ts'
 
 /** Number of messages per read of the journal. */
 const PAGE = 200
@@ -21,6 +21,7 @@ const STEP = 50
 const SHOWN = 16_000
 
 type Found = FoundMessages['found'][number]
+type Sends = Awaited<ReturnType<ReturnType<typeof createUndelivered>>>
 
 type Deps = {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -38,10 +39,15 @@ type Deps = {
 export function createConversations(deps: Deps): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
-  const entriesOf = createEntries(deps.store)
+  const undelivered = createUndelivered(deps.store.jobs.deadLetters)
 
   /** Up to `limit` conversations by their newest message, without messages that `isLeftOut`. */
-  async function read(search: MessageSearch, limit: number, isLeftOut: (message: Message) => boolean) {
+  async function read(
+    search: MessageSearch,
+    limit: number,
+    isLeftOut: (message: Message) => boolean,
+    letters = readOnce(deps.store.jobs.deadLetters),
+  ) {
     const known = new Map<string, [Found, ...Found[]]>()
     const { next, away } = await collect(journal, search, (one) => {
       if (isLeftOut(one.message)) return true
@@ -52,10 +58,11 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
       else known.set(key, [one])
       return true
     })
+    const sendsTo = await sendsToAll(createUndelivered(letters), [...known.values()].flat())
     const rows = [...known.values()].map(async (messages) => {
       const [{ message, outcome }] = messages
       const row = foundRow(message, outcome, search)
-      return { ...row, messages: messages.length, ...(await stateOf(messages)) }
+      return { ...row, messages: messages.length, ...(await stateOf(messages, sendsTo)) }
     })
     return { rows: await Promise.all(rows), next, away }
   }
@@ -67,10 +74,12 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
   async function readUnanswered(search: MessageSearch, limit: number) {
     const deadline = performance.now() + UNANSWERED_TIME
     const found: Awaited<ReturnType<typeof read>>['rows'] = []
+    const letters = readOnce(deps.store.jobs.deadLetters)
     let { before } = search
     let missing: number[] | undefined
     do {
-      const { rows, next, away } = await read({ ...search, before }, Math.max(limit, STEP), deps.isOneOff)
+      const page = { ...search, before }
+      const { rows, next, away } = await read(page, Math.max(limit, STEP), deps.isOneOff, letters)
       for (const row of rows)
         if (row.waitingSince !== undefined && (await isNewest(journal, row, deadline))) found.push(row)
       before = next
@@ -101,28 +110,34 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
         found.push(one)
         return true
       })
-      const sorted = (await entriesOf(gateway, found)).sort((a, b) => a.at - b.at)
-      return { entries: sorted, ...defined({ next }), ...(before === undefined && (await stateOf(found))) }
+      const sendsTo = await sendsToAll(undelivered, found)
+      const entries = (await entriesOf(journal, found, sendsTo)).sort((a, b) => a.at - b.at)
+      return { entries, ...defined({ next }), ...(before === undefined && (await stateOf(found, sendsTo))) }
     },
   }
 }
 
+/** The failed sends to the senders of messages, by message id. */
+async function sendsToAll(undelivered: ReturnType<typeof createUndelivered>, found: readonly Found[]) {
+  const byGateway = Map.groupBy(
+    found.map(({ message }) => message),
+    ({ gateway }) => gateway,
+  )
+  const sends = [...byGateway].map(([gateway, messages]) => undelivered(gateway, messages))
+  return new Map((await Promise.all(sends)).flatMap((each) => [...each]))
+}
+
 /**
- * Makes a function that reads messages of a conversation with the replies to each. It gets them
- * newest first and returns them oldest first, also those of the same millisecond.
+ * Messages of a conversation, given newest first, with the replies to each: oldest first, also
+ * those of the same millisecond.
  */
-function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
-  const undelivered = createUndelivered(jobs.deadLetters)
-  return async (gateway: string, found: readonly Found[]) => {
-    const messages = found.map(({ message }) => message)
-    const unsent = await undelivered(gateway, messages)
-    const entries = found.map(async ({ message, outcome }) => {
-      const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
-      const notes = [...(await journal.history(message.id)), ...(unsent.get(message.id) ?? [])]
-      return [said, ...repliesIn(message.id, notes)]
-    })
-    return (await Promise.all(entries)).toReversed().flat()
-  }
+async function entriesOf(journal: Store['journal'], found: readonly Found[], sendsTo: Sends) {
+  const entries = found.map(async ({ message, outcome }) => {
+    const said = { role: 'sender', ...rowOf(message, outcome, SHOWN) }
+    const notes = [...(await journal.history(message.id)), ...(sendsTo.get(message.id) ?? [])]
+    return [said, ...repliesIn(message.id, notes)]
+  })
+  return (await Promise.all(entries)).toReversed().flat()
 }
 
 /**
@@ -131,11 +146,12 @@ function createEntries({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
  */
 function createTurnState({ store, unanswerable, holdOf }: Deps) {
   const waitingStateOf = createWaitingState(store.journal, (message) => unanswerable(message) === undefined)
-  return async (messages: readonly Found[]) => {
+  return async (messages: readonly Found[], sendsTo: Sends) => {
     const hold = messages[0] && holdOf(messages[0].message)
-    if (!hold) return waitingStateOf(messages)
+    const state = await waitingStateOf(messages, hold, sendsTo)
+    if (!hold) return state
     const { by, since, reason, until } = hold
-    return { ...(await waitingStateOf(messages, hold)), heldBy: { by, since, ...defined({ reason, until }) } }
+    return { ...state, heldBy: { by, since, ...defined({ reason, until }) } }
   }
 }
 

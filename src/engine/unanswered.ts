@@ -5,49 +5,85 @@ import type { Outcome } from '../core/message-query.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 
+/** The state of a send to an address that failed permanently. */
+export const NOT_DELIVERED = 'not delivered'
+
 type Found = { message: Message; outcome: Outcome }
 
 /** A person has taken over a conversation. `isAnswered`: they did so by answering, at `since`. */
 export type Hold = { by: string; since: number; isAnswered: boolean; reason?: string; until?: number }
 
+type WaitingState = { waitingSince?: number; reply?: JsonObject; undelivered?: JsonObject }
+
 /** Maximum number of messages that are read to find since when somebody waits. */
 const MOST_READ = 10
 /** Outcomes of messages that need no answer: handled with another one, or the reply suppressed. */
 const SETTLED: readonly Outcome[] = ['merged', 'suppressed']
+/** The states of replies that failed permanently. */
+const UNDELIVERED: ReadonlySet<string> = new Set(['dead', 'bounced', NOT_DELIVERED])
 /** The sender that a submission has if it names none. */
 const NO_SENDER = 'cli'
 
 /**
  * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`:
  * its messages, newest first. `waitingSince` (Unix ms): the first message after the last answer.
- * `reply`: the last reply that was sent to the newest message. `hold`: a person has taken over;
- * messages since then wait for an answer of that person.
+ * `reply`: the last reply that was sent to the newest message. `undelivered`: the last reply to it,
+ * if that one was not delivered; then the sender still waits. `hold`: a person has taken over;
+ * messages since then wait for an answer of that person. `sendsTo`: history entries of failed sends
+ * that answer no message by id.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
   canAnswer: (message: Message) => boolean,
 ) {
-  const sentIn = async ({ message }: Found) =>
-    repliesIn(message.id, await journal.history(message.id)).findLast(isSentAnswer)
+  const answersTo = async ({ message }: Found, sends: readonly Note[] = []) =>
+    repliesIn(message.id, [...(await journal.history(message.id)), ...sends])
+      .filter(isAnswer)
+      .sort((a, b) => a.at - b.at)
+  const sentIn = async (found: Found) => (await answersTo(found)).findLast(isSent)
 
-  return async (messages: readonly Found[], hold?: Hold) => {
+  return async (
+    messages: readonly Found[],
+    hold?: Hold,
+    sendsTo?: ReadonlyMap<string, readonly Note[]>,
+  ): Promise<WaitingState> => {
     const [newest, ...before] = messages.slice(0, MOST_READ)
     if (!newest) return {}
-    const reply = await sentIn(newest)
-    if (reply) return { reply: defined({ at: reply.at, text: reply.text, by: reply.by }) }
-    if (!expectsAnswer(newest, canAnswer, hold)) return {}
+    const answers = await answersTo(newest, sendsTo?.get(newest.message.id))
+    const last = answers.findLast((answer) => isSent(answer) || isUndelivered(answer))
+    if (last && isSent(last)) return { reply: saidIn(last) }
+    if (!expectsAnswer(newest, canAnswer, hold)) {
+      const reply = answers.findLast(isSent)
+      return reply ? { reply: saidIn(reply) } : {}
+    }
     let waitingSince = timeOf(newest.message.id)
     for (const one of before) {
       if (!expectsAnswer(one, canAnswer, hold) || (await sentIn(one))) break
       waitingSince = timeOf(one.message.id)
     }
-    return { waitingSince }
+    return { waitingSince, ...(last && { undelivered: { ...saidIn(last), ...whyNot(last) } }) }
   }
 }
 
 /** A request for an approval does not answer the sender. */
-function isSentAnswer({ state, approval }: JsonObject): boolean {
-  return state === 'sent' && approval === undefined
+function isAnswer({ approval }: JsonObject): boolean {
+  return approval === undefined
+}
+
+function isSent({ state }: JsonObject): boolean {
+  return state === 'sent'
+}
+
+function isUndelivered({ state }: JsonObject): boolean {
+  return typeof state === 'string' && UNDELIVERED.has(state)
+}
+
+function saidIn({ at, text, by }: JsonObject) {
+  return defined({ at, text, by })
+}
+
+function whyNot({ to, error, letter }: JsonObject) {
+  return defined({ to, error, letter })
 }
 
 /**

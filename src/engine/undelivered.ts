@@ -3,22 +3,23 @@ import type { Message } from '../core/message.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
+import { NOT_DELIVERED } from './unanswered.ts'
 
 /** Maximum number of dead letters of a gateway that are looked at, newest first. */
 const MOST_LETTERS = 100
-/** The history entry of a permanently failed send to an address. */
-const NOT_DELIVERED = 'not delivered'
 
+type Letters = Pick<Store['jobs']['deadLetters'], 'list'>
 type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
 
 /**
  * Finds permanently failed sends to the address of a sender. They answer no message, so no history
  * has them; replies are in the history of their message.
  */
-export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>) {
+export function createUndelivered(deadLetters: Letters) {
   /** History entries by message id. A send belongs to the newest message that it may answer. */
   return async (gateway: string, messages: readonly Asked[]): Promise<Map<string, Note[]>> => {
-    const { items } = await deadLetters.list({ queue: OUTBOX_QUEUE, group: gateway, limit: MOST_LETTERS })
+    const filter = { queue: OUTBOX_QUEUE, group: gateway, limit: MOST_LETTERS, isPartial: true }
+    const { items } = await deadLetters.list(filter)
     const newestFirst = messages.toSorted((a, b) => b.receivedAt - a.receivedAt)
     const found = new Map<string, Note[]>()
     for (const letter of items.toReversed()) {
@@ -26,6 +27,20 @@ export function createUndelivered(deadLetters: Pick<Store['jobs']['deadLetters']
       if (message) found.set(message.id, [...(found.get(message.id) ?? []), noteOf(letter)])
     }
     return found
+  }
+}
+
+/** The same dead letters, read once per gateway: for one call that looks at many messages. */
+export function readOnce({ list }: Letters): Letters {
+  const pages = new Map<string | undefined, ReturnType<typeof list>>()
+  return {
+    list(filter) {
+      const known = pages.get(filter.group)
+      if (known) return known
+      const page = list(filter)
+      pages.set(filter.group, page)
+      return page
+    },
   }
 }
 

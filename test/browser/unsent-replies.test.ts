@@ -76,6 +76,8 @@ routes: [{ name: answer, skill: echo }]
     const talk = page.locator('a.message-row.talk')
     await talk.getByText('not delivered', { exact: true }).waitFor()
     await talk.getByText(/We found your parcel/).waitFor()
+    await talk.getByText(/^waits/).waitFor()
+    await page.getByRole('button', { name: 'Unanswered 1' }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('unsent-conversations')
     await talk.click()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConversations } from '../../src/engine/conversations.ts'
 import { createMessages } from '../../src/engine/messages.ts'
+import { humanConversation } from '../../src/engine/print/conversation.ts'
 import { bury, job } from '../contract/store/kit.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
@@ -19,6 +20,33 @@ const REST = {
   holdOf: () => undefined,
   now: Date.now,
 }
+
+test('a sender waits again if the answer of a person was not delivered, until a later one is sent', async (t) => {
+  const store = await openStore(t)
+  const from = { id: 'h.olsen@example.com', address: 'H.Olsen@example.com' }
+  const place = { gateway: 'support', conversation: 'order', from, subject: 'Where is order 4777?' }
+  const [accepted] = await store.journal.accept([newMessage({ ...place, transport: 'email' })])
+  const id = accepted?.id ?? ''
+  const sent = (at: number, by: string) =>
+    store.journal.note(id, [{ at, road: 'outbox', what: 'sent', detail: { key: by, text: 'Hello', by } }])
+  const { list, show } = createConversations({ ...REST, store })
+  const waiting = async () => Object(await list({ unanswered: true, limit: 10 }, callOf())).conversations
+  await sent(Date.now(), 'route support-mail')
+  assert.deepEqual(await waiting(), [])
+
+  const data = { key: 'a', to: from.id, subject: 'Re: Where is order 4777?', text: 'Found.', by: 'ingrid' }
+  await bury({ store, now: () => Date.now() + 10 }, 'outbox', job('a', 'a', { group: 'support', data }))
+  const [row] = await waiting()
+  assert.partialDeepStrictEqual(row, { id, undelivered: { by: 'ingrid', to: from.id, letter: 'a' } })
+  assert.equal(row.reply, undefined)
+  const shown = Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
+  assert.deepEqual([shown.waitingSince, shown.undelivered], [row.waitingSince, row.undelivered])
+  assert.match(humanConversation(shown), /The answer of ingrid was not delivered .* ago/)
+  assert.doesNotMatch(humanConversation(shown), /Answered/)
+
+  await sent(Date.now() + 1_000, 'ada')
+  assert.deepEqual(await waiting(), [])
+})
 
 test('a mail to the sender that was not delivered is in the history of the message and in its conversation', async (t) => {
   const store = await openStore(t)

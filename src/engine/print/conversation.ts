@@ -33,7 +33,10 @@ export function humanConversation(found: Json, { gateway, conversation }: JsonOb
 }
 
 /** Whose turn it is, and who has taken over. */
-function turnOf({ waitingSince, reply, heldBy }: JsonObject, lastMessage: JsonObject | undefined): string[] {
+function turnOf(
+  { waitingSince, reply, undelivered, heldBy }: JsonObject,
+  lastMessage: JsonObject | undefined,
+): string[] {
   const { by, since, reason, until } = Object(heldBy)
   const end = until === undefined ? '' : `, until ${timeOf(until)}`
   const why = reason === undefined ? '' : `: ${reason}`
@@ -42,12 +45,20 @@ function turnOf({ waitingSince, reply, heldBy }: JsonObject, lastMessage: JsonOb
   const { by: author, at } = Object(reply)
   const answered = `Answered${author === undefined ? '' : ` by ${shownAuthor(author)}`} ${age(at)} ago.`
   const turn = [
+    ...(undelivered === undefined ? [] : [paint('red', notDelivered(Object(undelivered)))]),
     ...(waitingSince === undefined
       ? []
       : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}.`)]),
     ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
   ]
   return [...holder, ...turn].map((line) => paragraph('', line))
+}
+
+/** `The answer of Ada was not delivered 6 h ago: mailbox does not exist.` */
+function notDelivered({ by, at, error }: JsonObject): string {
+  const author = by === undefined ? '' : ` of ${shownAuthor(by)}`
+  const why = error === undefined ? '' : `: ${shortError(String(error)).replace(/[.\s]+$/, '')}`
+  return `The answer${author} was not delivered ${age(at)} ago${why}.`
 }
 
 function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
@@ -97,10 +108,17 @@ function saidIn({ approval }: JsonObject, text: string): string {
   return `asks for approval ${approval}: ${text.split('\n')[0]}`
 }
 
-function nextSteps({ waitingSince, heldBy }: JsonObject, lastMessage: JsonObject | undefined): string[] {
+function nextSteps(
+  { waitingSince, undelivered, heldBy }: JsonObject,
+  lastMessage: JsonObject | undefined,
+): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   const { conversation, id } = lastMessage ?? {}
+  const letter = pathGet(undelivered ?? null, 'letter')
   const steps = [
+    ...(letter === undefined
+      ? []
+      : [step(commandText('dead-letter show', letter, '--queue', 'outbox'), 'shows why it failed.')]),
     ...(waitingSince === undefined
       ? []
       : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),
