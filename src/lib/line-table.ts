@@ -10,6 +10,8 @@ export type Column = {
   least?: number
   /** Cuts the beginning of a text instead of its end: ids differ at the end. */
   keepsEnd?: true
+  /** Cuts the middle of a text, whose beginning and end tell it from others. */
+  keepsBoth?: true
   /**
    * The column is left out if it is empty, or if the terminal is too narrow for cut texts. Columns
    * with a higher number go first.
@@ -46,9 +48,7 @@ export function lineTable(
   const note = missing.length === 0 ? '' : `\n${noteOn(missing, width)}`
   if (leastWidth(kept) > width) return table(head, whole, width) + note
   const widths = widthsIn(kept, width)
-  const lines = whole.map((row) =>
-    row.map((text, index) => cut(text, widths[index] ?? 0, kept[index]?.keepsEnd)),
-  )
+  const lines = whole.map((row) => row.map((text, index) => cut(text, widths[index] ?? 0, kept[index] ?? {})))
   const noUnits = head.map(() => null)
   return grid(head, lines, noUnits) + note
 }
@@ -83,7 +83,7 @@ function leastWidth(columns: readonly InUse[]): number {
 
 /**
  * The widths of the columns. Cuts columns that keep their end (ids) first, then columns that may be
- * left out, then the others; among these, always the widest.
+ * left out, unless both of their ends count, then the others; among these, always the widest.
  */
 function widthsIn(columns: readonly InUse[], width: number): number[] {
   const widths = columns.map(fullWidth)
@@ -91,7 +91,7 @@ function widthsIn(columns: readonly InUse[], width: number): number[] {
   let excess = widths.reduce((sum, each) => sum + each + GAP, -GAP) - width
   const steps: readonly ((column: InUse) => boolean)[] = [
     ({ keepsEnd }) => keepsEnd === true,
-    ({ leftOut }) => leftOut !== undefined,
+    ({ leftOut, keepsBoth }) => leftOut !== undefined && keepsBoth !== true,
     () => true,
   ]
   for (const isCut of steps) {
@@ -109,8 +109,15 @@ function widthsIn(columns: readonly InUse[], width: number): number[] {
   return widths
 }
 
-function cut(text: string, width: number, keepsEnd = false): string {
+function cut(
+  text: string,
+  width: number,
+  { keepsEnd, keepsBoth }: Pick<Column, 'keepsEnd' | 'keepsBoth'>,
+): string {
   if (lengthOf(text) <= width) return text
   const plain = stripVTControlCharacters(text)
-  return keepsEnd ? `…${plain.slice(1 - width)}` : shorten(plain, width)
+  if (keepsEnd) return `…${plain.slice(1 - width)}`
+  if (!keepsBoth) return shorten(plain, width)
+  const start = Math.floor((width - 1) / 3)
+  return `${plain.slice(0, start)}…${plain.slice(start + 1 - width)}`
 }

@@ -56,3 +56,20 @@ test('a pipe gets all texts whole', () => {
 test('a column that is empty in all rows is left out if it may be', () => {
   assert.doesNotMatch(lineTable([{ title: 'id' }, { title: 'by', leftOut: 1 }], [['a', '']], 80), /by/)
 })
+
+test('a column that keeps both ends shows the end in which its texts differ, and other texts are cut first', () => {
+  const columns = [
+    { title: 'route' },
+    { title: 'match', least: 24, leftOut: 1, keepsBoth: true as const },
+    { title: 'state', least: 16 },
+  ]
+  const rows = [
+    ['orders', 'gateway: store, event: orders/create', ''],
+    ['labels', 'gateway: store, event: orders/fulfilled', `paused by Ada: ${'a long reason '.repeat(9)}`],
+  ]
+  const wide = lineTable(columns, rows, 120)
+  assert.match(wide, /orders\/create/)
+  assert.match(wide, /gateway: store, event: orders\/fulfilled +paused by Ada.*…/)
+  assert.match(lineTable(columns, rows, 60), /orders +gatew\S*….*orders\/create/)
+  assert.match(lineTable(columns, rows, 40), /Not shown: match/)
+})
