@@ -102,6 +102,29 @@ test('conversations in which somebody waits come first, with names instead of id
   assert.match(text, /trivium conversation list --unanswered/)
 })
 
+test('a conversation in which somebody waits says why: an approval, or an answer that was not delivered', () => {
+  const row = {
+    gateway: 'team',
+    messages: 1,
+    text: 'hello',
+    conversation: 'c1',
+    at: now,
+    from: { id: 'ada' },
+  }
+  const waits = { ...row, waitingSince: now - 3 * HOUR }
+  const text = show('conversation-list', {
+    conversations: [
+      { ...waits, outcome: 'approval' },
+      { ...waits, outcome: 'done', undelivered: { at: now }, heldBy: { by: 'control-token:Ada' } },
+      { ...waits, outcome: 'done' },
+    ],
+  })
+  assert.match(
+    text,
+    /\n.* approval, waits for 3 h .*\n.* not delivered, waits for 3 h, Ada has it .*\n.* ada +waits for 3 h /,
+  )
+})
+
 test('a search for a number without a match says how to search in longer numbers', () => {
   const empty = { messages: [] }
   const hint = `No messages. In longer numbers: --search '"4711"'`

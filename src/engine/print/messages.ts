@@ -159,12 +159,24 @@ function humanConversations(found: Json): string {
   return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing].join('\n')
 }
 
-/** Since when somebody waits, and for whom, if a person has taken over. */
-function stateOf({ outcome, waitingSince, heldBy }: Record<string, Json | undefined>): Json | undefined {
+/** Outcomes that say why somebody waits. */
+const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
+
+/**
+ * Why and since when somebody waits, and for whom, if a person has taken over: `approval, waits for
+ * 3 h`, `not delivered, waits for 6 h, Ada has it`.
+ */
+function stateOf({
+  outcome,
+  waitingSince,
+  undelivered,
+  heldBy,
+}: Record<string, Json | undefined>): Json | undefined {
   const holder = heldBy && `${shownAuthor(pathGet(heldBy, 'by'))} has it`
   if (waitingSince === undefined) return holder ?? outcome
-  const whom = holder === undefined ? '' : `, ${holder}`
-  return paint('yellow', `waits for ${age(waitingSince)}${whom}`)
+  const why = WHY_WAITS.has(String(outcome)) ? outcome : undefined
+  const parts = [undelivered === undefined ? why : 'not delivered', `waits for ${age(waitingSince)}`, holder]
+  return paint('yellow', parts.filter(Boolean).join(', '))
 }
 
 /** The longest bar, in characters. */
