@@ -120,6 +120,29 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await rows.filter({ hasText: 'We call you.' }).getByText('Third mail: order 4655').waitFor()
   })
 
+  test('warn before an answer into a conversation that a colleague has taken over', async () => {
+    await show('conversations/chat/petra')
+    const since = Date.parse('2026-11-29T14:02:00')
+    const heldBy = { by: 'http control-token:ingrid', since, reason: 'I am calling her' }
+    await page.route('**/v1/skills/conversation-show', async (route) => {
+      const response = await route.fetch()
+      const { result } = Object(await response.json())
+      await route.fulfill({ response, json: { result: { ...result, heldBy } } })
+    })
+    const field = page.getByLabel('by hand')
+    await field.fill('Is it there?')
+    await press('Send the answer')
+    await dialog.getByText('ingrid has this conversation. Send anyway?').waitFor()
+    await dialog.getByText(/ingrid took it over on 29 Nov, 14:02:00: I am calling her/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('Cancel')
+    assert.equal(await field.inputValue(), 'Is it there?')
+    await press('Send the answer')
+    await answer('Send anyway')
+    await page.locator('.reply').getByText('Is it there?').waitFor()
+    await page.unroute('**/v1/skills/conversation-show')
+  })
+
   test('can be taken over from the list, have a list of their own then, and are handed back', async () => {
     await show('conversations')
     const row = rows.filter({ hasText: 'where are you?' })

@@ -69,7 +69,9 @@ routes: [{ name: answer, skill: echo }]
   test('in the conversation and on the page of the message', async () => {
     const reply = page.locator('.chat li').filter({ hasText: 'We found your parcel.' })
     await reply.getByText('not delivered', { exact: true }).waitFor()
-    await page.getByText(new RegExp(`The mail to ${HALLDIS} was not delivered: .*no such mailbox`)).waitFor()
+    await page
+      .getByText(new RegExp(`The mail to ${HALLDIS} by [^:]+ was not delivered: .*no such mailbox`))
+      .waitFor()
     await page.locator('.answering').getByRole('link', { name: 'See the dead letter' }).waitFor()
     await shots('unsent-conversation')
     await show('conversations')

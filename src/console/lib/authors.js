@@ -1,3 +1,5 @@
+import { person } from './api.js'
+
 /**
  * The author of a reply, a decision or a pause, without the channel and the kind of sign-in:
  * `http control-token:ada` becomes `ada`. The control token without a name becomes `control token`.
@@ -7,4 +9,10 @@ export function authorOf(by) {
   const name = by?.replace(/^(http|cli|mcp|console) /, '')
   if (name === 'control-token' || name === 'control') return 'control token'
   return name?.replace(/^(oidc|control-token|token):/, '')
+}
+
+/** Whether the person who is signed in is this author. */
+export function isOwn(by) {
+  const { id, name } = person.value ?? {}
+  return by !== undefined && (by === id || authorOf(by) === name)
 }

@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
-import { authorOf } from '../lib/authors.js'
+import { authorOf, isOwn } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { clock } from '../lib/live.js'
-import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { Age, act, ask, dateTime, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause, retryNow, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
@@ -99,7 +99,7 @@ function unsentIn(entries, asked) {
 /** Whose turn it is. `letter`: the id of the dead letter of a reply that was not delivered. */
 function Turn({ of: { waitingSince, reply }, asked, unsent, letter, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)
@@ -107,11 +107,21 @@ function Turn({ of: { waitingSince, reply }, asked, unsent, letter, reload }) {
   return null
 }
 
+/** Asks first if a colleague has taken over the conversation, also since the page was loaded. */
+async function mayAnswer({ gateway, conversation }) {
+  const args = { gateway, conversation, limit: 1 }
+  const { heldBy } = await invoke('conversation-show', args).catch(() => ({}))
+  if (!heldBy || isOwn(heldBy.by)) return true
+  const holder = authorOf(heldBy.by) ?? 'Somebody'
+  const body = html`<p>${holder} took it over on ${dateTime(heldBy.since)}${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}. Two answers may contradict each other.</p>`
+  return ask({ title: `${holder} has this conversation. Send anyway?`, body, action: 'Send anyway' })
+}
+
 function Answer({ asked, done }) {
   const [text, setText] = useState('')
   const [isBusy, once] = useOnce()
   const send = async () => {
-    if (text.trim() === '') return
+    if (text.trim() === '' || !(await mayAnswer(asked))) return
     const isSent = await act(async () => {
       await invoke('gateway-send', { messageId: asked.id, text })
       return `Your answer is on its way to ${senderOf(asked.from)}.`

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { invoke, openStream, person } from '../lib/api.js'
-import { authorOf } from '../lib/authors.js'
+import { invoke, openStream } from '../lib/api.js'
+import { authorOf, isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
@@ -55,7 +55,7 @@ function Conversations({ query }) {
   // Rows of the previous filter would be wrong here.
   const unansweredRows = waiting.value?.of === of ? waiting.value.rows : undefined
   const holds = useHolds(filter, turn)
-  const mine = holds?.filter(isMine)
+  const mine = holds?.filter(({ heldBy }) => isOwn(heldBy?.by))
   // Most webhooks are sent by machines, which would hide the people. The daemon lists all
   // conversations if the filter names a gateway.
   const people = show === 'all' ? {} : { answerable: true }
@@ -150,11 +150,6 @@ async function unanswered(filter, signal) {
 function longestWaitFirst(rows) {
   const placeOf = ({ waitingSince, at }) => waitingSince ?? Number.MAX_SAFE_INTEGER - at
   return rows.toSorted((a, b) => placeOf(a) - placeOf(b))
-}
-
-function isMine({ heldBy }) {
-  const { id, name } = person.value ?? {}
-  return heldBy !== undefined && (heldBy.by === id || authorOf(heldBy.by) === name)
 }
 
 /**
