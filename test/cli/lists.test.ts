@@ -40,7 +40,7 @@ const cause = (pattern: string, common: string, count: number): JsonObject => ({
   count,
   pattern: `Skill confirm failed: ${pattern}`,
   common: `Skill confirm failed: ${common}`,
-  first: now - HOUR,
+  first: now - 50 * MINUTE,
   last: now - 11 * MINUTE,
 })
 
@@ -57,7 +57,7 @@ test('dead letters are grouped by cause, and each row has its conversation and s
   const [first = '', second = ''] = text.split('\n\n')
   assert.match(
     first,
-    /^31 × SKU … is unknown\n {2}route orders, skill_failed, 60 min to 11 min ago; 2 of them:/,
+    /^31 × SKU … is unknown\n {2}route orders, skill_failed, 50 min to 11 min ago; 2 of them:/,
   )
   assert.match(first, / {2}letter-11 +11 min +shop:#11 +ada11@mail.example +total: 11\n {2}letter-13 /)
   assert.match(second, /^1 × customs answered 502\n.*letter-12/s)

@@ -30,7 +30,7 @@ export default (app) => {
   app.action('stop', async ({ ack }) => { await ack(); stopped.resolve() })
   app.command('/work', async ({ ack, command }) => { await ack('Working on ' + command.text); await stopped.promise })
   app.event('app_home_opened', async () => { await stopped.promise; await posted('home') })
-  app.message('first', async () => { await new Promise((resolve) => setTimeout(resolve, 300)); await posted('first is done') })
+  app.message('first', async () => { await new Promise((resolve) => setTimeout(resolve, 1500)); await posted('first is done') })
   app.message('second', () => posted('second is done'))
 }
 `
