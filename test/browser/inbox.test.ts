@@ -193,4 +193,29 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await show('conversations?show=held')
     await page.getByText('Nobody has taken over a conversation.').waitFor()
   })
+
+  test('are handed back with the messages that run, unless a person has answered those', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const place = { gateway: 'chat', conversation: 'ida' }
+    const write = async (text: string) => {
+      const body = JSON.stringify({ ...place, from: 'ida', text })
+      await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    }
+    await write('Good morning.')
+    await daemon.invoke('conversation-pause', place)
+    await write('What are your hours?')
+    await show('conversations/chat/ida')
+    await page.getByText('1 message').first().waitFor()
+    await press(/^Hand back/)
+    await dialog.getByText('1 message waits and runs now, oldest first.').waitFor()
+    await dialog.getByText('What are your hours?').waitFor()
+    await dialog.getByLabel('I have answered it').check()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('hand-back')
+    await answer('Hand back')
+    await page.getByText('Its messages are dispatched again.').waitFor()
+    const found = Object(await daemon.invoke('message-search', { conversation: 'ida', limit: 1 }))
+    assert.equal(found.messages[0].outcome, 'dropped')
+    assert.deepEqual(await daemon.invoke('pause-list'), [])
+  })
 })

@@ -1,10 +1,16 @@
-import { invoke } from './api.js'
-import { ask } from './parts.js'
+import { invoke, mayRun } from './api.js'
+import { html } from './html.js'
+import { Age, ask, Gist } from './parts.js'
 import { count } from './troubles.js'
 import { heldBy } from './waiting-messages.js'
 
 /** The operation that ends the pause of the whole store. */
 export const EVERYTHING = 'daemon-resume'
+
+/** Maximum number of messages that a question lists. */
+const MAX_LISTED = 5
+/** How long (ms) to wait until messages are recorded as handled, and how often to look. */
+const DISMISSAL = { for: 10_000, every: 300 }
 
 /** The question before everything is resumed. */
 const ALL = {
@@ -20,6 +26,7 @@ const ALL = {
 export async function resumeWith(skill, args, pause = {}) {
   const question = skill === EVERYTHING ? ALL : await questionOf(pause)
   if (question && !(await ask(question))) return false
+  await question?.begin?.()
   await invoke(skill, args)
   return true
 }
@@ -28,15 +35,47 @@ export async function resumeWith(skill, args, pause = {}) {
 async function questionOf(pause) {
   const { kind, name, label = name, waiting = 0 } = pause
   // If they cannot be read, the number of the pause is asked about.
-  const { ids, others, isCut } = await heldBy(pause).catch(() => ({ ids: [], others: [], isCut: true }))
+  const held = await heldBy(pause).catch(() => ({ ids: [], others: [], messages: [], isCut: true }))
+  const { ids, others, isCut } = held
   const many = isCut ? Math.max(ids.length, waiting - others.length) : ids.length
   if (many === 0) return undefined
-  const isConversation = kind === 'conversation'
-  return {
-    title: isConversation ? 'Hand the conversation back?' : `Resume ${kind} ${label}?`,
-    body: `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`,
-    action: isConversation ? 'Hand back' : 'Resume',
+  const runs = `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`
+  if (kind === 'conversation') return handBack(pause, held, runs)
+  return { title: `Resume ${kind} ${label}?`, body: runs, action: 'Resume' }
+}
+
+/**
+ * The question before a conversation is handed back: it lists the messages that run, and offers to
+ * record them as handled, as the person may have answered them already.
+ */
+function handBack(pause, { ids, messages, isCut }, runs) {
+  let isHandled = false
+  const choose = (event) => {
+    isHandled = event.target.checked
   }
+  const oldestFirst = messages.toReversed()
+  const left = oldestFirst.length - MAX_LISTED
+  const body = html`<p>${runs}</p>
+    <ul class="plain">${oldestFirst.slice(0, MAX_LISTED).map((message) => html`<li key=${message.id}><${Gist} of=${message} /> <span class="dim"><${Age} at=${message.at} /> ago</span></li>`)}${left > 0 && html`<li class="dim">and ${left} more</li>`}</ul>
+    ${!isCut && mayRun('conversation-pause') && html`<p><label><input type="checkbox" onChange=${choose} /> ${ids.length === 1 ? 'I have answered it: no skill runs for it' : 'I have answered them: no skill runs for them'}</label></p>`}`
+  return {
+    title: 'Hand the conversation back?',
+    body,
+    action: 'Hand back',
+    begin: () => isHandled && dismiss(pause, ids),
+  }
+}
+
+/** Records waiting messages as handled by a person. */
+async function dismiss({ gateway, name, reason }, ids) {
+  const drop = { gateway, conversation: name, drop: true, ...(reason && { reason }) }
+  await invoke('conversation-pause', drop)
+  for (const end = Date.now() + DISMISSAL.for; Date.now() < end; ) {
+    const attempts = await invoke('message-attempts', { ids })
+    if (attempts.every(({ outcome }) => outcome !== 'waiting' && outcome !== 'running')) return
+    await new Promise((resolve) => setTimeout(resolve, DISMISSAL.every))
+  }
+  throw new Error('Some messages are not recorded as handled yet, so it was not handed back. Try again.')
 }
 
 function othersIn(many) {

@@ -17,14 +17,15 @@ export const MAX_READ = 200
 
 /**
  * The messages that wait for a pause: the ids of those that only this pause holds (`ids`) and of
- * those that another pause holds too (`others`). `isCut`: there may be more.
+ * those that another pause holds too (`others`); `messages`: the former, newest first. `isCut`: there may be more.
  */
 export async function heldBy({ kind, name, gateway }) {
   const filters = await filtersOf({ kind, name, gateway })
   const found = await Promise.all(
     filters.map((filter) => invoke('message-search', { ...filter, outcome: 'waiting', limit: MAX_READ })),
   )
-  const waiting = found.flatMap(({ messages }) => messages.map(({ id }) => id)).slice(0, MAX_READ)
+  const read = found.flatMap(({ messages }) => messages).slice(0, MAX_READ)
+  const waiting = read.map(({ id }) => id)
   const attempts = waiting.length > 0 ? await invoke('message-attempts', { ids: waiting }) : []
   const held = attempts.filter(({ pausedBy = [] }) =>
     pausedBy.some((pause) => pause.kind === kind && pause.name === name),
@@ -32,7 +33,9 @@ export async function heldBy({ kind, name, gateway }) {
   const idsOf = (isOnly) =>
     held.filter(({ pausedBy }) => (pausedBy.length === 1) === isOnly).map(({ id }) => id)
   const isCut = waiting.length === MAX_READ || found.some(({ next }) => next !== undefined)
-  return { ids: idsOf(true), others: idsOf(false), isCut }
+  const ids = idsOf(true)
+  const messages = read.filter(({ id }) => ids.includes(id))
+  return { ids, others: idsOf(false), messages, isCut }
 }
 
 /**
