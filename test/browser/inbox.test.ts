@@ -213,9 +213,9 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('hand-back')
     await answer('Hand back')
-    await page.getByText('Its messages are dispatched again.').waitFor()
+    const isHeld = async () => [await daemon.invoke('pause-list')].flat().length > 0
+    await until(async () => !(await isHeld()), 'the conversation is handed back')
     const found = Object(await daemon.invoke('message-search', { conversation: 'ida', limit: 1 }))
     assert.equal(found.messages[0].outcome, 'dropped')
-    assert.deepEqual(await daemon.invoke('pause-list'), [])
   })
 })
