@@ -218,4 +218,17 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     const found = Object(await daemon.invoke('message-search', { conversation: 'ida', limit: 1 }))
     assert.equal(found.messages[0].outcome, 'dropped')
   })
+
+  test('the table of people fits on a phone', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const from = 'bartholomew.featherstonehaugh-longstocking@customer.example'
+    const body = JSON.stringify({ gateway: 'chat', from, conversation: 'long', text: 'Hello' })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('people')
+    const table = page.getByRole('region', { name: 'Recent senders' })
+    await table.getByText(from).waitFor()
+    assert.equal(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), false)
+    await shots('people')
+  })
 })

@@ -190,7 +190,7 @@ function Senders({ show, typed }) {
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
-      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number">messages${isCut && html` <span class="dim">of the newest ${MAX_SEARCHED}</span>`}</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
+      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number">messages</th><th scope="col">last</th><th scope="col" class="wide">last message</th></tr></thead>
       <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
       <p class="dim">${isCut && `Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. `}Type a part of a name to find others.</p>`
     }`
