@@ -211,6 +211,8 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await dialog.getByText('What are your hours?').waitFor()
     await dialog.getByLabel('I have answered it').check()
     assert.deepEqual(await faultsOf(page), [])
+    const box = Object(await dialog.getByLabel('I have answered it').boundingBox())
+    assert.ok(box.width <= 40, `the box is ${box.width} px wide`)
     await shots('hand-back')
     await answer('Hand back')
     const isHeld = async () => [await daemon.invoke('pause-list')].flat().length > 0
