@@ -357,7 +357,7 @@ describe('more providers in docs/webhook-providers.md', () => {
 test('the second gateway of Fastly answers the check of the host, and accepts no message for it', async () => {
   const [, section = ''] = guide.split('\n### Fastly\n')
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
-  const { transport, path, ...gateway } = parse(yaml).gateways['fastly-challenge']
+  const { transport, path, enabled: _, ...gateway } = parse(yaml).gateways['fastly-challenge']
   assert.deepEqual([transport, path], ['webhook', '/.well-known/fastly/logging/challenge'])
   const { hook, store } = await startWebhook(gateway)
   const response = await fetch(hook)
