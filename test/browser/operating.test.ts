@@ -49,7 +49,7 @@ routes:
     await show(`conversations/${messages[0].gateway}/${encodeURIComponent(messages[0].conversation)}`)
     const reply = page.locator('.chat .reply')
     await reply.getByText('send failed').waitFor()
-    await page.getByText(/^The reply cannot be sent: /).waitFor()
+    await page.getByText(/^The reply by .+ cannot be sent: /).waitFor()
     assert.equal(await reply.locator('.error').count(), 0, 'the reason is there once')
     for (const method of METHODS) slack.heal(method)
     await press('Retry now')
