@@ -64,7 +64,7 @@ export function createPace(fewest: number, most: number, { sampleMs, hasRoom }: 
       running--
       if (waiting.length > 0 && running < fewest) admit()
     },
-    /** There are no more files: nobody waits any longer. */
+    /** Called when no files are left: releases everybody who waits. */
     finish(): void {
       isFinished = true
       while (waiting.length > 0) admit()

@@ -27,7 +27,7 @@ const DEFAULT_WIDTH = 110
 const MAX_NAMED = 8
 
 /**
- * Completes an id of which the beginning or the end is given, at least four characters. Returns
+ * Completes an id from its first or last characters, at least four. Returns
  * other texts unchanged. `args`: the other arguments, which may say where to look. Throws `usage`
  * with the candidates if several ids begin or end like this.
  */

@@ -29,7 +29,7 @@ import { waitingFirst } from './waiting-first.ts'
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
-/** Built-in skills of which the CLI makes several calls. */
+/** Built-in skills that the CLI calls several times. */
 const IN_SEVERAL_CALLS: Readonly<Record<string, typeof searchPages>> = {
   'message-search': searchPages,
   'conversation-list': waitingFirst,

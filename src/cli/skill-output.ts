@@ -45,7 +45,7 @@ function limitOf(skill: string, args: JsonObject): number | undefined {
   return typeof limit === 'number' ? limit : undefined
 }
 
-/** A note below a list that ends at its limit, so that nobody takes the limit for the total. */
+/** A note below a list that ends at its limit, because the limit could be mistaken for the total. */
 function limitText(limit: number): string {
   const more = limit < MAX_LIMIT ? `; \`--limit ${MAX_LIMIT}\` shows more` : ''
   return paragraph('', `${limit} shown, which is the limit: there may be more${more}.`)

@@ -19,7 +19,7 @@ test('a long text is broken into lines in time, and commands in it stay whole', 
 })
 
 // `top` paints new texts for days.
-test('only the newest painted texts are remembered; older ones are escaped as any text', () => {
+test('only the newest painted texts are remembered; older ones are escaped like any other text', () => {
   process.env.FORCE_COLOR = '1'
   const first = paint('red', 'the first one')
   for (let n = 0; n < 60_000; n++) paint('red', `text ${n}`)

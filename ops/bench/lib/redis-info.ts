@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 
 /**
  * Reads `INFO` of a Redis (https://redis.io/docs/latest/commands/info/). Returns a function that
- * reads a number field, and throws if there is none of that name.
+ * reads a numeric field by name, and throws if it is missing.
  */
 export async function redisInfo(url: string): Promise<(field: string) => number> {
   const client = new Redis(url)

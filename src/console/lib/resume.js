@@ -12,6 +12,9 @@ const MAX_LISTED = 5
 /** How long (ms) to wait until messages are recorded as handled, and how often to look. */
 const DISMISSAL = { for: 10_000, every: 300 }
 
+const CAME_MEANWHILE =
+  'Another message has come, so the conversation was not handed back. Read it, then hand back again.'
+
 /** The question before everything is resumed. */
 const ALL = {
   title: 'Resume everything?',
@@ -66,10 +69,30 @@ function handBack(pause, { ids, messages, isCut }, runs) {
   }
 }
 
-/** Records waiting messages as handled by a person. */
-async function dismiss({ gateway, name, reason }, ids) {
-  const drop = { gateway, conversation: name, drop: true, ...(reason && { reason }) }
-  await invoke('conversation-pause', drop)
+/**
+ * Records waiting messages as handled by a person. Throws if another message has come since they
+ * were listed: nobody has read it.
+ */
+async function dismiss(pause, ids) {
+  const { gateway, name, reason } = pause
+  const place = { gateway, conversation: name }
+  const again = { ...place, ...(reason && { reason }) }
+  const { ids: now } = await heldBy(pause)
+  if (now.some((id) => !ids.includes(id))) throw new Error(CAME_MEANWHILE)
+  await invoke('conversation-pause', { ...again, drop: true })
+  try {
+    await recorded(ids)
+  } finally {
+    // Later messages wait again.
+    await invoke('conversation-pause', again)
+  }
+  const { messages } = await invoke('message-search', { ...place, outcome: 'dropped', limit: 1 })
+  const last = ids.toSorted().at(-1)
+  if (messages.some(({ id }) => id > last)) throw new Error(CAME_MEANWHILE)
+}
+
+/** Waits until messages are recorded as handled. */
+async function recorded(ids) {
   for (const end = Date.now() + DISMISSAL.for; Date.now() < end; ) {
     const attempts = await invoke('message-attempts', { ids })
     if (attempts.every(({ outcome }) => outcome !== 'waiting' && outcome !== 'running')) return

@@ -2,7 +2,7 @@
 const OUTLIER_FACTOR = 4
 /** Share of all values that may be outliers. */
 const OUTLIER_SHARE = 0.05
-/** At least so many may be outliers, but only one of fewer than `FEW_VALUES` values. */
+/** This many values may be outliers; of fewer than `FEW_VALUES` values, only one. */
 const MIN_OUTLIERS = 2
 const FEW_VALUES = 6
 

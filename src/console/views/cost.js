@@ -124,7 +124,7 @@ function Bars({ days: used, from, to, currency }) {
     }</figure>`
 }
 
-/** With more days, there is no room for a label each. */
+/** With more days, not every bar has room for a label. */
 const MAX_LABELS = 8
 
 function dayIn(name) {
