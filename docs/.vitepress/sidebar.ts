@@ -34,6 +34,7 @@ export const sidebar: Group[] = [
   group('Gateways', [
     'webhook',
     'webhook-providers',
+    'chats',
     'webhook-in-depth',
     'email',
     'email-providers',

@@ -455,11 +455,16 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
       'worker.ts\n': `worker.ts & worker=$!\ncurl "http://$TRIVIUM_LISTEN/hooks/jobs" -d hello | grep HELLO\nkill $worker\n`,
     },
   },
-  'docs/webhook-providers.md': {
-    configure: /name: line|acme:|name: whatsapp/,
+  'docs/chats.md': {
+    configure: /transport: webhook/,
+    env: { WHATSAPP_TOKEN: 'EAAB' },
     placeholders: {
-      'https://api.telegram.org/bot$BOT_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/vercel',
+      'https://api.telegram.org/bot$BOT_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/demo',
+      'https://graph.facebook.com/v25.0/WABA_ID/subscribed_apps': 'http://$TRIVIUM_LISTEN/hooks/demo',
     },
+  },
+  'docs/webhook-providers.md': {
+    configure: /acme:/,
     prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n`,
     routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
   },
