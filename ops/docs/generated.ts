@@ -8,12 +8,13 @@ import { httpPage } from './http.ts'
 import { metricsPage } from './metrics.ts'
 import { readDescriptions } from './openapi.ts'
 import { pictures } from './pictures/pictures.ts'
+import { providersPage } from './providers.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
 /**
- * The generated files of docs/, by path: the reference, the facts in errors.md, and the drawn
- * pictures. Starts a daemon for its descriptions.
+ * The generated files of docs/, by path: the reference, the facts in errors.md, the tables in
+ * webhook-providers.md, and the drawn pictures. Starts a daemon for its descriptions.
  */
 export async function generatedPages(): Promise<Record<string, string>> {
   const { openapi, asyncapi } = await readDescriptions()
@@ -24,6 +25,7 @@ export async function generatedPages(): Promise<Record<string, string>> {
     'reference/events.md': eventsPage(asyncapi),
     'reference/metrics.md': await metricsPage(),
     'errors.md': errorsPage(committedPage('errors.md')),
+    'webhook-providers.md': providersPage(committedPage('webhook-providers.md')),
     ...Object.fromEntries(Object.entries(pictures).map(([name, text]) => [`images/${name}`, text])),
   }
 }

@@ -12,6 +12,10 @@ const alert = { alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-1
 const signEvent = { event: { event_time: '1669926463', event_type: 'signature_request_sent' } }
 
 const DELIVERIES: Record<string, Delivery> = {
+  Adyen: {
+    body: { notificationItems: [{ NotificationRequestItem: { eventCode: 'AUTHORISATION' } }] },
+    event: 'AUTHORISATION',
+  },
   Alertmanager: { body: alert, event: 'firing' },
   'Azure Event Grid': { body: [{ id: 'a', topic: '/t', eventType: 'Created' }], event: 'Created' },
   Box: { body: { type: 'webhook_event', id: 'b', trigger: 'FILE.UPLOADED' }, event: 'FILE.UPLOADED' },

@@ -43,7 +43,7 @@ const SAMPLES: Record<string, Sample> = {
 const presetsByName: Record<string, Preset> = { ...PRESETS, paypal: PAYPAL, sns: SNS }
 
 /** `key`: the place of the id in a delivery, `none` or `hash of …`. */
-type Row = Omit<ProviderRow, 'verify'> & { verify: Record<string, unknown>; key: string }
+type Row = ProviderRow & { key: string }
 
 /** The default keys of the presets. Providers that are not here send no id. */
 const PRESET_KEYS: Record<string, string> = {
@@ -94,7 +94,7 @@ const presets = providerRows()
     const samples = names.filter((name) => rowOf(name) === row.provider)
     return (samples.length === 0 ? [row.provider] : samples).map((name): Row => {
       const key = PRESET_KEYS[name] ?? PRESET_KEYS[row.provider] ?? 'none'
-      return { ...row, provider: name, verify: verifyIn(row.provider, row.verify), key }
+      return { ...row, provider: name, key }
     })
   })
 const general = providerRows().filter((row) => !isPreset(row) && row.provider in SAMPLES)
@@ -102,7 +102,6 @@ const recipes = general.map((row): Row => {
   const { key } = row.options
   return {
     ...row,
-    verify: verifyIn(row.provider, row.verify),
     key:
       key === '#'
         ? 'hash of the body'
@@ -115,20 +114,6 @@ const recipes = general.map((row): Row => {
   }
 })
 const rows = [...presets, ...recipes]
-
-function verifyIn(provider: string, cell: string): Record<string, unknown> {
-  const [, yaml] = /^`(.*)`/.exec(cell) ?? []
-  return yaml === undefined ? verifyBelow(provider) : parse(yaml)
-}
-
-/** The `verify` of a gateway in the section of a provider, without its secret. */
-function verifyBelow(provider: string): Record<string, unknown> {
-  const [, section = ''] = guide.split(`\n### ${provider}\n`)
-  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
-  const gateways: Record<string, { verify: Record<string, unknown> }> = parse(yaml).gateways
-  const { secret: _, ...verify } = gateways[provider.toLowerCase()]?.verify ?? {}
-  return verify
-}
 
 /** The key of a delivery, by the cell of the table. */
 function keyOf(cell: string, headers: Record<string, string>, sent: string): string | undefined {
@@ -262,6 +247,23 @@ test('a row links to the documentation of its own provider, or has a dash', () =
   assert.ok(named.length > 0.9 * all.length, `${named.length} of ${all.length} rows have a link`)
 })
 
+test('the notes on Adyen and Salesforce have the options of their rows', () => {
+  for (const [provider, variable] of [
+    ['Adyen', 'ADYEN_HMAC_KEY'],
+    ['Salesforce', 'SALESFORCE_CODE'],
+  ] as const) {
+    const [, section = ''] = guide.split(`\n### ${provider}\n`)
+    const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
+    const { transport: _, path, enabled, ...gateway } = parse(yaml).gateways[provider.toLowerCase()]
+    const row = providerRows().find((one) => one.provider.startsWith(provider))
+    assert.deepEqual([path, enabled], [`/hooks/${provider.toLowerCase()}`, 'auto'])
+    assert.deepEqual(gateway, {
+      ...row?.options,
+      verify: { ...row?.verify, secret: `\${${variable}}` },
+    })
+  }
+})
+
 test('the page says how many rows have ✓', () => {
   const all = providerRows()
   const compared = all.filter(({ isCompared }) => isCompared)
@@ -270,7 +272,7 @@ test('the page says how many rows have ✓', () => {
 
 test('what the reader has to replace in a row is in capitals', () => {
   for (const { provider, verify } of providerRows())
-    assert.doesNotMatch(verify, /[0-9a-f]{12}|\d{6}|…|example/, provider)
+    assert.doesNotMatch(JSON.stringify(verify), /[0-9a-f]{12}|\d{6}|…|example/, provider)
 })
 
 describe('a provider in docs/webhook-providers.md', () => {
@@ -309,7 +311,7 @@ describe('a provider in docs/webhook-providers.md', () => {
         Array.isArray(row.options.key) ? JSON.stringify(key?.split(',')) : key,
         'the key',
       )
-      assert.equal(has(row, /\[split\]/), message?.data.split !== undefined, 'the note on the list')
+      assert.equal(has(row, /^split$/), message?.data.split !== undefined, 'the mark "split"')
       assert.equal(has(row, /^no id$/), row.key === 'none', 'the mark "no id"')
       assert.equal(has(row, /^id is a hash/), row.key.startsWith('hash of '), 'the mark "id is a hash"')
       const count = store.messages.length

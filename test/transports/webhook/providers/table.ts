@@ -1,67 +1,61 @@
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
+import type { JsonObject } from '../../../../src/core/json.ts'
+import { PROVIDER_EXAMPLES } from '../../../../transports/webhook/examples/all.ts'
+import { anchorOf } from '../../../../transports/webhook/examples/example.ts'
 
 /** The page with the table of providers. */
 export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 
-/**
- * A row of the table of providers. Its fourth column is a list of options of the gateway, and of
- * notes.
- */
+/** A row of the table of providers, from the data that the page is generated from. */
 export type ProviderRow = {
   provider: string
   /** The anchor of the row, which the index at the top of the page links to. */
-  anchor: string | undefined
+  anchor: string
   /** Marked with ✓: compared with a library, a vector or an example of the provider. */
   isCompared: boolean
-  verify: string
+  verify: Record<string, unknown>
   hasSecret: boolean
   options: Record<string, unknown>
-  notes: string[]
+  /** Marks and remarks. */
+  notes: readonly string[]
   /** Links to the provider's own pages. */
   documentation: string[]
 }
 
 /** Schemes that know no provider. */
-const GENERAL = /scheme: (hmac|hash|jwt|header|bearer|basic|query|public-key)\b/
+const GENERAL = ['hmac', 'hash', 'jwt', 'header', 'bearer', 'basic', 'query', 'public-key']
 
 /** Whether Trivium knows the provider of a row: `verify` is all that it needs. */
 export function isPreset({ verify }: ProviderRow): boolean {
-  return verify.startsWith('`') && !GENERAL.test(verify)
+  return !GENERAL.includes(String(verify.scheme))
 }
 
 /** The rows of the table of providers. */
 export function providerRows(): ProviderRow[] {
-  return tableBelow('Providers').map(([name = '', verify = '', secret = '', cell = '', docs = '']) => {
-    const [, anchor, rest = name] = /^<a id="([^"]+)"><\/a>(.*)$/.exec(name) ?? []
-    const items = cell.split('; ')
-    const options = items.flatMap((item) => /^`(\w+: .*)`$/.exec(item)?.[1] ?? [])
-    return {
-      provider: rest.replace(' ✓', '').replace(/^\[(.*)\]\(.*\)$/, '$1'),
-      anchor,
-      isCompared: rest.endsWith(' ✓'),
-      verify,
-      hasSecret: secret !== 'none',
-      // Variables have their name as value.
-      options: parse(options.join('\n').replaceAll(/\$\{(\w+)\}/g, '$1')) ?? {},
-      notes: items.filter((item) => !/^`\w+: /.test(item)),
-      documentation: Array.from(docs.matchAll(/\]\(([^)]+)\)/g), ([, link = '']) => link),
-    }
-  })
+  return PROVIDER_EXAMPLES.map((example) => ({
+    provider: example.name,
+    anchor: anchorOf(example),
+    isCompared: example.isCompared === true,
+    verify: withoutVariables(example.verify),
+    hasSecret: example.secret !== undefined,
+    options: withoutVariables(example.options ?? {}),
+    notes: [...(example.marks ?? []), ...(example.notes ?? [])],
+    documentation: typeof example.docs === 'string' ? [example.docs] : Object.values(example.docs ?? {}),
+  }))
 }
 
-/**
- * The cells of each row of the tables in a section, without their headings and the table of marks.
- */
+/** Variables have their name as value. */
+function withoutVariables(options: JsonObject): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(options).replaceAll(/\$\{(\w+)\}/g, '$1'))
+}
+
+/** The cells of each row of the tables in a section, without their headings. */
 export function tableBelow(heading: string): string[][] {
   const [, section = ''] = guide.split(`\n## ${heading}\n`)
   const [own = ''] = section.split('\n## ')
   return own
     .split('\n')
-    .filter(
-      (line) =>
-        line.startsWith('| ') && !/^\| (provider|mark|a linked|\*)/.test(line) && !line.startsWith('| ---'),
-    )
+    .filter((line) => line.startsWith('| ') && !/^\| provider/.test(line) && !line.startsWith('| ---'))
     .map((line) =>
       line
         .slice(2)

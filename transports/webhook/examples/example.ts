@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Mark } from './marks.ts'
+
+/**
+ * How to verify the webhooks of a provider: a row of the table in docs/webhook-providers.md, and a
+ * gateway of `trivium gateway example`. Texts are Markdown.
+ */
+export type ProviderExample = {
+  /** The name of the gateway, and the end of its path. */
+  id: string
+  /** The name or names of the provider, as in the table. */
+  name: string
+  /** Further names of the provider, as a gateway could have them. */
+  also?: readonly string[]
+  /** The anchor of the row. Default: made from `name`. */
+  anchor?: string
+  /** Compared with a library, a test vector or an example of the provider. */
+  isCompared?: true
+  /** Options of `verify`, without the secret. */
+  verify: JsonObject
+  /** Where the provider shows the secret, or how one chooses it. Missing if there is none. */
+  secret?: string
+  /** The variable of the secret. Default: made from the name of the gateway. */
+  variable?: string
+  /** Options of the gateway, beside `verify`. */
+  options?: JsonObject
+  /** An event of the provider, for a route. Missing if no field names the event. */
+  exampleEvent?: string
+  marks?: readonly Mark[]
+  /** Remarks with nothing to copy. */
+  notes?: readonly string[]
+  /** The anchor of a section about the provider. */
+  note?: string
+  /** The gateway does not work without what the section says. */
+  readFirst?: true
+  /** The documentation of the provider: one page, or a page for each name. */
+  docs?: string | Readonly<Record<string, string>>
+}
+
+/** A reference to a variable in routes.yaml. */
+export function variable(name: string): string {
+  return `\${${name}}`
+}
+
+/** The anchor of the row of a provider in docs/webhook-providers.md. */
+export function anchorOf({ anchor, name }: ProviderExample): string {
+  return (
+    anchor ??
+    `row-${name
+      .toLowerCase()
+      .match(/[a-z0-9]+/g)
+      ?.join('-')}`
+  )
+}
+
+/** The variable for the secret of a gateway with this name. */
+function secretVariable({ variable: own, verify }: ProviderExample, gateway: string): string {
+  const name = gateway.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
+  // This secret is in the address and not in a header.
+  return own ?? `${name}_${verify.scheme === 'query' ? 'CODE' : 'SECRET'}`
+}
+
+/** `verify` with the reference to its secret. */
+export function completeVerify(example: ProviderExample, gateway = example.id): JsonObject {
+  if (example.secret === undefined) return example.verify
+  return { ...example.verify, secret: variable(secretVariable(example, gateway)) }
+}

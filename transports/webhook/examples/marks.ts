@@ -1,0 +1,18 @@
+/** What a mark in the table of providers means. Texts are Markdown. */
+export const MARKS = {
+  'sender not verified':
+    'The provider signs only a part of the delivery. The rest may come from anyone who has seen one, so its sender is [not verified](webhook.md#verified-senders).',
+  'id is a hash':
+    'The provider sends no id of the delivery. One with the same body is accepted once within 7 days: **two equal events count as one**.',
+  'no id':
+    'Each delivery is a new message, even if the provider repeats it. If that matters, [name a `key`](#repeated-deliveries) or let the skill compare.',
+  'signs the address': 'Trivium has to know its public address: set `TRIVIUM_PUBLIC_URL`.',
+  split: 'Each event of a delivery [is a message of its own](webhook-in-depth.md#lists).',
+} as const
+
+export type Mark = keyof typeof MARKS
+
+/** The anchor of a mark in docs/webhook-providers.md. */
+export function markAnchor(mark: Mark): string {
+  return `mark-${mark.replaceAll(' ', '-')}`
+}
