@@ -117,31 +117,46 @@ function isSettled({ message, outcome }: Found, hold: Hold | undefined): boolean
   return SETTLED.includes(outcome)
 }
 
-/** The last known state of each reply, sent or queued. */
+/** A reply as its conversation shows it. `at` (Unix ms): when it was written. */
+type ShownReply = JsonObject & { at: number }
+
+/**
+ * The last known state of each reply, sent or queued. A later attempt does not change `at`;
+ * `sentAt` is the time at which a later attempt sent it.
+ */
 export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
-  const replies = new Map<string, JsonObject & { at: number }>()
-  for (const { at, road, what: state, detail } of notes) {
-    const key = textAt(detail, 'key')
-    if (road !== 'outbox' || key === undefined) continue
-    const { text, by, error, reason, diagnostic, delay, letter, to, subject } = objectAt({ detail }, 'detail')
-    // Later notes, such as a bounce, do not repeat the text.
-    const before = replies.get(key)
-    replies.set(key, {
-      at: state === 'bounced' && before ? before.at : at,
-      role: 'reply',
-      inReplyTo,
-      text: text ?? before?.text ?? '',
-      state,
-      ...defined({
-        by: by ?? before?.by,
-        approval: /^approval:([^:]+)/.exec(key)?.[1],
-        error: error ?? reason ?? diagnostic,
-        nextAt: typeof delay === 'number' ? at + delay : undefined,
-        letter,
-        to,
-        subject,
-      }),
-    })
+  const replies = new Map<string, ShownReply>()
+  for (const note of notes) {
+    const key = textAt(note.detail, 'key')
+    if (note.road !== 'outbox' || key === undefined) continue
+    replies.set(key, replyIn(note, key, inReplyTo, replies.get(key)))
   }
   return [...replies.values()]
+}
+
+/** `before`: the reply as of the earlier notes with its key. They may have what this one lacks. */
+function replyIn(
+  { at, what: state, detail }: Note,
+  key: string,
+  inReplyTo: string,
+  before: ShownReply | undefined,
+): ShownReply {
+  const { text, by, error, reason, diagnostic, delay, letter, to, subject } = objectAt({ detail }, 'detail')
+  return {
+    at: before?.at ?? at,
+    role: 'reply',
+    inReplyTo,
+    text: text ?? before?.text ?? '',
+    state,
+    ...defined({
+      by: by ?? before?.by,
+      approval: /^approval:([^:]+)/.exec(key)?.[1],
+      error: error ?? reason ?? diagnostic,
+      nextAt: typeof delay === 'number' ? at + delay : undefined,
+      letter,
+      to,
+      subject,
+      sentAt: state === 'sent' && before ? at : undefined,
+    }),
+  }
 }

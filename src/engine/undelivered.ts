@@ -1,4 +1,4 @@
-import { textAt } from '../core/json.ts'
+import { pathGet, textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
@@ -49,7 +49,7 @@ export function readOnce({ list }: Letters): Letters {
  */
 function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
   const to = recipientOf(letter)
-  if (to === undefined || letter.at < receivedAt) return false
+  if (to === undefined || writtenAt(letter) < receivedAt) return false
   if (to !== from.address?.toLowerCase() && to !== from.id.toLowerCase()) return false
   const sent = textAt(letter.data, 'subject')
   return sent === undefined || subject === undefined || withoutPrefix(sent) === withoutPrefix(subject)
@@ -68,8 +68,15 @@ function recipientOf({ data }: DeadLetter): string | undefined {
   return textAt(data, 'inReplyTo') === undefined ? textAt(data, 'to')?.toLowerCase() : undefined
 }
 
-function noteOf({ id, at, data, errors }: DeadLetter): Note {
+/** The time (Unix ms) at which a send was queued: retries of its dead letter do not change it. */
+function writtenAt({ at, data }: DeadLetter): number {
+  const queuedAt = pathGet(data ?? null, 'queuedAt')
+  return typeof queuedAt === 'number' ? queuedAt : at
+}
+
+function noteOf(letter: DeadLetter): Note {
+  const { id, data, errors } = letter
   const { key = id, to, subject, text, by } = Object(data)
-  const error = errors.at(-1)?.message
-  return outboxNote(at, NOT_DELIVERED, { key, letter: id, ...defined({ to, subject, text, by, error }) })
+  const detail = { key, letter: id, ...defined({ to, subject, text, by, error: errors.at(-1)?.message }) }
+  return outboxNote(writtenAt(letter), NOT_DELIVERED, detail)
 }

@@ -4,6 +4,7 @@ import { createConversations } from '../../src/engine/conversations.ts'
 import { createMessages } from '../../src/engine/messages.ts'
 import { humanConversation } from '../../src/engine/print/conversation.ts'
 import { bury, job } from '../contract/store/kit.ts'
+import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
@@ -98,4 +99,38 @@ test('a mail to the sender that was not delivered is in the history of the messa
     text: 'We found it.',
     letter: 'outbox:a',
   })
+})
+
+test('a retry does not change when a mail or an answer was written', async (t) => {
+  const store = await openStore(t)
+  const from = { id: 'h.olsen@example.com', address: 'h.olsen@example.com' }
+  const place = { gateway: 'support', conversation: 'order', from, subject: 'Where is order 4777?' }
+  const accept = async () => (await store.journal.accept([newMessage(place)]))[0]?.id ?? ''
+  const first = await accept()
+  const written = Date.now() + 5
+  const data = { key: 'a', to: from.id, text: 'Found.', by: 'ingrid', queuedAt: written }
+  const note = (at: number, what: string, detail = {}) =>
+    store.journal.note(first, [{ at, road: 'outbox', what, detail: { key: 'b', ...detail } }])
+  await note(written, 'send failed', { text: 'On Friday.', by: 'route desk' })
+  await note(written + 1_000, 'dead')
+  await note(written + 60_000, 'sent')
+  const { show } = createConversations({ ...REST, store })
+  const shown = async () => Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
+  // Its dead letter is of the last retry.
+  const retried = { store, now: () => written + 90_000 }
+  await bury(retried, 'outbox', job('a', 'a', { group: 'support', data }))
+  const { entries } = await shown()
+  assert.deepEqual(
+    entries.slice(1).map(({ text, at, sentAt }: Record<string, unknown>) => [text, at, sentAt]),
+    [
+      ['On Friday.', written, written + 60_000],
+      ['Found.', written, undefined],
+    ],
+  )
+
+  await until(() => Date.now() > written, 'a later time')
+  const later = await accept()
+  const { undelivered, waitingSince } = await shown()
+  assert.equal(undelivered, undefined, `the mail was written before ${later}`)
+  assert.ok(waitingSince)
 })

@@ -80,9 +80,13 @@ function authorOf({ by, skill }: JsonObject): string {
   return skill === undefined ? shownAuthor(by) : `${shownAuthor(by)} (skill ${skill})`
 }
 
-/** The recipient of a reply, if it is not the sender; of an unsent reply, its state and why. */
-function replyState({ state, error, to, nextAt, approval }: JsonObject): string {
-  const whom = to === undefined ? '' : ` to ${to}`
+/**
+ * The recipient of a reply, if it is not the sender, and when a later attempt sent it; of an unsent
+ * reply, its state and why.
+ */
+function replyState({ state, error, to, nextAt, approval, sentAt }: JsonObject): string {
+  const later = sentAt === undefined ? '' : `  sent ${secondOf(sentAt)}`
+  const whom = `${to === undefined ? '' : ` to ${to}`}${later}`
   if (approval !== undefined || state === undefined || state === 'sent') return whom
   const why = error === undefined ? '' : `: ${shortError(String(error))}`
   const left = typeof nextAt === 'number' ? nextAt - Date.now() : 0
