@@ -4,9 +4,10 @@ import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { repliesIn } from './conversation-replies.ts'
 import type { conversations } from './operations/messages.ts'
 import { foundRow, rowOf, searchOf } from './search.ts'
-import { createWaitingState, type Hold, repliesIn } from './unanswered.ts'
+import { createWaitingState, type Hold } from './unanswered.ts'
 import { createUndelivered, readOnce } from './undelivered.ts'
 
 /** Number of messages per read of the journal. */

@@ -1,9 +1,10 @@
-import { type JsonObject, objectAt, textAt } from '../core/json.ts'
+import { type JsonObject, objectAt } from '../core/json.ts'
 import { isAutomatic, isTest, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { repliesIn } from './conversation-replies.ts'
 
 /** The state of a send to an address that failed permanently. */
 export const NOT_DELIVERED = 'not delivered'
@@ -115,48 +116,4 @@ function isSettled({ message, outcome }: Found, hold: Hold | undefined): boolean
   if (hold?.isAnswered && at <= hold.since) return true
   if (outcome === 'dropped') return !hold || at < hold.since
   return SETTLED.includes(outcome)
-}
-
-/** A reply as its conversation shows it. `at` (Unix ms): when it was written. */
-type ShownReply = JsonObject & { at: number }
-
-/**
- * The last known state of each reply, sent or queued. A later attempt does not change `at`;
- * `sentAt` is the time at which a later attempt sent it.
- */
-export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
-  const replies = new Map<string, ShownReply>()
-  for (const note of notes) {
-    const key = textAt(note.detail, 'key')
-    if (note.road !== 'outbox' || key === undefined) continue
-    replies.set(key, replyIn(note, key, inReplyTo, replies.get(key)))
-  }
-  return [...replies.values()]
-}
-
-/** `before`: the reply as of the earlier notes with its key. They may have what this one lacks. */
-function replyIn(
-  { at, what: state, detail }: Note,
-  key: string,
-  inReplyTo: string,
-  before: ShownReply | undefined,
-): ShownReply {
-  const { text, by, error, reason, diagnostic, delay, letter, to, subject } = objectAt({ detail }, 'detail')
-  return {
-    at: before?.at ?? at,
-    role: 'reply',
-    inReplyTo,
-    text: text ?? before?.text ?? '',
-    state,
-    ...defined({
-      by: by ?? before?.by,
-      approval: /^approval:([^:]+)/.exec(key)?.[1],
-      error: error ?? reason ?? diagnostic,
-      nextAt: typeof delay === 'number' ? at + delay : undefined,
-      letter,
-      to,
-      subject,
-      sentAt: state === 'sent' && before ? at : undefined,
-    }),
-  }
 }

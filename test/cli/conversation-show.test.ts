@@ -78,3 +78,19 @@ test('conversation show says whose turn it is, who has it, and which person wrot
     /gateway send TEXT --message-id m2` answers by hand\.\n.*conversation resume c1` hands it back\.$/,
   )
 })
+
+test('conversation show names the decision about an approval', () => {
+  const at = Date.UTC(2026, 10, 29, 16, 16)
+  const request = { role: 'reply', at, approval: 'a1', state: 'sent', text: 'Refund 64.50 EUR\n\nArguments: …' }
+  const decision = { status: 'denied', at: at + 1_000, by: 'control-token:root@vm', reason: 'too late' }
+  const entries = [
+    { ...request, decision },
+    { ...request, decision: { status: 'expired', at } },
+    request,
+  ]
+  const text = humanResult('conversation-show', { entries }, { gateway: 'support', conversation: 'c1' }, true)
+  assert.match(text, /· asks for approval a1: Refund 64\.50 EUR\n {4}Denied by root@vm, .*16:16:01 UTC: too late\n/)
+  assert.match(text, / {4}Expired, as nobody decided in time, .*UTC\n/)
+  assert.match(text, / {4}Not decided yet\./)
+  assert.doesNotMatch(text, /→/)
+})

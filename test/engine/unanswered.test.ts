@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { type Message, messageSchema } from '../../src/core/message.ts'
 import { makeId } from '../../src/core/message-id.ts'
 import type { Outcome } from '../../src/core/message-query.ts'
+import type { Note } from '../../src/core/store.ts'
+import { repliesIn } from '../../src/engine/conversation-replies.ts'
 import { createWaitingState, type Hold } from '../../src/engine/unanswered.ts'
 
 describe('whether somebody waits for an answer', () => {
@@ -29,6 +31,28 @@ describe('whether somebody waits for an answer', () => {
     assert.deepEqual(await stateAfter(sent('approval:a1', 2_000), sent('reply', 3_000)), {
       reply: { at: 3_000, text: 'reply' },
     })
+  })
+
+  test('a request for an approval has its decision, and is listed once', () => {
+    const note = (what: string, road: Note['road'], detail: object): Note => ({
+      at: 3_000,
+      road,
+      what,
+      detail: { ...detail },
+    })
+    const notes = [
+      note('sent', 'outbox', { key: 'approval:a1', text: 'Refund?' }),
+      note('denied', 'dispatch', { approval: 'a1', by: 'ada', reason: 'too late' }),
+      note('sent', 'outbox', { key: 'approval:a1:decided', text: '' }),
+      note('sent', 'outbox', { key: 'approval:a2', text: 'And this?' }),
+    ]
+    const [first, second, ...others] = repliesIn('m1', notes)
+    assert.partialDeepStrictEqual(first, {
+      approval: 'a1',
+      decision: { status: 'denied', at: 3_000, by: 'ada', reason: 'too late' },
+    })
+    assert.equal(second?.decision, undefined)
+    assert.deepEqual(others, [])
   })
 
   test('a newsletter and an out-of-office note do not', async () => {

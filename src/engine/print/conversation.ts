@@ -63,15 +63,31 @@ function notDelivered({ by, at, error }: JsonObject): string {
 
 function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
   const { role, at, id, text, summary } = entry
+  if (entry.approval !== undefined) return requestLines(entry)
   const head =
     role === 'sender'
       ? `← ${senderText(entry.from)}  ${messageState(entry)}  ${shortId(id)}`
       : `→ ${authorOf(entry)}${replyState(entry)}`
   const isData = summary !== undefined && /^\s*[[{]/.test(String(text))
   const said = String(isData ? summary : (text ?? ''))
-  const content = [subjectLine(entry, before), saidIn(entry, said)].filter((part) => part !== '').join('\n')
+  const content = [subjectLine(entry, before), said.trimEnd()].filter((part) => part !== '').join('\n')
   const lines = content.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('    ', line)))
   return [paragraph('', `${secondOf(at)}  ${head}`), ...lines]
+}
+
+/** A request for an approval, which is no reply: its first line, and the decision. */
+function requestLines({ at, approval, text, decision }: JsonObject): string[] {
+  const title = String(text ?? '').split('\n')[0]
+  const head = paragraph('', `${secondOf(at)}  · asks for approval ${approval}: ${title}`)
+  return [head, paragraph('    ', decision === undefined ? 'Not decided yet.' : decidedIn(Object(decision)))]
+}
+
+/** `Denied by Ada, 2026-11-29 16:41:00 UTC: too late`. */
+function decidedIn({ status, at, by, reason }: JsonObject): string {
+  const word = String(status)
+  const who = by === undefined ? ', as nobody decided in time' : ` by ${shownAuthor(by)}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}${who}, ${secondOf(at)}${why}`
 }
 
 /** `Ada`, or `route site-chat (skill concierge)`. */
@@ -84,10 +100,10 @@ function authorOf({ by, skill }: JsonObject): string {
  * The recipient of a reply, if it is not the sender, and when a later attempt sent it; of an unsent
  * reply, its state and why.
  */
-function replyState({ state, error, to, nextAt, approval, sentAt }: JsonObject): string {
+function replyState({ state, error, to, nextAt, sentAt }: JsonObject): string {
   const later = sentAt === undefined ? '' : `  sent ${secondOf(sentAt)}`
   const whom = `${to === undefined ? '' : ` to ${to}`}${later}`
-  if (approval !== undefined || state === undefined || state === 'sent') return whom
+  if (state === undefined || state === 'sent') return whom
   const why = error === undefined ? '' : `: ${shortError(String(error))}`
   const left = typeof nextAt === 'number' ? nextAt - Date.now() : 0
   const again = left > 0 ? `; again in ${ageText(left)}` : ''
@@ -104,12 +120,6 @@ function subjectLine({ role, subject }: JsonObject, before: readonly JsonObject[
 /** A subject without `Re:`, `Fwd:` and the like. */
 function bare(subject: string): string {
   return subject.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
-}
-
-/** The text; of a request for an approval, only its id and first line. */
-function saidIn({ approval }: JsonObject, text: string): string {
-  if (approval === undefined) return text.trimEnd()
-  return `asks for approval ${approval}: ${text.split('\n')[0]}`
 }
 
 function nextSteps(
