@@ -52,6 +52,11 @@ export type TransportKind<Options = unknown, Host = unknown> = {
    */
   unanswerable?(message: Message): string | undefined
   /**
+   * Why later sends to the same place fail too, and what to do, by the error of a send that failed
+   * permanently; undefined if the error says nothing about later sends.
+   */
+  unreachable?(error: string): string | undefined
+  /**
    * Whether a person waits for the reaction of a Bolt app, so that the message must not queue
    * behind earlier ones of its conversation.
    */

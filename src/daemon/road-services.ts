@@ -57,7 +57,7 @@ export function createRoadServices(
       listedRoutes: () => config().routes,
     }),
     messages: {
-      ...createMessages({ ...base, ...parts, match: router.match, traceUrl }),
+      ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
       ...createSearch(store),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
       ...createHistogram(store, now),

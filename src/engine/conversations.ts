@@ -1,4 +1,5 @@
 import { requireGateway } from '../core/call.ts'
+import { type JsonObject, textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -30,6 +31,8 @@ type Deps = {
   answerable(): readonly string[]
   /** Why a message cannot be answered; undefined if it can. */
   unanswerable(message: Message): string | undefined
+  /** Why the next answer to a message fails like the one with this error; undefined if unknown. */
+  unreachable(message: Message, error: string): string | undefined
   /** Whether the conversation of a message is a single delivery of a machine. */
   isOneOff(message: Message): boolean
   /** Who has taken over a conversation. */
@@ -105,17 +108,32 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
 
     async show({ gateway, conversation, before, limit }, { caller }) {
       requireGateway(caller, gateway)
-      const found: Found[] = []
-      const { next } = await collect(journal, { gateways: [gateway], conversation, before, limit }, (one) => {
-        if (found.length >= limit) return false
-        found.push(one)
-        return true
-      })
+      const { found, next } = await readPage(journal, { gateways: [gateway], conversation, before, limit })
       const sendsTo = await sendsToAll(undelivered, found)
       const entries = (await entriesOf(journal, found, sendsTo)).sort((a, b) => a.at - b.at)
-      return { entries, ...defined({ next }), ...(before === undefined && (await stateOf(found, sendsTo))) }
+      const shown = { entries, ...defined({ next }) }
+      if (before !== undefined) return shown
+      const state = await stateOf(found, sendsTo)
+      return { ...shown, ...state, ...obstacles(deps, found[0]?.message, state.undelivered) }
     },
   }
+}
+
+/**
+ * What stands against an answer to a message. `unanswerable`: `gateway-send` refuses it.
+ * `unreachable`: the last answer was not delivered, and the next one would fail like it.
+ */
+function obstacles(
+  deps: Pick<Deps, 'unanswerable' | 'unreachable'>,
+  message: Message | undefined,
+  undelivered: JsonObject | undefined,
+) {
+  if (!message) return {}
+  const error = textAt(undelivered, 'error')
+  return defined({
+    unanswerable: deps.unanswerable(message),
+    unreachable: error === undefined ? undefined : deps.unreachable(message, error),
+  })
 }
 
 /** The failed sends to the senders of messages, by message id. */
@@ -154,6 +172,17 @@ function createTurnState({ store, unanswerable, holdOf }: Deps) {
     const { by, since, reason, until } = hold
     return { ...state, heldBy: { by, since, ...defined({ reason, until }) } }
   }
+}
+
+/** Up to `limit` matches of a search, newest first, and where to continue. */
+async function readPage(journal: Pick<Store['journal'], 'search'>, search: MessageSearch) {
+  const found: Found[] = []
+  const { next } = await collect(journal, search, (one) => {
+    if (found.length >= search.limit) return false
+    found.push(one)
+    return true
+  })
+  return { found, next }
 }
 
 /**

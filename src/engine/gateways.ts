@@ -113,10 +113,12 @@ function canRestart({ transport, failure }: Running): boolean {
   return failure !== undefined || transport?.hasConnection !== false
 }
 
-function answersOf(kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable'>>) {
+function answersOf(kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable' | 'unreachable'>>) {
   return {
     /** Why a message cannot be answered; undefined if it can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
+    /** Why the next answer to a message fails like the one with this error; undefined if unknown. */
+    unreachable: ({ transport }: Message, error: string) => kinds.get(transport)?.unreachable?.(error),
     /**
      * Whether a message is a single delivery of a machine: it is a conversation of its own so that
      * it is dispatched in parallel.

@@ -35,6 +35,8 @@ export function createMessages(deps: {
   pushed(messageId: string): Promise<readonly object[]>
   attempts: Pick<RunningAttempts, 'of'>
   holding: Holding
+  /** Why a message cannot be answered; undefined if it can. */
+  unanswerable(message: Message): string | undefined
   /** The route that takes a message by the current routes. */
   match(message: Message): { name: string } | undefined
   /** The URL of a trace, if configured. */
@@ -94,7 +96,7 @@ export function createMessages(deps: {
         pushes,
         ...logs,
         ...holds.now,
-        ...defined({ summary, traceUrl, running }),
+        ...defined({ summary, traceUrl, running, unanswerable: deps.unanswerable(message) }),
       }
     },
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>

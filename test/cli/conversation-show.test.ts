@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -79,17 +80,31 @@ test('conversation show says whose turn it is, who has it, and which person wrot
   )
 })
 
+test('conversation show says why it cannot be answered', () => {
+  const entries = [{ role: 'sender', at: 1, id: 'm1', from: { id: 'shop' }, conversation: 'c1', text: 'x' }]
+  const shown = (found: JsonObject) => humanResult('conversation-show', { entries, ...found }, {}, true)
+  assert.match(shown({ unanswerable: 'its job has ended' }), /It cannot be answered: its job has ended\./)
+  const gone = shown({ unreachable: 'the mailbox does not exist', waitingSince: 1 })
+  assert.match(gone, /Another answer would fail too: the mailbox does not exist\./)
+  assert.doesNotMatch(gone, /gateway send/)
+})
+
 test('conversation show names the decision about an approval', () => {
   const at = Date.UTC(2026, 10, 29, 16, 16)
-  const request = { role: 'reply', at, approval: 'a1', state: 'sent', text: 'Refund 64.50 EUR\n\nArguments: …' }
+  const request = {
+    role: 'reply',
+    at,
+    approval: 'a1',
+    state: 'sent',
+    text: 'Refund 64.50 EUR\n\nArguments: …',
+  }
   const decision = { status: 'denied', at: at + 1_000, by: 'control-token:root@vm', reason: 'too late' }
-  const entries = [
-    { ...request, decision },
-    { ...request, decision: { status: 'expired', at } },
-    request,
-  ]
+  const entries = [{ ...request, decision }, { ...request, decision: { status: 'expired', at } }, request]
   const text = humanResult('conversation-show', { entries }, { gateway: 'support', conversation: 'c1' }, true)
-  assert.match(text, /· asks for approval a1: Refund 64\.50 EUR\n {4}Denied by root@vm, .*16:16:01 UTC: too late\n/)
+  assert.match(
+    text,
+    /· asks for approval a1: Refund 64\.50 EUR\n {4}Denied by root@vm, .*16:16:01 UTC: too late\n/,
+  )
   assert.match(text, / {4}Expired, as nobody decided in time, .*UTC\n/)
   assert.match(text, / {4}Not decided yet\./)
   assert.doesNotMatch(text, /→/)

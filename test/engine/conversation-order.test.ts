@@ -13,6 +13,7 @@ test('messages of the same millisecond stay in their order in a conversation', a
     store,
     answerable: () => ['support'],
     unanswerable: () => undefined,
+    unreachable: () => undefined,
     isOneOff: () => false,
     holdOf: () => undefined,
   })

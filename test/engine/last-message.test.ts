@@ -54,6 +54,7 @@ test('somebody who waits is found although newer messages fill the first page of
     store,
     answerable: () => ['old', 'busy'],
     unanswerable: () => undefined,
+    unreachable: () => undefined,
     isOneOff: () => false,
     holdOf: () => undefined,
   })

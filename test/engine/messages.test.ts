@@ -10,6 +10,7 @@ const REST = {
   attempts: { of: () => undefined },
   holding: { pausesOf: () => [], notesOf: () => [] },
   match: () => undefined,
+  unanswerable: () => undefined,
   traceUrl: () => undefined,
   now: () => 1_000,
 }

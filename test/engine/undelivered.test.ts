@@ -17,6 +17,7 @@ const REST = {
   traceUrl: () => undefined,
   answerable: () => ['support'],
   unanswerable: () => undefined,
+  unreachable: () => undefined,
   isOneOff: () => false,
   holdOf: () => undefined,
   now: Date.now,
@@ -115,7 +116,8 @@ test('a retry does not change when a mail or an answer was written', async (t) =
   await note(written + 1_000, 'dead')
   await note(written + 60_000, 'sent')
   const { show } = createConversations({ ...REST, store })
-  const shown = async () => Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
+  const shown = async () =>
+    Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
   // Its dead letter is of the last retry.
   const retried = { store, now: () => written + 90_000 }
   await bury(retried, 'outbox', job('a', 'a', { group: 'support', data }))
@@ -133,4 +135,30 @@ test('a retry does not change when a mail or an answer was written', async (t) =
   const { undelivered, waitingSince } = await shown()
   assert.equal(undelivered, undefined, `the mail was written before ${later}`)
   assert.ok(waitingSince)
+})
+
+test('conversation-show and message-show say whether an answer can be sent, and why not', async (t) => {
+  const store = await openStore(t)
+  const [accepted] = await store.journal.accept([newMessage({ gateway: 'support', conversation: 'order' })])
+  const id = accepted?.id ?? ''
+  const shown = async (deps: object) =>
+    Object(
+      await createConversations({ ...REST, ...deps, store }).show(
+        { gateway: 'support', conversation: 'order', limit: 10 },
+        callOf(),
+      ),
+    )
+  assert.equal((await shown({})).unanswerable, undefined)
+  const unanswerable = () => 'its sender already has its answer'
+  assert.equal((await shown({ unanswerable })).unanswerable, 'its sender already has its answer')
+  const messages = createMessages({ ...REST, unanswerable, store })
+  assert.equal(
+    Object(await messages.show({ id }, callOf())).unanswerable,
+    'its sender already has its answer',
+  )
+
+  const detail = { key: 'b', text: 'Hello', error: 'is_archived' }
+  await store.journal.note(id, [{ at: Date.now(), road: 'outbox', what: 'dead', detail }])
+  const unreachable = (_: unknown, error: string) => `the channel is archived: ${error}`
+  assert.equal((await shown({ unreachable })).unreachable, 'the channel is archived: is_archived')
 })

@@ -1,6 +1,7 @@
 import type { TransportKind } from '../../src/core/transport.ts'
 import type { HandOverHost } from './host.ts'
 import { type EmailOptions, emailOptions } from './options.ts'
+import { unreachableIn } from './unreachable.ts'
 
 /** `transport: email` in routes.yaml: a mailbox, read through IMAP and answered through SMTP. */
 export const email: TransportKind<EmailOptions, HandOverHost> = {
@@ -14,4 +15,5 @@ export const email: TransportKind<EmailOptions, HandOverHost> = {
     subject: message.subject ?? '',
     body: message.text,
   }),
+  unreachable: unreachableIn,
 }

@@ -7,6 +7,7 @@ import { exampleData } from './example.ts'
 import type { SlackHost } from './host.ts'
 import { isAcknowledgedByApp } from './inbound/delivery.ts'
 import { formerSlackKeys, type SlackOptions, slackOptions } from './options.ts'
+import { unreachableIn } from './unreachable.ts'
 
 /**
  * `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more
@@ -23,6 +24,7 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
   },
   eventData,
   example: exampleData,
+  unreachable: unreachableIn,
   async tryListener(file) {
     const { tryApp } = await loadPart('slack', () => import('./bolt/try-app.ts'))
     return tryApp(file, 'https://slack.com/api/')

@@ -34,7 +34,7 @@ export function humanConversation(found: Json, { gateway, conversation }: JsonOb
 
 /** Whose turn it is, and who has taken over. */
 function turnOf(
-  { waitingSince, reply, undelivered, heldBy }: JsonObject,
+  { waitingSince, reply, undelivered, heldBy, unanswerable, unreachable }: JsonObject,
   lastMessage: JsonObject | undefined,
 ): string[] {
   const { by, since, reason, until } = Object(heldBy)
@@ -50,6 +50,8 @@ function turnOf(
       ? []
       : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}.`)]),
     ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
+    ...(unanswerable === undefined ? [] : [`It cannot be answered: ${unanswerable}.`]),
+    ...(unreachable === undefined ? [] : [`Another answer would fail too: ${unreachable}.`]),
   ]
   return [...holder, ...turn].map((line) => paragraph('', line))
 }
@@ -123,7 +125,7 @@ function bare(subject: string): string {
 }
 
 function nextSteps(
-  { waitingSince, undelivered, heldBy }: JsonObject,
+  { waitingSince, undelivered, heldBy, unreachable }: JsonObject,
   lastMessage: JsonObject | undefined,
 ): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
@@ -133,7 +135,7 @@ function nextSteps(
     ...(letter === undefined
       ? []
       : [step(commandText('dead-letter show', letter, '--queue', 'outbox'), 'shows why it failed.')]),
-    ...(waitingSince === undefined
+    ...(waitingSince === undefined || unreachable !== undefined
       ? []
       : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),
     ...(heldBy === undefined
