@@ -9,6 +9,7 @@ import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
+import { confirmsSkill } from './confirms.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { withGateway } from './conversation-alone.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
@@ -17,6 +18,7 @@ import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, with
 import { requireKnownNames } from './known-names.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
+import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
@@ -33,6 +35,7 @@ const WAITING = new Set(['event-wait', 'gateway-receive'])
 const IN_SEVERAL_CALLS: Readonly<Record<string, typeof searchPages>> = {
   'message-search': searchPages,
   'conversation-list': waitingFirst,
+  'message-retry': retryMessage,
 }
 
 /**
@@ -92,7 +95,10 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
-    const run = isBuiltIn && Object.hasOwn(IN_SEVERAL_CALLS, name) ? IN_SEVERAL_CALLS[name] : undefined
+    const asked = { terminal: context.terminal(), yes: options.yes === true }
+    if (isBuiltIn && !(await confirmsSkill(name, args, { invoke }, asked))) return
+    const isInSeveral = isBuiltIn && options.wait !== false && Object.hasOwn(IN_SEVERAL_CALLS, name)
+    const run = isInSeveral ? IN_SEVERAL_CALLS[name] : undefined
     const call = run ? run({ invoke }, args, context.terminal()) : invoke(name, args)
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)

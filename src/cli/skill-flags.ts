@@ -3,6 +3,7 @@ import { type ZodType, z } from 'zod'
 import { type JsonObject, jsonObjectSchema, objectsIn } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
+import { CONFIRMED } from './confirms.ts'
 import { listGlobals } from './global-options.ts'
 import { inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
@@ -48,6 +49,8 @@ export function commandFor(
     .option('--args <json>', 'all arguments as one JSON object')
     .argument('[values...]', help)
   listGlobals(command)
+  if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
+  if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })

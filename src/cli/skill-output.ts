@@ -19,6 +19,7 @@ import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { isOfAssistant } from './assistant-words.ts'
+import { humanRetriedMessage } from './print-retried.ts'
 import { pretty } from './terminal.ts'
 
 /**
@@ -78,4 +79,5 @@ const PRINTERS: Printers = {
   ...subscriptions,
   ...troubles,
   ...usage,
+  'message-retry': humanRetriedMessage,
 }

@@ -110,7 +110,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
     assert.match((await site.run(['dead-letter', 'list'])).out, new RegExp(`${id} .*dispatch .*bad .*I fail`))
     assert.equal((await json('dead-letter', 'show', id)).errors.length, 1)
-    assert.match((await site.run(['dead-letter', 'retry', id])).out, /1 dead letter waits to be tried again/)
+    assert.match((await site.run(['dead-letter', 'retry', id])).out, /It failed again: I fail/)
     await until(async () => (await site.run(['dead-letter', 'show', id])).code === 0, 'the dead letter again')
     const dry = await site.run(['dead-letter', 'drop', id, '--dry-run'])
     assert.deepEqual([dry.code, dry.out], [2, ''])
@@ -120,7 +120,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   })
 
   test('dead-letter drops many letters only with --all, and says how many match without it', async () => {
-    await site.run(['dead-letter', 'drop', '--all'])
+    await site.run(['dead-letter', 'drop', '--all', '--yes'])
     await site.run(['message', 'cli', 'bad'])
     const many = ['dead-letter', 'drop', '--route', 'bad', '--error', 'i FAIL']
     assert.match((await site.run(many)).err, /1 dead letter matches\. Add --all/)
@@ -134,7 +134,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(withoutAll.err, /2 dead letters match\. Add --all/)
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
     assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2 +dispatch +bad /)
-    assert.match((await site.run([...many, '--all'])).out, /^2 dead letters dropped/)
+    assert.match((await site.run([...many, '--all', '--yes'])).out, /^2 dead letters dropped/)
   })
 
   test('dead-letter retry --all asks at a terminal, but not if none matches', {
@@ -149,8 +149,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       /dispatch +bad [\s\S]*Retry all of these\? \(y\/N\)[\s\S]*\n0 dead letters retried\./,
     )
     const none = await atTerminal(`${retry} else`, answering)
-    assert.match(none.shown, /^0 dead letters retried\.\s*$/)
-    assert.match((await site.run(['dead-letter', 'drop', '--all'])).out, /^1 dead letter dropped/)
+    assert.match(none.shown, /^0 dead letters retried: none matches\.\s*$/)
+    assert.match((await site.run(['dead-letter', 'drop', '--all', '--yes'])).out, /^1 dead letter dropped/)
   })
 
   test('history shows the beginning of a long text', async () => {

@@ -116,7 +116,8 @@ describe('names in a command line', { timeout: 300_000 }, async () => {
     assert.equal((await site.run(['reload'])).code, 0)
     assert.match((await site.run(['message', 'list', '--gateway', 'old'])).out, /hello/)
     assert.match(
-      (await site.run(['dead-letter', 'drop', '--route', 'gone', '--queue', 'dispatch', '--all'])).out,
+      (await site.run(['dead-letter', 'drop', '--route', 'gone', '--queue', 'dispatch', '--all', '--yes']))
+        .out,
       /^1 /,
     )
     const counted = await site.run(['person', 'erase', 'old:ada', '--json'])

@@ -19,7 +19,6 @@ export const printers: Printers = {
   'message-attempts': humanAttempts,
   'message-histogram': humanHistogram,
   'message-resend': humanResend,
-  'message-retry': humanRetryNow,
   'message-replay': humanReplay,
   'conversation-list': humanConversations,
   'conversation-show': humanConversation,
@@ -200,11 +199,6 @@ function humanHistogram(found: Json): string {
 function humanResend(result: Json): string {
   const { id, resends } = Object(result)
   return `Accepted again as ${id}; it is answered where ${resends} came from.`
-}
-
-/** `message-retry`. */
-function humanRetryNow(result: Json): string {
-  return `The next attempt on message ${pathGet(result, 'id')} begins now.`
 }
 
 /** `message-replay`, and `route replay`. */

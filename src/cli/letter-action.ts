@@ -1,0 +1,183 @@
+import type { Command } from 'commander'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { deadLetters } from '../engine/operations/messages.ts'
+import { humanLetterCount, humanLetterGroups } from '../engine/print/dead-letters.ts'
+import { counted } from '../lib/counted.ts'
+import { defined } from '../lib/defined.ts'
+import { paragraph } from '../lib/paragraph.ts'
+import { type CommandContext, exitCodeOf, interruption, usage } from './command.ts'
+import { confirms } from './confirms.ts'
+import { ask, type Connection } from './connection.ts'
+import { operationFlags } from './operation-command.ts'
+import { retriedMany, retriedOne } from './print-retried.ts'
+import {
+  type Fate,
+  type Retried,
+  retriedLetter,
+  WAIT_FOR_MANY,
+  WAIT_FOR_ONE,
+  watchRetried,
+} from './retried.ts'
+import { fullId } from './short-ids.ts'
+
+type Verb = 'retry' | 'drop'
+type Options = { dryRun?: boolean; yes?: boolean; wait?: boolean }
+
+/** Maximum number of letters whose outcomes are followed. */
+const MOST_FOLLOWED = 1_000
+/** Dead letters per page. */
+const PAGE_SIZE = 500
+
+const DESCRIPTIONS: Readonly<Record<Verb, string>> = {
+  retry: 'retry them at the end of their lanes, with all attempts',
+  drop: 'remove them permanently',
+}
+
+/** Adds `dead-letter retry` or `drop`. Many are shown before a question. */
+export function addLetterAction(command: Command, context: CommandContext, verb: Verb): void {
+  const action = command
+    .command(`${verb} [id...]`)
+    .description(`${DESCRIPTIONS[verb]}: the named ones, or with --all those that match the filters`)
+  const { read } = operationFlags(action, deadLetters[verb], ['id', 'limit'])
+  action.option('--dry-run', 'with --all: only show which would be meant')
+  action.option(
+    '--yes',
+    verb === 'drop'
+      ? 'with --all: do not ask; required without a terminal'
+      : 'with --all: do not ask at a terminal',
+  )
+  if (verb === 'retry') action.option('--no-wait', 'do not wait for the outcome (5 s; with --all up to 30 s)')
+  action.action((ids: string[], options: Options) => {
+    const { all, ...filter } = read(options)
+    if (ids.length > 0 && (all || Object.keys(filter).length > 0))
+      throw usage('Give ids or filters, not both.')
+    if (options.dryRun && !all)
+      throw usage('--dry-run shows what --all would touch. `trivium dead-letter show ID` shows a single one.')
+    const work = (daemon: Connection) => {
+      if (ids.length > 0) return actOnNamed(daemon, context, verb, ids, options)
+      const args = { ...filter, until: filter.until ?? new Date().toISOString() }
+      return actOnMatching(daemon, context, verb, args, { ...options, all: all === true })
+    }
+    return ask(context, work, (result) => humanAction(verb, result))
+  })
+}
+
+async function actOnNamed(
+  daemon: Connection,
+  context: CommandContext,
+  verb: Verb,
+  given: readonly string[],
+  { wait }: Options,
+): Promise<Json> {
+  const isFollowed = verb === 'retry' && wait && daemon.running
+  const signal = isFollowed ? interruption() : undefined
+  const began = Date.now()
+  const letters: Retried[] = []
+  for (const part of given) {
+    const id = await fullId(daemon, part, 'dead-letter')
+    const letter = isFollowed ? await daemon.invoke('dead-letter-show', { id }) : { id }
+    await daemon.invoke(`dead-letter-${verb}`, { id })
+    letters.push(retriedLetter(Object(letter)))
+  }
+  const count = letters.length
+  if (!signal) return { count }
+  const limit = count === 1 ? WAIT_FOR_ONE : WAIT_FOR_MANY
+  return { count, outcomes: await outcomesOf(daemon, context, letters, { began, limit, signal }) }
+}
+
+async function actOnMatching(
+  daemon: Connection,
+  context: CommandContext,
+  verb: Verb,
+  args: JsonObject,
+  { all, dryRun = false, yes = false, wait }: Options & { all: boolean },
+): Promise<Json> {
+  const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
+  const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
+  if (!all) {
+    const matches = counted(count, 'dead letter matches', 'dead letters match')
+    throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
+  }
+  if (dryRun) return groups
+  if (count === 0) return { count }
+  const isAgreed = await confirms(context.terminal(), {
+    yes,
+    // Retrying without a question is a promise to scripts.
+    isRequired: verb === 'drop',
+    what: `${verb} ${counted(count, 'dead letter')}`,
+    about: humanLetterGroups(groups),
+    question: `${verb === 'retry' ? 'Retry' : 'Drop'} all of these? (y/N) `,
+  })
+  if (!isAgreed) return { count: 0, refused: true }
+  const isFollowed = verb === 'retry' && wait && daemon.running && count <= MOST_FOLLOWED
+  const letters = isFollowed ? (await allLetters(daemon, args)).map(retriedLetter) : []
+  const began = Date.now()
+  const acted = await actOnAll(daemon, verb, args, (text) =>
+    context.terminal().progress(text && `${text} ${verb === 'retry' ? 'retried' : 'dropped'} …`),
+  )
+  const result = { count: acted, groups }
+  if (!isFollowed) return result
+  const options = { began, limit: WAIT_FOR_MANY, signal: interruption() }
+  return { ...result, outcomes: await outcomesOf(daemon, context, letters, options) }
+}
+
+/** Works in batches. Letters that die again meanwhile are newer than `until`, and left alone. */
+async function actOnAll(
+  daemon: Connection,
+  verb: Verb,
+  args: JsonObject,
+  progress: (text: string) => void,
+): Promise<number> {
+  let count = 0
+  using _erased = { [Symbol.dispose]: () => progress('') }
+  for (;;) {
+    const batch = await daemon.invoke(`dead-letter-${verb}`, { ...args, all: true })
+    count += Number(pathGet(batch, 'count'))
+    if (pathGet(batch, 'more') !== true) return count
+    progress(String(count))
+  }
+}
+
+/** All dead letters that match, newest first. */
+export async function allLetters(daemon: Connection, args: JsonObject): Promise<JsonObject[]> {
+  const found: JsonObject[] = []
+  for (;;) {
+    const last = found.at(-1)
+    const before = last ? `${last.at}/${last.id}` : args.before
+    const query = { ...args, ...defined({ before }), limit: PAGE_SIZE }
+    const page = objectsIn(await daemon.invoke('dead-letter-list', query))
+    if (page.length === 0) return found
+    found.push(...page)
+  }
+}
+
+/** Waits for the outcomes. Ctrl-C ends the wait, not the retries. */
+async function outcomesOf(
+  daemon: Connection,
+  context: CommandContext,
+  letters: readonly Retried[],
+  options: { began: number; limit: number; signal: AbortSignal },
+): Promise<Fate[]> {
+  const { progress } = context.terminal()
+  const outcomes = await watchRetried(daemon, letters, { ...options, progress })
+  if (options.signal.aborted) context.exit(exitCodeOf('SIGINT'))
+  return outcomes
+}
+
+function humanAction(verb: Verb, result: Json): string {
+  if (Array.isArray(result)) return humanLetterGroups(result)
+  const { count = 0, refused, outcomes, groups } = Object(result)
+  const participle = verb === 'retry' ? 'retried' : 'dropped'
+  if (Number(count) === 0) return `0 dead letters ${participle}${refused === true ? '' : ': none matches'}.`
+  const fates: Fate[] = Array.isArray(outcomes) ? outcomes : []
+  const [only] = fates
+  const about = objectsIn(groups).length > 1 ? `\n\n${humanLetterGroups(groups)}` : ''
+  if (only && count === 1) return paragraph('', retriedOne(only))
+  if (only) return `${retriedMany(fates, Number(count))}${about}`
+  const watch = verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : ''
+  return `${humanLetterCount(participle, Number(count))}${watch}${about}`
+}
+
+/** Where to see what becomes of letters that are not followed. */
+const WATCH =
+  '`trivium message list --outcome retrying` and `trivium dead-letter list` show what becomes of them.'
