@@ -3,6 +3,7 @@ import type { ZodType } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CommandContext } from './command.ts'
 import { ask, type Connection, type OpenConnection } from './connection.ts'
+import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
 
 /**
@@ -51,11 +52,13 @@ export function runsOperation(
 ): Command {
   const { read, flags } = operationFlags(command, schema)
   return command.action((options: object) => {
-    const args = read(options)
-    const call = (daemon: Connection) =>
-      run(daemon, args).catch((error: unknown) => {
+    let args = read(options)
+    const call = async (daemon: Connection) => {
+      args = await withFullIds(operation, args, daemon)
+      return run(daemon, args).catch((error: unknown) => {
         throw context.terminal().json ? error : withFlagNames(error, nameOf(command), flags)
       })
+    }
     return ask(context, call, (result) => human(result, args), open)
   })
 }

@@ -1,23 +1,20 @@
-import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { type JsonObject, objectsIn } from '../core/json.ts'
 import type { IdOf } from '../core/spoken.ts'
 import { age, shorten } from '../lib/short-text.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
-
-type Source = Pick<Connection, 'invoke'>
-/** What has an id, with words that tell it from others. */
-type Candidate = { id: string; text: string }
+import { CANDIDATES } from './id-candidates.ts'
 
 /** Minimum number of characters: fewer fit too many ids. */
 const MIN_PART = 4
+/** Two ids hardly ever share so many characters, so the first one that is found is meant. */
+const CERTAIN = 8
 /** Part of a UUID; lists at a terminal show its end. */
 const ID_PART = /^…?([0-9a-f-]{4,35})$/i
-/** Number of newest messages, or events of a topic, that are searched for an id. */
-const MAX_SEARCHED = 2_000
-/** Of dead letters and conversations, only one page is searched. */
-const PAGE_SIZE = 500
-/** Number of approvals, or jobs, that are searched. */
-const MAX_LISTED = 1_000
+/** Kinds with ids of other forms than a UUID. */
+const ANY_FORM: ReadonlySet<IdOf> = new Set(['conversation', 'dead-letter'])
+/** How long (ms) an id is looked for. */
+const MAX_TIME = 20_000
 const UUID_LENGTH = 36
 /** Minimum width of the words beside a candidate, in characters. */
 const MIN_TEXT_WIDTH = 20
@@ -26,10 +23,13 @@ const DEFAULT_WIDTH = 110
 /** Number of candidates that an error names. */
 const MAX_NAMED = 8
 
+type Source = Pick<Connection, 'invoke'>
+
 /**
- * Completes an id from its first or last characters, at least four. Returns
- * other texts unchanged. `args`: the other arguments, which may say where to look. Throws `usage`
- * with the candidates if several ids begin or end like this.
+ * Completes an id from its first or last characters, at least four. Returns other texts, and parts
+ * that no id has, unchanged. `args`: the other arguments, which may say where to look. Throws
+ * `usage` with the candidates if several ids begin or end like this, and if not all ids could be
+ * looked at.
  */
 export async function fullId(
   daemon: Source,
@@ -39,23 +39,39 @@ export async function fullId(
 ): Promise<string> {
   const [, part] = ID_PART.exec(given) ?? []
   const text = (part ?? given.replace(/^…/, '')).toLowerCase()
-  // Only conversations have ids of any form.
-  if (part === undefined && (kind !== 'conversation' || text.length < MIN_PART)) return given
+  if (part === undefined && (!ANY_FORM.has(kind) || text.length < MIN_PART)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
+  const deadline = Date.now() + MAX_TIME
   const found = new Map<string, string>()
-  for await (const candidates of CANDIDATES[kind](daemon, text, args)) {
-    if (candidates.some(({ id }) => id === given)) return given
-    for (const { id, text: words } of candidates)
-      if (id.toLowerCase().startsWith(text) || id.toLowerCase().endsWith(text)) found.set(id, words)
+  for await (const { candidates, at, isCut } of CANDIDATES[kind](daemon, text, args)) {
+    for (const { id, at: time, words } of candidates) {
+      if (id === given) return given
+      const lower = id.toLowerCase()
+      if (found.has(id)) continue
+      if (lower.startsWith(text) || lower.endsWith(text)) found.set(id, `${age(time)}  ${words}`)
+    }
+    if (found.size > MAX_NAMED || (found.size > 0 && text.length >= CERTAIN)) break
+    if (found.size === 0 && (isCut || Date.now() > deadline)) throw notFound(kind, text, at)
   }
   const [first, ...others] = found.keys()
   if (others.length === 0) return first ?? given
+  throw ambiguous(text, found)
+}
+
+function notFound(kind: IdOf, part: string, at: unknown) {
+  const since = typeof at === 'number' ? ` since ${new Date(at).toISOString()}` : ''
+  return usage(`No ${kind} id begins or ends with ${part} among those${since}. Give the whole id.`)
+}
+
+function ambiguous(part: string, found: ReadonlyMap<string, string>) {
   const width = Math.max(MIN_TEXT_WIDTH, (process.stderr.columns || DEFAULT_WIDTH) - UUID_LENGTH - 4)
   const named = [...found]
     .slice(0, MAX_NAMED)
     .map(([id, words]) => `  ${id}  ${shorten(words, width)}`.trimEnd())
-  const more = found.size > MAX_NAMED ? [`  … and ${found.size - MAX_NAMED} more`] : []
-  throw usage([`${found.size} ids begin or end with ${text}; give more of it:`, ...named, ...more].join('\n'))
+  const isCut = found.size > MAX_NAMED
+  const count = isCut ? `More than ${MAX_NAMED}` : `${found.size}`
+  const lines = [`${count} ids begin or end with ${part}; give more of it:`, ...named]
+  return usage([...lines, ...(isCut ? ['  …'] : [])].join('\n'))
 }
 
 /** Whether a conversation has this id, however old it is. */
@@ -66,87 +82,4 @@ async function isConversation(
 ): Promise<boolean> {
   const query = { conversation, limit: 1, ...(typeof gateway === 'string' && { gateway }) }
   return objectsIn(await daemon.invoke('message-list', query)).length > 0
-}
-
-/** Pages of what may be meant, for each kind of id. */
-const CANDIDATES: Readonly<
-  Record<IdOf, (daemon: Source, part: string, args: JsonObject) => AsyncGenerator<Candidate[]>>
-> = {
-  async *message(daemon, part, args) {
-    yield* CANDIDATES['dead-letter'](daemon, part, args)
-    const span = spanOf(part)
-    if (span) yield* messagesIn(daemon, span)
-    yield* messagesIn(daemon, {})
-  },
-  async *'dead-letter'(daemon) {
-    const letters = objectsIn(await daemon.invoke('dead-letter-list', { limit: PAGE_SIZE }))
-    yield letters.map(({ id, at, queue, group }) => candidateOf(id, at, queue, group))
-  },
-  async *event(daemon, _part, { topic }) {
-    let before: string | undefined
-    for (let seen = 0; seen < MAX_SEARCHED; seen += PAGE_SIZE) {
-      const page = await daemon.invoke('event-list', { topic, limit: PAGE_SIZE, ...(before && { before }) })
-      const events = objectsIn(pathGet(page, 'events'))
-      yield events.map(({ id, timestamp, type }) => candidateOf(id, timestamp, type))
-      const next = pathGet(page, 'next')
-      if (typeof next !== 'string') return
-      before = next
-    }
-  },
-  async *refusal(daemon, _part, { gateway }) {
-    const found = await daemon.invoke('refused', { gateway })
-    yield objectsIn(pathGet(found, 'refusals')).map(({ id, at, reason }) => candidateOf(id, at, reason))
-  },
-  async *approval(daemon) {
-    const requests = objectsIn(await daemon.invoke('approval-list', { limit: MAX_LISTED }))
-    yield requests.map(({ id, requestedAt, status, title }) => candidateOf(id, requestedAt, status, title))
-  },
-  async *job(daemon) {
-    const jobs = objectsIn(await daemon.invoke('job-list', { limit: MAX_LISTED }))
-    yield jobs.map(({ id, startedAt, kind, state }) => candidateOf(id, startedAt, kind, state))
-  },
-  // The list of conversations begins with those in which somebody waits, however old they are.
-  async *conversation(daemon, _part, { gateway }) {
-    const query = { limit: PAGE_SIZE, ...(typeof gateway === 'string' && { gateway }) }
-    for (const filter of [{}, { unanswered: true }]) {
-      const page = await daemon.invoke('conversation-list', { ...query, ...filter })
-      yield objectsIn(pathGet(page, 'conversations')).map(({ conversation, at, gateway: place, summary }) =>
-        candidateOf(conversation, at, place, summary),
-      )
-    }
-  },
-}
-
-function candidateOf(id: unknown, at: unknown, ...words: unknown[]): Candidate {
-  const text = words.filter((word) => word !== undefined && word !== null).join(' ')
-  return { id: String(id ?? ''), text: `${age(at)}  ${text}` }
-}
-
-async function* messagesIn(daemon: Source, span: JsonObject): AsyncGenerator<Candidate[]> {
-  let before: string | undefined
-  for (let seen = 0; seen < MAX_SEARCHED; seen += PAGE_SIZE) {
-    const query = { ...span, limit: PAGE_SIZE, ...(before && { before }) }
-    const page = await daemon.invoke('message-search', query)
-    const messages = objectsIn(pathGet(page, 'messages'))
-    yield messages.map(({ id, at, gateway, subject, summary, text }) =>
-      candidateOf(id, at, gateway, subject ?? summary ?? text),
-    )
-    const next = pathGet(page, 'next')
-    if (typeof next !== 'string') return
-    before = next
-  }
-}
-
-/** Hex digits of the time (ms) at the beginning of the id of a message. */
-const TIME_DIGITS = 12
-
-/** The span of time in which ids begin like this; undefined if none can. */
-function spanOf(part: string): { since: string; until: string } | undefined {
-  const digits = part.replaceAll('-', '').slice(0, TIME_DIGITS)
-  const [first, last] = ['0', 'f'].map((digit) => Number.parseInt(digits.padEnd(TIME_DIGITS, digit), 16))
-  if (first === undefined || last === undefined || first > Date.now()) return undefined
-  return {
-    since: new Date(first).toISOString(),
-    until: new Date(Math.min(last, Date.now()) + 1).toISOString(),
-  }
 }

@@ -3,7 +3,6 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
-import { spokenArguments } from '../core/spoken.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
@@ -14,6 +13,7 @@ import { type Connection, connect, connectOrRead, isNotRunning } from './connect
 import { withGateway } from './conversation-alone.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { forAll, forPeople } from './for-people.ts'
+import { withFullIds } from './full-ids.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
 import { unknownVerb } from './mistyped-verb.ts'
@@ -21,7 +21,6 @@ import { readFlags, withFlagNames } from './operation-flags.ts'
 import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
-import { fullId } from './short-ids.ts'
 import { BUILT_IN, commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
@@ -112,17 +111,6 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (name === 'troubles' && hasError(result)) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' })
-}
-
-/** Replaces parts of ids by whole ids, where the schema declares the kind of id. */
-async function withFullIds(name: string, args: JsonObject, connection: Connection): Promise<JsonObject> {
-  const schema = builtInSkills.find((one) => one.name === name)?.args
-  const whole = { ...args }
-  for (const [argument, { id: kind }] of Object.entries(schema ? spokenArguments(schema) : {})) {
-    const given = args[argument]
-    if (kind && typeof given === 'string') whole[argument] = await fullId(connection, given, kind, args)
-  }
-  return whole
 }
 
 /** How long (ms) `gateway send` waits without `--wait`: a person expects the outcome. */

@@ -11,8 +11,12 @@ export type Outcome = (typeof OUTCOMES)[number]
  * ignore case; the others match exactly. Times are Unix ms, `until` is exclusive.
  */
 export type MessageQuery = {
+  /** The beginning or the end of the id, in lower case. */
+  id?: string | undefined
   gateways?: readonly string[] | undefined
   conversation?: string | undefined
+  /** The beginning or the end of the conversation's id; case is ignored. */
+  conversationPart?: string | undefined
   transport?: string | undefined
   /** The event name of webhooks and Slack. */
   event?: string | undefined
@@ -39,13 +43,17 @@ export const SEARCHED_LENGTH = 16_000
 /** Makes a function that tests a message against a query. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
+  const isWanted = partTester(query.id)
+  const isInConversation = partTester(query.conversationPart?.toLowerCase())
   const sender = query.sender?.toLowerCase()
   const said = query.text?.toLowerCase()
   const wanted = [...(query.words ?? []).map(partTest), ...(query.numbers ?? []).map(numberTest)]
   const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
+    if (!isWanted(message.id)) return false
     if (gateways && !gateways.includes(message.gateway)) return false
     if (conversation !== undefined && conversation !== message.conversation) return false
+    if (!isInConversation(message.conversation.toLowerCase())) return false
     if (transport !== undefined && transport !== message.transport) return false
     if (event !== undefined && event !== message.data.event) return false
     const at = timeOf(message.id)
@@ -58,6 +66,11 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     if (said !== undefined && !has(message.subject, said) && !text.includes(said)) return false
     return wanted.every((isIn) => isIn(text) || isIn(message.subject) || [id, name, address].some(isIn))
   }
+}
+
+/** Makes a function that tests whether an id begins or ends with a part, if there is one. */
+export function partTester(part: string | undefined): (id: string) => boolean {
+  return part === undefined ? () => true : (id) => id.startsWith(part) || id.endsWith(part)
 }
 
 type TextTest = (field: string | undefined) => boolean

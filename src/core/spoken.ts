@@ -1,7 +1,15 @@
 import { type ZodType, z } from 'zod'
 
 /** The kind of object that an id identifies. People may give the beginning or the end of the id. */
-export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation' | 'job'
+export type IdOf =
+  | 'message'
+  | 'dead-letter'
+  | 'event'
+  | 'refusal'
+  | 'approval'
+  | 'conversation'
+  | 'job'
+  | 'audit'
 
 /**
  * How people give an argument on the command line, where that differs from its schema. Declared

@@ -14,13 +14,16 @@ export function megabytes(bytes: number): string {
  * The end of an id, for lists at a terminal; the whole id in a pipe. Commands take both (see
  * `fullId`).
  */
-export function shortId(id: unknown): string {
+export function shortId(id: unknown, isTerminal = process.stdout.isTTY): string {
   const text = String(id)
-  return process.stdout.isTTY && UUID.test(text) ? text.slice(-SHORT_ID) : text
+  return isTerminal ? text.replace(LONG_ID, '$1') : text
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const SHORT_ID = 8
+/**
+ * A UUID, or 16 hex digits. In the id of an unsent reply, the route and a number follow the UUID of
+ * the message.
+ */
+const LONG_ID = /^(?:\w+:)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}|[0-9a-f]{8})([0-9a-f]{8}(?::.*)?)$/
 
 /** Shortens a text to one line of at most `width` characters. */
 export function shorten(text: string, width: number): string {

@@ -2,14 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fullId } from '../../src/cli/short-ids.ts'
 import { toJson } from '../../src/core/json.ts'
+import { spokenArguments } from '../../src/core/spoken.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
+import { shortId } from '../../src/lib/short-text.ts'
 import { listTable } from '../../src/lib/text-table.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 describe('the end of an id on the command line', { timeout: 120_000 }, async () => {
   const site = openSite({
     routes: `
-gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
-routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  stock: { transport: webhook, path: /stock, split: data.body, verify: { scheme: none } }
+routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { attempts: 1 } }]
 `,
     skills: { broken: "export default { description: 'fails', run() { throw new Error('no') } }" },
   })
@@ -65,16 +70,41 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.equal(await fullId(newest, 'ail-12', 'conversation', { gateway: 'cli' }), 'mail-12')
   })
 
-  test('as the list of conversations shows it, selects one of any form that waits for long', async () => {
-    const old = { conversation: 'C1:1732885865.002730', at: Date.now() }
-    const waiting = {
-      invoke: async (name: string, args: unknown) =>
-        name === 'conversation-list'
-          ? { conversations: Object(args).unanswered === true ? [old] : [] }
-          : toJson([]),
+  test('selects messages and conversations however many newer ones there are', async () => {
+    const thread = 'slack:C1:1732885865.002730'
+    await site.run(['message', 'cli', 'old', '--conversation', thread, '--wait', '0'])
+    const [old] = JSON.parse((await site.run(['message', 'list', '--gateway', 'cli', '--json'])).out).messages
+    const many = JSON.stringify(Array.from({ length: 800 }, (_, index) => ({ text: `stock ${index}` })))
+    for (let round = 0; round < 4; round++) await daemon.post('/stock', many)
+    assert.equal(await fullId(source, old.id.slice(-8)), old.id)
+    assert.equal(await fullId(source, old.id.slice(0, 20)), old.id)
+    for (const part of ['…5865.002730', '5865.002730', 'SLACK:C1:'])
+      assert.equal(await fullId(source, part, 'conversation'), thread)
+    assert.match((await site.run(['message', 'show', old.id.slice(-8)])).out, /old/)
+  })
+
+  test('selects a dead letter of any form, however many newer ones there are', async () => {
+    const letters = Array.from({ length: 1_200 }, (_, index) => ({
+      id: `mail-${1_200 - index}:team:0`,
+      at: 1_200 - index,
+    }))
+    const paged = {
+      invoke: async (_name: string, args: unknown) => {
+        const { before = 'Infinity/', limit } = Object(args)
+        return toJson(letters.filter(({ at }) => at < Number.parseFloat(before)).slice(0, limit))
+      },
     }
-    for (const part of ['…5865.002730', '5865.002730'])
-      assert.equal(await fullId(waiting, part, 'conversation'), old.conversation)
+    assert.equal(await fullId(paged, 'ail-1:team:0', 'dead-letter'), 'mail-1:team:0')
+  })
+
+  test('is refused if not all ids can be looked at and none of them has it', async () => {
+    const full = {
+      invoke: async () => Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, requestedAt: at })),
+    }
+    await assert.rejects(fullId(full, 'abcdef01', 'approval'), {
+      code: 'usage',
+      message: /Give the whole id/,
+    })
   })
 
   test('is used as it is if no id has it, and refused if several do', async () => {
@@ -94,4 +124,33 @@ test('a list shows a row in one line by cutting the last text, unless there is h
     'id        route     why\nbc0c5d63  payments  the payment provider answered…',
   )
   assert.ok(listTable(['id', 'route', 'why'], rows, 30).split('\n').length > 2)
+})
+
+/** Arguments with names of ids that are no ids of lists. */
+const NOT_LISTED = new Set(['send-cancel id', 'callback-respond id', 'forget id', 'delegation-accept id'])
+/** Ids that people can remember, such as schedule-1. */
+const SHORT = /^(?:schedule|task)-/
+
+test('every argument that is an id takes a short one', () => {
+  for (const { name, args } of builtInSkills) {
+    const ids = Object.entries(spokenArguments(args)).filter(([argument]) => /^ids?$|Ids?$/.test(argument))
+    for (const [argument, { id }] of ids) {
+      const place = `${name} ${argument}`
+      const isExempt = NOT_LISTED.has(place) || SHORT.test(name) || place === 'message-search id'
+      assert.equal(id === undefined, isExempt, place)
+    }
+  }
+})
+
+test('a list at a terminal shortens ids of messages, unsent replies and requests', () => {
+  const message = '01a2274f-b879-7000-8003-77df4cd08eb1'
+  const shown = [message, `outbox:${message}`, `outbox:${message}:team:0`, '48dd59a2e51d8484', 'mail-229']
+  assert.deepEqual(
+    shown.map((id) => shortId(id, true)),
+    ['4cd08eb1', '4cd08eb1', '4cd08eb1:team:0', 'e51d8484', 'mail-229'],
+  )
+  assert.deepEqual(
+    shown.map((id) => shortId(id, false)),
+    shown,
+  )
 })

@@ -6,6 +6,8 @@ import { replayArguments } from './event-range.ts'
 
 const match = matchSchema.exactOptional()
 
+const eventIds = spoken(z.array(z.string()).min(1).describe('The ids of the events'), { id: 'event' })
+
 /** The events road: `event-…`. */
 export const events = {
   /** Throws `topic_reserved` for `gateway-message`. */
@@ -82,14 +84,14 @@ export const events = {
   ack: closed({
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
-    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    ids: eventIds,
     nack: z.boolean().default(false).describe('Release them instead of consuming them'),
     delay: wait.default(0).describe('With nack: visible again after this many ms'),
   }).describe('Consumes peeked or leased events, or releases them.'),
   extend: closed({
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
-    ids: z.array(z.string()).min(1).describe('The ids of the events'),
+    ids: eventIds,
     lease: ms.describe('Hide them from the group for this many ms from now'),
   }).describe('Extends the lease of events in progress; `count`: number of events still leased.'),
 }

@@ -16,6 +16,12 @@ const older = name
   .exactOptional()
   .describe('Only messages older than this id')
 
+/** At least four characters: fewer fit too many ids. */
+const idPart = z
+  .string()
+  .regex(/^[0-9a-f-]{4,36}$/i, 'expected at least four characters of the beginning or end of an id')
+  .transform((part) => part.toLowerCase())
+
 const searchWords = z
   .string()
   .max(2_000)
@@ -32,12 +38,14 @@ const searchWords = z
     `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject, text or sender, in quotes if they contain spaces`,
   )
 
+const ofConversation = spoken(optional('Only messages of this conversation'), { id: 'conversation' })
+
 /** The filter for messages, in searches and in the live stream. */
 export const messageFilter = closed({
   gateway: optional('Only messages of this gateway'),
   route: optional('Only messages that this route took'),
   transport: optional('Only of this transport: email, slack, webhook, …'),
-  conversation: optional('Only messages of this conversation'),
+  conversation: ofConversation,
   event: optional('Only with this event name of webhooks or Slack'),
   sender: optional('Part of the id, name or address of the sender'),
   text: optional('Part of the subject or text; case is ignored'),
@@ -53,7 +61,7 @@ export const messageFilter = closed({
 export const messages = {
   list: closed({
     gateway: optional('Only messages of this gateway'),
-    conversation: optional('Only messages of this conversation'),
+    conversation: ofConversation,
     before: older,
     limit: limit.default(20).describe('Maximum number of messages'),
   }).describe('Lists messages, newest first. Stops before `limit` after 4 million characters of text.'),
@@ -64,6 +72,9 @@ export const messages = {
       limit: spoken(z.int().min(1).max(500).default(50).describe('Maximum number of messages'), {
         screenDefault: 20,
       }),
+      id: idPart
+        .exactOptional()
+        .describe('Only the message with this id, or with this beginning or end of its id'),
     })
     .describe(
       'Searches messages, newest first. Returns summaries with their outcomes, and where to continue.',
@@ -100,7 +111,7 @@ export const messages = {
   }).describe('Routes unrouted messages again with the current routes, oldest first.'),
   /** Messages that do not exist, or whose shard cannot be reached, are left out. */
   attempts: closed({
-    ids: z.array(name).min(1).max(200).describe('The ids of the messages'),
+    ids: spoken(z.array(name).min(1).max(200).describe('The ids of the messages'), { id: 'message' }),
   }).describe(
     'Shows the outcome of each of several messages, and the last attempt: route, duration, error, or since when it runs; or what a message waits for.',
   ),
@@ -130,8 +141,11 @@ export const conversations = {
         .literal(true)
         .exactOptional()
         .describe('Only those in which somebody waits for an answer'),
+      conversationPart: optional('Only conversations whose id begins or ends with this; case is ignored'),
     })
-    .describe('Lists conversations by their newest message; later pages may repeat some.'),
+    .describe(
+      'Lists conversations, with the newest message of each, newest first; later pages may repeat some.',
+    ),
   show: closed({
     gateway: name.describe('The gateway'),
     conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
@@ -178,7 +192,7 @@ export const deadLetters = {
   ),
   /** Throws `job_not_found`. */
   retries: closed({
-    job: optional('Only this job, as in job-list, with its messages'),
+    job: spoken(optional('Only this job, as in job-list, with its messages'), { id: 'job' }),
     ...letterQueue,
     group: letterFilter.group,
     code: letterFilter.code,

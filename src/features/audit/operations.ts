@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { closed, limit, optional, time } from '../../core/arguments.ts'
 import { ACTORS } from '../../core/audit.ts'
+import { spoken } from '../../core/spoken.ts'
 
 /** `audit-list`. */
 export const audit = {
@@ -10,7 +11,7 @@ export const audit = {
     what: optional('Only with this in a name or id that it applied to; case is ignored'),
     kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
     outcome: optional('Only with this outcome: done, denied, cancelled, failed, ok, or the code of an error'),
-    id: optional('Only the entry with this id'),
+    id: spoken(optional('Only the entry with this id'), { id: 'audit' }),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
     before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),

@@ -47,13 +47,18 @@ const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
  * The conditions of a request on `j`, `s` and `r` that the database can evaluate, and their values.
  * The first two values are missing: callers bind the positions of each step.
  */
-function conditionsOf({ likes, gateways, conversation, outcomes, route, since, until }) {
+function conditionsOf(asked) {
+  const { id, likes, gateways, conversation, conversationPart, outcomes, route, since, until } = asked
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
     conditions.push(condition)
     values.push(...bound)
   }
+  const addPart = (column, part) =>
+    add(`? IN (substr(${column}, 1, ?), substr(${column}, ?))`, part, part.length, -part.length)
+  if (id !== undefined) addPart('j.id', id)
+  if (conversationPart !== undefined) addPart('lower(coalesce(j.conversation, j.id))', conversationPart)
   if (gateways) add(`j.gateway IN (${gateways.map(() => '?').join()})`, ...gateways)
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
   for (const like of likes) add('j.payload LIKE ?', like)

@@ -10,9 +10,11 @@ import { toStoreError } from './store-error.ts'
 
 /** Request to search-worker.js. */
 type Asked = {
+  id: string | undefined
   likes: string[]
   gateways: number[] | undefined
   conversation: { name: string; own: number } | undefined
+  conversationPart: string | undefined
   outcomes: readonly Outcome[] | undefined
   route: string | undefined
   since: string
@@ -72,7 +74,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   }
 
   const search: Journal['search'] = async (query) => {
-    const asked = toAsked(query)
+    const asked = toAsked(query, gateways)
     if (!asked) return { found: [] }
     const { rows, next } = await ask(asked)
     const matches = createMatcher(query)
@@ -83,32 +85,9 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   }
 
   const countByTime: Journal['countByTime'] = async (query, width) => {
-    const asked = toAsked(headsOf(query))
+    const asked = toAsked(headsOf(query), gateways)
     const { counts = [], countedTo } = asked ? await ask({ ...asked, width }) : {}
     return { counts, ...defined({ countedTo }) }
-  }
-
-  /** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
-  function toAsked(query: MessageSearch): Asked | undefined {
-    const { transport, event, sender, conversation, before, outcomes, route, limit } = query
-    const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
-    if (names?.length === 0) return undefined
-    const said = [sender, ...wordsOf(query)].filter(isPlainText)
-    const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
-    const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
-    return {
-      // An underscore matches any character: `search` removes the additional rows.
-      likes: parts.map((part) => `%${part}%`),
-      gateways: names,
-      conversation:
-        conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
-      outcomes,
-      route,
-      since: makeId(query.since ?? 0, 0, 0),
-      until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
-      end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
-      limit,
-    }
   }
 
   return {
@@ -118,6 +97,31 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
       clearTimeout(idle)
       return end(new TriviumError('store_unavailable', { store: path, reason: 'it is closed' }))
     },
+  }
+}
+
+/** What the database can evaluate of a query: a superset. Undefined: nothing can match. */
+function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | undefined {
+  const { id, transport, event, sender, conversation, before, outcomes, route, limit } = query
+  const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
+  if (names?.length === 0) return undefined
+  const said = [sender, ...wordsOf(query)].filter(isPlainText)
+  const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
+  const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
+  return {
+    id,
+    // An underscore matches any character: `search` removes the additional rows.
+    likes: parts.map((part) => `%${part}%`),
+    gateways: names,
+    conversation:
+      conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
+    conversationPart: isPlainText(query.conversationPart) ? query.conversationPart.toLowerCase() : undefined,
+    outcomes,
+    route,
+    since: makeId(query.since ?? 0, 0, 0),
+    until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
+    end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
+    limit,
   }
 }
 

@@ -1,5 +1,5 @@
 import { isId, timeOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts'
+import { createMatcher, isPlainText, partTester, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
@@ -50,10 +50,12 @@ export function createSearch(
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
+    const isWanted = partTester(query.id)
     const parts = [query.sender, ...wordsOf(query)].filter(isPlainText).map((part) => part.toLowerCase())
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
+      if (!isWanted(places.idAt(origin.time, positionIn(entry), origin.tail))) return false
       if (gateways && !gateways.includes(origin.gateway)) return false
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
       if (parts.length === 0) return true

@@ -57,6 +57,28 @@ export function searchContract(factory: StoreFactory): void {
       for (const [query, texts] of cases)
         assert.deepEqual(await findAll(store, query), texts, JSON.stringify(query))
     },
+    'finds messages by the beginning or the end of their id, and of their conversation': async ({
+      store,
+      advance,
+    }) => {
+      const threads = [{}, { conversation: 'slack:C1:17.0042' }, {}, { conversation: 'slack:C1:17.0042' }]
+      for (const [index, more] of threads.entries()) {
+        advance(MINUTE)
+        await store.journal.accept([saying(`message ${index}`, more)])
+      }
+      const { found } = await store.journal.search({ limit: 10 })
+      for (const { message } of found) {
+        for (const id of [message.id, message.id.slice(-12), message.id.slice(0, 16)])
+          assert.deepEqual(await findAll(store, { id }), [message.text], id)
+        const middle = message.id.slice(2, -2)
+        assert.deepEqual(await findAll(store, { id: middle }), [])
+      }
+      const both = ['message 3', 'message 1']
+      for (const conversationPart of ['17.0042', 'SLACK:c1', 'slack:C1:17.0042'])
+        assert.deepEqual(await findAll(store, { conversationPart }), both, conversationPart)
+      const own = found.at(-1)?.message.id.slice(-12)
+      assert.deepEqual(await findAll(store, { conversationPart: own }), ['message 0'])
+    },
     'finds messages that contain every one of `words` in the subject or the text': async ({ store }) => {
       const say = (text: string, subject: string) => store.journal.accept([{ ...saying(text), subject }])
       await say('the blue Book', 'An order')
