@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 
@@ -9,7 +9,8 @@ const DEFAULT_LIMIT = 50
 
 /**
  * Runs `conversation-list`, and puts the conversations in which somebody waits for an answer first,
- * longest wait at the top, however old they are. A later page is as the daemon returns it.
+ * longest wait at the top, however old they are. The others follow, those with the newest message
+ * or answer first. A later page is as the daemon returns it.
  * `moreWaiting`: others wait too; `--unanswered` has them.
  */
 export async function waitingFirst(
@@ -32,7 +33,7 @@ export async function waitingFirst(
   const next = kept.length < others.length ? kept.at(-1)?.id : nextOfPage
   return {
     ...rest,
-    conversations: [...waiting, ...kept],
+    conversations: [...waiting, ...kept.toSorted((a, b) => activityOf(b) - activityOf(a))],
     ...defined({ next }),
     ...((found.isMore || waiting.length < found.waiting.length) && { moreWaiting: true }),
   }
@@ -56,6 +57,11 @@ async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit
   }
   const longestFirst = [...found.values()].toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
   return { waiting: longestFirst.slice(0, limit), isMore: next !== undefined || found.size > limit }
+}
+
+/** When either side wrote last (Unix ms). */
+function activityOf({ at, reply }: JsonObject): number {
+  return Math.max(Number(at), Number(pathGet(reply ?? null, 'at') ?? 0))
 }
 
 function keyOf({ gateway, conversation }: JsonObject): string {

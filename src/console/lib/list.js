@@ -19,9 +19,9 @@ const LOAD_DISTANCE = 30
  *
  * The list restores its position and the opened row. For the buttons that lead from one opened row
  * to the next: `hrefOf(item)`, the address of a row, and `latestRows()`, the current items of a
- * list that grows while it is hidden.
+ * list that grows while it is hidden. `isWhole`: false if more can be loaded than `items`.
  */
-export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse, latestRows }) {
+export function List({ items, isWhole, row, keyOf, hrefOf, height, label, onEnd, isInUse, latestRows }) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
   const [chosen, setChosen] = useState()
@@ -34,7 +34,7 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse,
     if (!wanted.current) memory.top = top
   })
   useRestore({ box, wanted, items, keyOf, height, setChosen })
-  useTrail({ items, keyOf, hrefOf, onEnd, memory, latestRows })
+  useTrail({ items, isWhole, keyOf, hrefOf, onEnd, memory, latestRows })
 
   if (isInUse)
     isInUse.current = () => {
@@ -153,9 +153,9 @@ function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
 }
 
 /** Makes the rows available to the pages opened from them. */
-function useTrail({ items, keyOf, hrefOf, onEnd, memory, latestRows }) {
+function useTrail({ items, isWhole, keyOf, hrefOf, onEnd, memory, latestRows }) {
   const latest = useRef()
-  latest.current = { items: latestRows ?? (() => items), onEnd }
+  latest.current = { items: latestRows ?? (() => items), onEnd, isWhole }
   useEffect(() => {
     if (!hrefOf) return
     const { path, query } = route.peek()
@@ -163,6 +163,7 @@ function useTrail({ items, keyOf, hrefOf, onEnd, memory, latestRows }) {
       ...{ path, query },
       rows: () => latest.current.items().map((item) => ({ href: hrefOf(item), key: keyOf(item) })),
       more: () => latest.current.onEnd?.(),
+      isWhole: () => latest.current.isWhole ?? true,
       chosen(key) {
         memory.chosen = key
       },

@@ -6,8 +6,8 @@ import { link, replace, route, titles } from './router.js'
 
 /**
  * The last list, for navigation between the pages opened from it. `path` and `query`: its address.
- * `rows()`: `{ href, key }` of each row. `more()`: loads further rows. `chosen(key)`: the row to
- * select on going back to the list.
+ * `rows()`: `{ href, key }` of each row. `more()`: loads further rows. `isWhole()`: whether these are
+ * all. `chosen(key)`: the row to select on going back to the list.
  */
 export const trail = signal()
 
@@ -56,7 +56,7 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
       html`<span class="neighbours">
         <button type="button" disabled=${at === 0} onClick=${() => move(-1)} title="Previous (k)" aria-label="Previous">↑</button>
         <button type="button" disabled=${at === rows.length - 1} onClick=${() => move(1)} title="Next (j)" aria-label="Next">↓</button>
-        <span class="dim">${(at + 1).toLocaleString('en')} of ${rows.length.toLocaleString('en')}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
+        <span class="dim">${(at + 1).toLocaleString('en')} of ${trail.value.isWhole() ? rows.length.toLocaleString('en') : 'many'}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
     }
   </nav>`
 }

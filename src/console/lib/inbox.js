@@ -1,0 +1,192 @@
+import { signal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { invoke, openStream } from './api.js'
+
+const PAGE = 50
+/** Maximum number of conversations in which somebody waits. */
+export const MAX_WAITING = 200
+/** Time (ms) in which further calls for them begin: the time of each is limited. */
+const WAITING_TIME = 3_000
+/** Minimum time (ms) between reloads while much happens. */
+const RELOAD_INTERVAL = 2_000
+/** Interval (ms) of further reloads: an answer by hand is no event of the stream. */
+const POLL_INTERVAL = 10_000
+/** Interval (ms) of attempts to show a new order while the list is in use. */
+const RETRY_INTERVAL = 500
+
+export const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
+
+/** The last inbox, shown in the same order after a conversation was read. */
+let last = { key: undefined, inbox: undefined }
+
+/** The inbox of these arguments of `conversation-list`, updated while the component is shown. */
+export function useInbox(args) {
+  const key = JSON.stringify(args)
+  const inbox = useMemo(() => {
+    if (last.key !== key) last = { key, inbox: createInbox(args) }
+    return last.inbox
+  }, [key])
+  useEffect(() => inbox.follow(), [inbox])
+  return inbox
+}
+
+/**
+ * Conversations, those in which somebody waits first. `state`: a signal with `shown`, undefined
+ * until all that the first rows need is known, so that their order does not change then. `isUsed`:
+ * a ref that the list sets. While somebody uses the list, its rows are updated in their places;
+ * `isDue` offers a new order.
+ */
+function createInbox(args) {
+  const state = signal({ shown: undefined, newest: undefined, isDue: false, turn: 0, error: undefined })
+  const isUsed = { current: () => false }
+  const set = (change) => {
+    state.value = { ...state.peek(), ...change }
+  }
+  let isLoading = false
+  let isLoadingMore = false
+
+  async function load() {
+    if (isLoading) return
+    isLoading = true
+    try {
+      const [waiting, page] = await Promise.all([readWaiting(args), readPage(args)])
+      arrive(arranged(waiting, page))
+    } catch (error) {
+      set({ error })
+    }
+    isLoading = false
+  }
+  function arrive(newest) {
+    const { shown, turn } = state.peek()
+    const isSame = shown !== undefined && isSameOrder(shown, newest)
+    const isInUse = shown !== undefined && (isSame || document.hidden || isUsed.current())
+    set({
+      ...{ newest, turn: turn + 1, error: undefined },
+      ...{ shown: isInUse ? inPlace(shown, newest) : newest, isDue: isInUse && !isSame },
+    })
+  }
+  const apply = () => set({ shown: state.peek().newest, isDue: false })
+
+  async function more() {
+    const before = state.peek().shown?.next
+    if (before === undefined || isLoadingMore) return
+    isLoadingMore = true
+    try {
+      const page = await readPage({ ...args, before })
+      const { shown } = state.peek()
+      // Otherwise, a new order was shown meanwhile.
+      if (shown.next === before)
+        set({ shown: { ...shown, rest: [...shown.rest, ...page.rows], next: page.next } })
+    } catch (error) {
+      set({ error })
+    }
+    isLoadingMore = false
+  }
+
+  function follow() {
+    load()
+    let timer
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        load()
+      }, RELOAD_INTERVAL)
+    }
+    const close = openStream(
+      { only: 'message,outcome' },
+      { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
+    )
+    const poll = () => document.hidden || load()
+    const look = () => state.peek().isDue && !document.hidden && !isUsed.current() && apply()
+    const intervals = [setInterval(look, RETRY_INTERVAL), setInterval(poll, POLL_INTERVAL)]
+    return () => {
+      close()
+      clearTimeout(timer)
+      intervals.forEach(clearInterval)
+    }
+  }
+
+  return { state, isUsed, load, more, follow, apply }
+}
+
+/** All rows in their order. */
+export function rowsOf({ waiting, rest }) {
+  return distinct([...waiting, ...rest])
+}
+
+/** Those who wait longest first, then the others, those with the newest message or answer first. */
+function arranged({ rows, isCut }, page) {
+  const waiting = longestWaitFirst(distinct([...rows, ...page.rows.filter(isWaiting)]))
+  return { waiting, isCut, rest: page.rows, next: page.next }
+}
+
+/** The conversations of a page, newest activity of either side first. */
+async function readPage(args) {
+  const { conversations, next } = await invoke('conversation-list', { ...args, limit: PAGE })
+  return { rows: conversations.toSorted((a, b) => activityOf(b) - activityOf(a)), next }
+}
+
+/**
+ * The conversations in which somebody waits. Each call continues where the last one ran out of
+ * time. `isCut`: there may be others.
+ */
+async function readWaiting(args) {
+  const deadline = performance.now() + WAITING_TIME
+  const rows = []
+  let before
+  do {
+    const limit = MAX_WAITING - rows.length
+    const page = await invoke('conversation-list', {
+      ...{ ...args, unanswered: true, limit },
+      ...(before !== undefined && { before }),
+    })
+    rows.push(...page.conversations)
+    before = page.next
+  } while (before !== undefined && rows.length < MAX_WAITING && performance.now() < deadline)
+  return { rows: distinct(rows), isCut: before !== undefined }
+}
+
+const isWaiting = ({ waitingSince }) => waitingSince !== undefined
+
+/** When either side wrote last (Unix ms). */
+export function activityOf({ at, reply, undelivered }) {
+  return Math.max(at, reply?.at ?? 0, undelivered?.at ?? 0)
+}
+
+/** Who waits longest comes first, and those who do not wait last, newest first. */
+export function longestWaitFirst(rows) {
+  const placeOf = (row) => row.waitingSince ?? Number.MAX_SAFE_INTEGER - activityOf(row)
+  return rows.toSorted((a, b) => placeOf(a) - placeOf(b))
+}
+
+/** The first row of each conversation. */
+function distinct(rows) {
+  const seen = new Set()
+  return rows.filter((row) => {
+    const isNew = !seen.has(keyOf(row))
+    seen.add(keyOf(row))
+    return isNew
+  })
+}
+
+/** Whether the rows of `newest` are the first ones of `shown`, in the same order. */
+function isSameOrder(shown, newest) {
+  const keys = rowsOf(shown).map(keyOf)
+  return (
+    shown.waiting.length === newest.waiting.length &&
+    rowsOf(newest).every((row, index) => keyOf(row) === keys[index])
+  )
+}
+
+/** The rows of `shown` in their order, as they are in `newest`. */
+function inPlace(shown, newest) {
+  const known = new Map(rowsOf(newest).map((row) => [keyOf(row), row]))
+  const update = (row) => {
+    const found = known.get(keyOf(row))
+    if (found || newest.isCut) return found ?? row
+    // Nobody waits in it any more.
+    const { waitingSince, undelivered, ...others } = row
+    return others
+  }
+  return { ...shown, waiting: shown.waiting.map(update), rest: shown.rest.map(update) }
+}

@@ -1,0 +1,63 @@
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { activityOf } from '../lib/inbox.js'
+import { Marked } from '../lib/marked.js'
+import { Age, Badge, Gist, Outcome } from '../lib/parts.js'
+import { pauseWith } from '../lib/pause.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
+import { senderOf } from './messages.js'
+
+/** Outcomes that say why somebody waits. */
+const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
+/** Outcomes of messages that their skill has yet to handle. */
+const UNHANDLED = new Set(['waiting', 'retrying', 'approval'])
+
+export const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
+
+/** A conversation in the list. `reload` runs after it was taken over. */
+export function row(conversation, reload, wanted) {
+  const { gateway, conversation: name, messages, from, waitingSince, heldBy } = conversation
+  const takeOver = async () => {
+    if (
+      await pauseWith({
+        kind: 'conversation',
+        of: { gateway, conversation: name },
+        name: senderOf(from),
+        action: 'Take over',
+      })
+    )
+      reload()
+  }
+  return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
+    <span class="gateway">${gateway}</span>
+    <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${messages > 1 && html` <span class="many" title=${count(messages, 'message')}>${messages}<span class="unseen"> messages</span></span>`}</span>
+    <${Said} of=${conversation} wanted=${wanted} />
+    <span class="turn"><${Turn} of=${conversation} /></span>
+    <span class="last">${waitingSince === undefined ? html`<${Age} at=${activityOf(conversation)} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
+  </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
+}
+
+/** The newest message, then the last answer to it, delivered or not; or what a search found. */
+function Said({ of: conversation, wanted }) {
+  const { reply, undelivered, excerpt } = conversation
+  const answer = excerpt ? undefined : (undelivered ?? reply)
+  return html`<span class="said"><${Gist} of=${{ ...conversation, event: undefined }} wanted=${wanted} />${answer?.text && html`<span class="answer"><span class="dim">${authorOf(answer.by) ?? 'answer'}:</span> <${Marked} text=${answer.text} wanted=${wanted} /></span>`}</span>`
+}
+
+/**
+ * Who has taken over, and why the sender still waits; otherwise, whether the message still waits
+ * for its skill after an answer of a person, or its outcome.
+ */
+function Turn({ of: { outcome, waitingSince, reply, undelivered, heldBy } }) {
+  const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//> `
+  if (undelivered) return html`${holder}<${Badge} kind="bad">not delivered<//>`
+  if (waitingSince !== undefined)
+    return html`${holder}${WHY_WAITS.has(outcome) && html`<${Outcome} outcome=${outcome} />`}`
+  if (holder && UNHANDLED.has(outcome))
+    return html`${holder}<${Badge} kind="warn" title="Its skill runs for it when the conversation is handed back">message held<//>`
+  if (holder) return holder
+  return reply && outcome === 'unrouted'
+    ? html`<${Badge} kind="good">answered<//>`
+    : html`<${Outcome} outcome=${outcome} />`
+}

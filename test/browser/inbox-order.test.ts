@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { leaveLists, openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  chat: { transport: websocket, path: /chat }
+routes:
+  - { name: bots, match: { gateway: chat, text: "*hours*" }, skill: echo }
+  - name: refunds
+    match: { gateway: chat, text: "*money*" }
+    skill: echo
+    approval: { title: "Refund: {text}", timeout: 90m }
+  - { name: notes, match: { gateway: chat }, skill: note }
+`
+const NOTE = `export default { description: 'notes', run: () => undefined }`
+
+describe('the order and the rows of the list of conversations', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { note: NOTE } })
+  const daemon = await site.start()
+  const { page, show, shots } = await openConsole(() => daemon)
+  const rows = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem')
+  const texts = async () => (await rows.allTextContents()).map((text) => text.replaceAll(/\s+/g, ' '))
+  const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+  const write = async (who: string, text: string) => {
+    const body = JSON.stringify({ gateway: 'chat', from: who, conversation: who, text })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    await until(async () => (await rowOf(who))?.outcome !== 'waiting', `the message of ${who}`)
+  }
+  const rowOf = async (conversation: string) =>
+    Object(await daemon.invoke('conversation-list', { conversation })).conversations[0]
+  const answer = async (who: string, text: string) =>
+    daemon.invoke('gateway-send', { messageId: (await rowOf(who)).id, text, wait: 10_000 })
+  const order = async () => (await texts()).map((text) => /ada|bob|cleo|dora/.exec(text)?.[0])
+
+  test('paints once, in the final order: by the longest wait, then by the newest activity of either side', async () => {
+    await write('ada', 'Where is my parcel?')
+    await write('bob', 'What are your hours?')
+    await write('cleo', 'What are your hours today?')
+    await write('dora', 'Is it lost?')
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/v1/skills/conversation-list', async (route) => {
+      if (route.request().postDataJSON().unanswered) await held
+      await route.continue()
+    })
+    const listed = page.waitForResponse((response) => response.url().endsWith('/v1/skills/conversation-list'))
+    await show('conversations')
+    await listed
+    await page.waitForTimeout(300)
+    assert.equal(await rows.count(), 0)
+    release()
+    await rows.first().waitFor()
+    assert.deepEqual(await order(), ['ada', 'dora', 'cleo', 'bob'])
+    await page.unroute('**/v1/skills/conversation-list')
+    assert.equal(await page.getByText('4 conversations', { exact: true }).count(), 1)
+    // Bob has an answer that is newer than the message of Cleo.
+    await answer('bob', 'And on Sundays from 10.')
+    await until(async () => (await order()).join() === 'ada,dora,bob,cleo', 'the new order')
+  })
+
+  test('keeps the order while the list is in use, and updates rows in their places', async () => {
+    await rows.nth(1).hover()
+    await answer('ada', 'It is on its way.')
+    await rows.first().getByText('It is on its way.').waitFor()
+    await page.getByRole('button', { name: 'Unanswered 1' }).waitFor()
+    assert.deepEqual(await order(), ['ada', 'dora', 'bob', 'cleo'])
+    assert.equal(await rows.first().getByText('waits').count(), 0)
+    // After reading one of them, the order is still that one.
+    await rows.nth(1).getByRole('link').click()
+    await page.getByText('2 of 4').waitFor()
+    await page.locator('.ways').getByRole('link').first().click()
+    await rows.first().waitFor()
+    assert.deepEqual(await order(), ['ada', 'dora', 'bob', 'cleo'])
+    await page.getByRole('button', { name: 'Changed · refresh' }).click()
+    assert.deepEqual(await order(), ['dora', 'ada', 'bob', 'cleo'])
+  })
+
+  test('rows have the question, then the answer, and one age', async () => {
+    await leaveLists(page)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const [, ada = ''] = await texts()
+    assert.match(ada, /^chatadaWhere is my parcel\?.*: It is on its way\./)
+    for (const row of await rows.all()) assert.equal(await row.locator('time').count(), 1)
+    await write('ingvild.koval@mail.example', 'I want my money back.')
+    const asking = rows.filter({ hasText: 'I want my money back.' })
+    await asking.waitFor()
+    const sender = asking.locator('.sender')
+    assert.equal(await sender.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), false)
+    for (const width of [1440, 1200, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      for (const text of ['approval', /^waits \d+/]) {
+        const badge = asking.getByText(text, { exact: typeof text === 'string' })
+        const box = Object(await badge.boundingBox())
+        assert.ok(box.width > 30 && box.x + box.width <= width, `${text} is visible, ${width} px wide`)
+      }
+    }
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('an answered message that still waits for its skill says so', async () => {
+    await write('petra', 'Good morning')
+    await daemon.invoke('conversation-pause', {
+      gateway: 'chat',
+      conversation: 'petra',
+      reason: 'I call her',
+    })
+    const body = JSON.stringify({
+      gateway: 'chat',
+      from: 'petra',
+      conversation: 'petra',
+      text: 'Any hours left?',
+    })
+    await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    const held = rows.filter({ hasText: 'Any hours left?' })
+    await held.getByText(/^waits \d+/).waitFor()
+    assert.equal(await held.getByText('message held').count(), 0)
+    await answer('petra', 'I call you.')
+    await held.getByText('message held').waitFor()
+    await held.getByText('has it').waitFor()
+    assert.equal(await held.getByText(/^waits/).count(), 0)
+  })
+
+  test('on a phone, the tabs are one line, and gateway and time are folded', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    const list = page.getByRole('list', { name: 'Conversations' })
+    assert.ok(Object(await list.boundingBox()).y < 190)
+    const filter = page.getByRole('button', { name: 'Filter', exact: true })
+    assert.equal(await page.getByLabel('Gateway').count(), 0)
+    await filter.click()
+    await page.getByLabel('Gateway').selectOption('chat')
+    await page.getByRole('button', { name: 'Filter 1' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('inbox-phone')
+  })
+})
