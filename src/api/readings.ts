@@ -1,4 +1,4 @@
-import { isStoreAway } from '../engine/attempts.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import { isLasting } from '../engine/event-access.ts'
 import { type ReadCauses, testLetters } from './letter-causes.ts'
 import type { Readings } from './metrics/readings.ts'

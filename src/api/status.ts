@@ -1,7 +1,7 @@
 import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { Trouble } from '../core/trouble.ts'
-import { isStoreAway } from '../engine/attempts.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'

@@ -14,14 +14,6 @@ type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : ne
 /** How often a failed job is tried, and with which pauses. */
 export type Retry = Backoff & { attempts: number }
 
-/**
- * Whether work failed because the store, or a part of it, was unreachable. That does not count as
- * an attempt.
- */
-export function isStoreAway(thrown: unknown): boolean {
-  return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
-}
-
 /** Minimum and maximum time (ms) until a message that waits for a budget is tried again. */
 const SHORTEST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000

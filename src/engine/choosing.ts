@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
+import { askAll } from '../core/reachable.ts'
 import type { ReceiveFilter, Store, Taken } from '../core/store.ts'
 
 /** A consumer's filter; equal filters have the same `key`. */
@@ -95,8 +95,8 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   ): Promise<Taken | undefined> => {
     const known = knownOf(wanted)
     for (;;) {
-      const searches = known.map((one, part) => findIn(wanted, part, one, signal))
-      const [oldest] = (await answersOf(searches))
+      const { answers } = await askAll(known, (one, part) => findIn(wanted, part, one, signal))
+      const [oldest] = answers
         .flatMap((candidate) => candidate ?? [])
         .sort((a, b) => (a.message.id < b.message.id ? -1 : 1))
       if (!oldest) return undefined
@@ -126,15 +126,4 @@ async function firstThatFits(
     begun = performance.now()
   }
   return undefined
-}
-
-/** The results of all reachable parts. Rejects if none is reachable, and with any other failure. */
-async function answersOf<T>(searches: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(searches)
-  const failures = settled.flatMap((search) => (search.status === 'rejected' ? [search.reason] : []))
-  const isAway = (failure: unknown) => failure instanceof TriviumError && failure.code === 'store_unavailable'
-  const isOtherFailure = failures.some((failure) => !isAway(failure))
-  const isNoneReachable = failures.length > 0 && failures.length === searches.length
-  if (isOtherFailure || isNoneReachable) throw failures.find((failure) => !isAway(failure)) ?? failures[0]
-  return settled.flatMap((search) => (search.status === 'fulfilled' ? [search.value] : []))
 }

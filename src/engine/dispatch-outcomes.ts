@@ -1,10 +1,11 @@
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts.ts'
+import { failedAttempt, pauseOf, type RunOutcome } from './attempts.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 

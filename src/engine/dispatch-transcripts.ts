@@ -1,5 +1,5 @@
 import type { Message } from '../core/message.ts'
-import { isStoreAway } from './attempts.ts'
+import { isStoreAway } from '../core/reachable.ts'
 
 /**
  * Recordings are transcribed before a message is routed. `transcribe` rejects if the store is

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Json } from '../core/json.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { Store } from '../core/store.ts'
 import { readStoredRecord } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
-import { isStoreAway } from './attempts.ts'
 
 /** Settings of a consumer group: filter and delivery limit. */
 export type GroupSettings = { match?: RouteMatch; maxDeliveries?: number }

@@ -8,6 +8,7 @@ import { timeOf } from '../core/message-id.ts'
 import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
+import { partitionsOf } from './partitions.ts'
 import { countWanted, createPageReader, type WantedCount, type WantedPage } from './replay-pages.ts'
 
 /**
@@ -78,7 +79,7 @@ export function createReplayEvents(deps: {
   work.offer(replayKind(store))
   const partsOf = (topic: string, range: EventRange) => {
     requireRange(range)
-    const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition) => partition)
+    const partitions = partitionsOf(topics, topic)
     return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
   return {

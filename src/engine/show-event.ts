@@ -2,10 +2,12 @@ import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { type Event, MESSAGE_TOPIC } from '../core/event.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { askAll } from '../core/reachable.ts'
 import type { PlacedEvent, Topics } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { requireReadable } from './event-access.ts'
 import type { events } from './operations/events.ts'
+import { partitionsOf } from './partitions.ts'
 
 type Reading = Pick<Topics, 'placeOf' | 'tail' | 'partitions' | 'end'>
 
@@ -26,21 +28,21 @@ export function createShowEvent(topics: Reading): Pick<ServiceOf<typeof events>,
       const isVisible = ({ source }: Event) =>
         topic !== MESSAGE_TOPIC || !caller.gateways || caller.gateways.includes(source)
       const place = before === undefined ? undefined : topics.placeOf(topic, before)
-      const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition) => partition)
-      const parts = await Promise.all(
-        partitions.map(async (partition) => {
-          const end = await topics.end(topic, partition)
-          const last = place?.partition === partition ? Math.min(end, place.position - 1) : end
-          return newestOf(topics, { topic, partition, last, limit, before })
-        }),
-      )
+      const { answers: parts, away } = await askAll(partitionsOf(topics, topic), async (partition) => {
+        const end = await topics.end(topic, partition)
+        const last = place?.partition === partition ? Math.min(end, place.position - 1) : end
+        return newestOf(topics, { topic, partition, last, limit, before })
+      })
       const found = parts
         .flatMap(({ events }) => events)
         .sort((a, b) => (a.id < b.id ? 1 : -1))
         .slice(0, limit)
       const oldest = found.at(-1)?.id
       const isMore = oldest !== undefined && parts.some(({ first }) => first !== undefined && first < oldest)
-      return { events: found.filter(isVisible), ...defined({ next: isMore ? oldest : undefined }) }
+      return {
+        events: found.filter(isVisible),
+        ...defined({ next: isMore ? oldest : undefined, away: away.length > 0 ? away : undefined }),
+      }
     },
   }
 }

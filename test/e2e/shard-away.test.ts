@@ -7,6 +7,7 @@ import { json } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { openSite } from '../fixtures/daemon.ts'
+import { readStream } from '../fixtures/event-stream.ts'
 import { startRedisCluster } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -64,6 +65,30 @@ subscriptions:
     await until(async () => (await send()).length === 40, 'the shards of the master')
     const ids = await send()
     await until(() => ids.every((id) => got.has(id)), 'all events')
+  })
+
+  test('shows new messages and lists events of the other shards meanwhile, and the rest later', async (t) => {
+    const stream = await readStream(`${daemon.control}/v1/stream?only=now,message`, {
+      authorization: `Bearer ${daemon.token}`,
+    })
+    t.after(() => stream.close())
+    await stream.one('now')
+    const isShown = (id: string) =>
+      stream.events.some(({ event, data }) => event === 'message' && data.id === id)
+    let ids: string[]
+    {
+      using _hung = hang(WITHOUT_KV)
+      ids = await send()
+      await until(() => ids.every(isShown), 'the messages of the other shards')
+      const listed = Object(await daemon.invoke('event-list', { topic: 'gateway-message', limit: 5 }))
+      assert.ok(listed.events.length === 5 && listed.away.length > 0)
+    }
+    await until(async () => {
+      const more = await send()
+      ids.push(...more)
+      return more.length === 40
+    }, 'the shards of the master')
+    await until(() => ids.every(isShown), 'all messages')
   })
 
   test('serves groups while the shard of the state hangs, which `status` reports', async () => {

@@ -5,6 +5,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { groupState, readersOf } from './group.ts'
 import { humanStartedJob } from './jobs.ts'
+import { missingShards } from './missing-shards.ts'
 
 export const printers: Printers = {
   'event-list': humanEvents,
@@ -31,9 +32,9 @@ function humanEvents(found: Json): string {
     shorten(JSON.stringify(data), LONGEST_DATA),
   ])
   const next = pathGet(found, 'next')
-  if (rows.length === 0) return 'No events are retained.'
-  const list = lineTable(EVENT_COLUMNS, rows)
-  return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+  const list = rows.length === 0 ? 'No events are retained.' : lineTable(EVENT_COLUMNS, rows)
+  const older = next === undefined || rows.length === 0 ? [] : [`Older ones: --before ${next}`]
+  return [list, ...older, ...missingShards(found)].join('\n')
 }
 
 /** `event-seek`. */

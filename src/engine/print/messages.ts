@@ -10,6 +10,7 @@ import { table } from '../../lib/text-table.ts'
 import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
+import { missingShards } from './missing-shards.ts'
 import { senderText, textWithMark } from './sender.ts'
 
 export const printers: Printers = {
@@ -68,12 +69,6 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
       : lineTable(MESSAGE_COLUMNS, rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
   return [list, ...older, ...missingShards(found)].join('\n')
-}
-
-/** Which shards the list leaves out, because they cannot be reached. */
-function missingShards(found: Json): string[] {
-  const away = pathGet(found, 'away')
-  return Array.isArray(away) ? [`Without shard ${away.join(', ')}: it cannot be reached.`] : []
 }
 
 /** Names the dead letters whose errors have the text of a search that found no messages. */

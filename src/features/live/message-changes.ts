@@ -2,8 +2,10 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
 import { type Outcome, SEARCHED_LENGTH } from '../../core/message-query.ts'
+import { askAll } from '../../core/reachable.ts'
 import type { Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
+import { partitionsOf } from '../../engine/partitions.ts'
 import { defined } from '../../lib/defined.ts'
 import { dropOldest, MAX_REPLAYED, MAX_WATCHED, type MessageState, type Readers } from './readers.ts'
 import type { Reader } from './stream.ts'
@@ -29,18 +31,24 @@ export function createMessageChanges(
   now: () => number,
 ) {
   const watched = createWatched(now)
-  /** The position of the last message that was sent, per partition. */
-  let sent: number[] = []
-  const readEnds = () => {
-    const partitions = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, partition) => partition)
-    return Promise.all(partitions.map((partition) => topics.end(MESSAGE_TOPIC, partition)))
+  /**
+   * Per partition: the position of the last message that was sent. A partition that could not be
+   * reached yet is missing.
+   */
+  const sent = new Map<number, number>()
+  const readEnds = async () => {
+    const { answers } = await askAll(partitionsOf(topics, MESSAGE_TOPIC), async (partition) => {
+      return [partition, await topics.end(MESSAGE_TOPIC, partition)] as const
+    })
+    return new Map(answers)
   }
   const findNewest = createFindNewest({ journal, topics })
 
   return {
     /** Starts after the newest message. Watches the outcomes of existing messages. */
     async start(): Promise<void> {
-      sent = await readEnds()
+      sent.clear()
+      for (const [partition, end] of await readEnds()) sent.set(partition, end)
       const { found } = await journal.search({ ...FIRST_PAGE, outcomes: UNFINISHED })
       const { found: newest } = await journal.search(FIRST_PAGE)
       const isLatelyDispatched = ({ message: { id }, outcome }: MessageState) =>
@@ -48,10 +56,17 @@ export function createMessageChanges(
       for (const state of [...newest.filter(isLatelyDispatched), ...found].reverse()) watched.add(state)
     },
     async sendMessages(): Promise<void> {
-      const ends = await readEnds()
-      if (ends.every((end, partition) => end <= (sent[partition] ?? 0))) return
-      const { found, missed } = await findNewest(sent, ends, PAGE_SIZE)
-      sent = ends
+      const ranges = new Map<number, Range>()
+      for (const [partition, end] of await readEnds()) {
+        const after = sent.get(partition)
+        if (after === undefined) sent.set(partition, end)
+        else if (end > after) ranges.set(partition, { after, end })
+      }
+      if (ranges.size === 0) return
+      const { found, missed, away } = await findNewest(ranges, PAGE_SIZE)
+      // The messages of a partition that went away are sent once it is back.
+      for (const partition of away) ranges.delete(partition)
+      for (const [partition, { end }] of ranges) sent.set(partition, end)
       for (const state of found) watched.add(state)
       readers.show(found, missed)
     },
@@ -79,11 +94,14 @@ export function createMessageChanges(
       if (!last || !reader.wants('message')) return
       // The reader's positions in other partitions are unknown. It is assumed to be as many
       // messages behind there.
-      const count = (sent[last.partition] ?? 0) - last.position
+      const count = (sent.get(last.partition) ?? 0) - last.position
       if (count <= 0) return
-      const after = sent.map((end) => Math.max(0, end - count))
-      const { found, missed } = await findNewest(after, sent, MAX_REPLAYED)
-      readers.show(found, missed, reader)
+      const ranges = new Map<number, Range>()
+      for (const [partition, end] of sent) ranges.set(partition, { after: Math.max(0, end - count), end })
+      const { found, missed, away } = await findNewest(ranges, MAX_REPLAYED)
+      // This reader does not get the messages of unreachable partitions later.
+      const unreachable = away.flatMap((partition) => ranges.get(partition) ?? [])
+      readers.show(found, missed + lengthOf(unreachable), reader)
     },
   }
 }
@@ -119,35 +137,60 @@ function createWatched(now: () => number) {
   }
 }
 
-/**
- * Returns the function that finds the newest `max` messages between two positions in each partition
- * (after `after`, up to `ends`): oldest first, with the number of omitted ones.
- */
+/** The positions after `after`, up to `end`. */
+type Range = { after: number; end: number }
+
+type Newest = {
+  /** Oldest first. */
+  found: MessageState[]
+  /** Number of omitted messages. */
+  missed: number
+  /** Partitions that could not be reached. None of their messages are in `found` or `missed`. */
+  away: number[]
+}
+
+/** Returns the function that finds the newest `max` messages of a range in each partition. */
 function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
-  return async (after: readonly number[], ends: readonly number[], max: number) => {
+  return async function findNewest(ranges: ReadonlyMap<number, Range>, max: number): Promise<Newest> {
     const isInRange = ({ message }: MessageState) => {
       const place = topics.placeOf(MESSAGE_TOPIC, message.id)
-      if (!place) return false
-      const { partition, position } = place
-      // Messages after `ends` are for the next poll.
-      return position > (after[partition] ?? 0) && position <= (ends[partition] ?? 0)
+      const range = place && ranges.get(place.partition)
+      if (!place || !range) return false
+      // Messages after `end` are for the next poll.
+      return place.position > range.after && place.position <= range.end
     }
-    const total = ends.reduce((sum, end, partition) => sum + end - (after[partition] ?? 0), 0)
+    const isBeforeRange = (id: string) => {
+      const place = topics.placeOf(MESSAGE_TOPIC, id)
+      if (!place) return false
+      // A partition without a range has no new messages.
+      return place.position <= (ranges.get(place.partition)?.after ?? place.position)
+    }
+    const total = lengthOf(ranges.values())
     const found: MessageState[] = []
     let before: string | undefined
     do {
       const limit = Math.min(PAGE_SIZE, max - found.length, total - found.length)
       if (limit <= 0) break
-      const page = await journal.search({ limit, before })
+      const page = await journal.search({ limit, before, isPartial: true })
+      const away = page.away?.filter((partition) => ranges.has(partition)) ?? []
+      if (away.length > 0) {
+        const rest = await findNewest(new Map([...ranges].filter(([at]) => !away.includes(at))), max)
+        return { ...rest, away: [...rest.away, ...away] }
+      }
       const inRange = page.found.filter(isInRange)
       found.push(...inRange)
-      const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
       // If a whole page is before the range, so are all older pages.
-      const isBeforeRange = inRange.length === 0 && last && last.position <= (after[last.partition] ?? 0)
-      before = isBeforeRange || page.found.length < limit ? undefined : page.next
+      const isPast = inRange.length === 0 && isBeforeRange(page.found.at(-1)?.message.id ?? '')
+      before = isPast || page.found.length < limit ? undefined : page.next
     } while (before !== undefined)
-    return { found: found.reverse(), missed: total - found.length }
+    return { found: found.reverse(), missed: total - found.length, away: [] }
   }
+}
+
+function lengthOf(ranges: Iterable<Range>): number {
+  let sum = 0
+  for (const { after, end } of ranges) sum += end - after
+  return sum
 }
 
 /**

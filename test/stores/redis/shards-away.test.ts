@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { Jobs, Journal, Settled } from '../../../src/core/store.ts'
+import type { Jobs, Journal, Settled, Topics } from '../../../src/core/store.ts'
 import { createHistogram } from '../../../src/engine/histogram.ts'
 import { printers } from '../../../src/engine/print/messages.ts'
 import { createSearch } from '../../../src/engine/search.ts'
+import { createTopicTail } from '../../../src/engine/topic-tail.ts'
 import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
 import { createShardedJournal } from '../../../src/stores/redis/shards/journal.ts'
@@ -116,6 +117,35 @@ describe('the journal while a shard is away', () => {
     const counted = Object(await histogram({ buckets: 10, since: Date.now() - 60_000 }, caller))
     assert.deepEqual([counted.total, counted.away], [SHARDS - 1, [AWAY]])
   })
+})
+
+test('a topic is followed on the other shards while one is away, and there too once it is back', async (t) => {
+  const shards = [(await openStore(t)).topics, (await openStore(t)).topics]
+  let isAway = true
+  const at = async (shard = 0) => {
+    const topics = shards[shard]
+    if (!topics || (isAway && shard === 1)) throw new TriviumError('store_unavailable', { store: 'redis' })
+    return topics
+  }
+  const end: Topics['end'] = async (topic, shard) => (await at(shard)).end(topic)
+  const tail: Topics['tail'] = async (topic, after, max, shard) => (await at(shard)).tail(topic, after, max)
+  const topics = { partitions: () => shards.length, end, tail }
+  const publish = (data: string) =>
+    Promise.all(
+      shards.map((shard) => shard.publish('t', [{ type: 'x', source: 's', data, rootContextId: 'r' }])),
+    )
+  await publish('before')
+  const readNext = await createTopicTail({ topics, journal: {} } as never)({ topic: 't', max: 10 })
+  await publish('meanwhile')
+  assert.deepEqual(
+    (await readNext()).value?.map(({ data }) => data),
+    ['meanwhile'],
+  )
+  isAway = false
+  await readNext()
+  await publish('after')
+  const values = (await readNext()).value?.map(({ data }) => data)
+  assert.equal(values?.filter((data) => data === 'after').length, 2)
 })
 
 describe('jobs while a shard is away', () => {

@@ -1,12 +1,12 @@
 import { type Event, MESSAGE_TOPIC } from '../../../core/event.ts'
 import { LARGE_READ } from '../../../core/message.ts'
 import { timeOf } from '../../../core/message-id.ts'
+import { askAll } from '../../../core/reachable.ts'
 import type { GroupBatch, GroupRead } from '../../../core/store.ts'
 import { createBatcher } from '../../../lib/batch.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { BoundedBatch, BoundedRead } from '../topic-read.ts'
 import { type createMerge, ONLY_TIME } from './merge.ts'
-import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { askAll, isStoreAway } from '../../../core/reachable.ts'
 import type {
   Claim,
   ClaimedJob,
@@ -10,7 +11,6 @@ import type {
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import type { Owned } from './owned.ts'
-import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /**
@@ -56,7 +56,7 @@ export function createShardedJobs(
         const answer = await ask((likely + step) % of)
         if (answer) return answer
       } catch (error) {
-        if (!isAway(error)) throw error
+        if (!isStoreAway(error)) throw error
         failure ??= { error }
       }
     }

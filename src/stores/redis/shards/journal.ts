@@ -1,9 +1,9 @@
+import { askAll, isStoreAway } from '../../../core/reachable.ts'
 import type { CountedTimes, FoundMessages, Journal } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import type { Layout } from '../layout.ts'
 import { createShardedAccept } from './accept.ts'
 import type { Owned } from './owned.ts'
-import { askAll, isAway } from './reach.ts'
 import { byShard, type Shard } from './shard.ts'
 
 /** The journals of several shards as one. Each conversation is on one shard. */
@@ -32,7 +32,7 @@ export function createShardedJournal(shards: readonly Shard[], layout: Layout, o
           at(shard)
             .journal.outcomes(some)
             .catch((error: unknown): Reachable[] => {
-              if (!isAway(error)) throw error
+              if (!isStoreAway(error)) throw error
               return some.map(() => 'unreachable')
             }),
       ),

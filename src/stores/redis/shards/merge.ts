@@ -1,4 +1,4 @@
-import { isAway } from './reach.ts'
+import { isStoreAway } from '../../../core/reachable.ts'
 
 /** Maximum ms by which a taken item may be newer than an item that another shard still has. */
 const TOLERANCE = 1_000
@@ -112,7 +112,7 @@ async function takeOldest<T>(
       if (isCurrent) emptySince.set(shard, askedAt)
       return given
     } catch (error) {
-      if (!isAway(error)) throw error
+      if (!isStoreAway(error)) throw error
       away.set(shard, error)
       return undefined
     }

@@ -1,14 +1,9 @@
-import { TriviumError } from '../../../core/errors.ts'
+import { isStoreAway } from '../../../core/reachable.ts'
 import { inTime, pause } from '../../../lib/pause.ts'
 import type { Shard } from './shard.ts'
 
 /** Interval (ms) of pings of an unreachable shard, so that it is used again within a second. */
 const PING_INTERVAL = 500
-
-/** Whether a call failed because its server cannot be reached or accepts no writes. */
-export function isAway(error: unknown): boolean {
-  return error instanceof TriviumError && error.code === 'store_unavailable'
-}
 
 /**
  * Ms to wait for the pings of other shards: all shards of one server must be used again at the same
@@ -41,7 +36,7 @@ export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Sha
         return await call()
       } catch (error) {
         const isFirst = away.size === 0
-        if (isAway(error)) away.set(shard, error)
+        if (isStoreAway(error)) away.set(shard, error)
         if (isFirst && away.size > 0) void pingUntilBack()
         throw error
       }
@@ -75,27 +70,4 @@ function guardAll<Part extends object>(part: Part, through: Through): Part {
       return (...args: unknown[]) => through(async () => method.apply(target, args))
     },
   })
-}
-
-/**
- * The answers of the reachable shards, the numbers of the unreachable ones (`away`), and the first
- * failure among them. Rejects if none is reachable, and with any other failure.
- */
-export async function askAll<Item, T>(
-  shards: readonly Item[],
-  ask: (shard: Item) => Promise<T>,
-): Promise<{ answers: T[]; away: number[]; failure: unknown }> {
-  const settled = await Promise.allSettled(shards.map(ask))
-  const answers: T[] = []
-  const away: number[] = []
-  let failure: unknown
-  for (const [shard, outcome] of settled.entries()) {
-    if (outcome.status === 'fulfilled') answers.push(outcome.value)
-    else if (isAway(outcome.reason)) {
-      away.push(shard)
-      failure ??= outcome.reason
-    } else throw outcome.reason
-  }
-  if (answers.length === 0) throw failure
-  return { answers, away, failure }
 }

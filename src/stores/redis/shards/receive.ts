@@ -1,8 +1,8 @@
 import { timeOf } from '../../../core/message-id.ts'
+import { askAll } from '../../../core/reachable.ts'
 import type { ReceiveQueue, Taken } from '../../../core/store.ts'
 import type { Layout } from '../layout.ts'
 import { createMerge } from './merge.ts'
-import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { MESSAGE_TOPIC } from '../../../core/event.ts'
 import { makeId, missedIn } from '../../../core/message-id.ts'
+import { askAll, isStoreAway } from '../../../core/reachable.ts'
 import type { GroupInfo, Topics } from '../../../core/store.ts'
 import type { Layout } from '../layout.ts'
 import { createGroupReads } from './group-reads.ts'
 import { createMerge } from './merge.ts'
-import { askAll, isAway } from './reach.ts'
 import { seekAll } from './seek.ts'
 import { byShard, type Shard } from './shard.ts'
 
@@ -118,6 +118,6 @@ function partitionOf({ shardIn }: Layout, topic: string, id: string): number {
  * of `gateway-message` can still be listed.
  */
 function noneWhileAway(error: unknown): GroupInfo[] {
-  if (!isAway(error)) throw error
+  if (!isStoreAway(error)) throw error
   return []
 }
