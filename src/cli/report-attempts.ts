@@ -19,15 +19,13 @@ type ReportOptions = {
   isOwnKey: boolean
   signal: AbortSignal
   err(text: string): void
-  /** Called if the search by key was the first to submit the message. */
-  accepted(): void
 }
 
 /** Prints pauses and failed attempts of a submitted message until `signal` aborts. */
 export async function reportAttempts(
   daemon: Connection,
   submitted: Submitted,
-  { isOwnKey, signal, err, accepted }: ReportOptions,
+  { isOwnKey, signal, err }: ReportOptions,
 ): Promise<void> {
   const reported = new Set<string>()
   const report = (key: string, text: string) => {
@@ -40,7 +38,7 @@ export async function reportAttempts(
     await pause(POLL_INTERVAL, signal)
     if (signal.aborted) return
     found ??= await inConversation(daemon, submitted)
-    if (isOwnKey && searches > SEARCHES_BEFORE_KEY) found ??= await byKey(daemon, submitted, accepted)
+    if (isOwnKey && searches > SEARCHES_BEFORE_KEY) found ??= await byKey(daemon, submitted)
     if (found === undefined) continue
     const { id } = found
     const paused = await pausedBy(daemon, { ...found, gateway: submitted.gateway })
@@ -67,11 +65,10 @@ async function inConversation(daemon: Connection, { gateway, conversation, key }
  * The message that had the key first, which may be older, and in another conversation. A key is
  * accepted once.
  */
-async function byKey(daemon: Connection, submitted: Submitted, accepted: () => void) {
+async function byKey(daemon: Connection, submitted: Submitted) {
   if (!daemon.running) return undefined
   const result = await daemon.submit({ ...submitted, wait: 0 }).catch(() => null)
-  const { id, conversation, duplicate } = Object(result)
-  if (duplicate === false) accepted()
+  const { id, conversation } = Object(result)
   return typeof id === 'string' ? { id, conversation: String(conversation) } : undefined
 }
 

@@ -180,6 +180,9 @@ export const submissionSchema = z.strictObject({
   conversation: idText.describe('The conversation; default: a new one'),
   from: idText.describe('The sender'),
   key: idText.describe('Idempotency key: accepted once per gateway'),
+  request: idText.describe(
+    'A random id of this request: a repetition with the same key and request is no duplicate',
+  ),
   subject: z.string().exactOptional().describe('The subject'),
   data: jsonObjectSchema.exactOptional().describe('Fields of the transport, as matched by routes'),
   test: z

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { REPLY_TOPICS } from '../core/event.ts'
-import { isJsonObject, type JsonObject, parseJson, toJson } from '../core/json.ts'
+import { isJsonObject, type JsonObject, parseJson, pathGet, toJson } from '../core/json.ts'
 import {
   type Accepted,
   decodeMessage,
@@ -38,15 +38,19 @@ export async function submit(
     signal: AbortSignal
   },
 ) {
-  const { gateway, wait } = submitted
+  const { gateway, wait, request } = submitted
   const { store, signal } = deps
   const wanted = submitted.conversation ?? `cli-${randomUUID()}`
   const log = deps.replies(gateway)
   const transport = deps.transportOf(gateway)
   const start = await log.end(wanted)
-  const { id, duplicate } = await deps.accept({ ...newMessage(submitted, transport), conversation: wanted })
+  const { id, duplicate: isKnown } = await deps.accept({
+    ...newMessage(submitted, transport),
+    conversation: wanted,
+  })
   // Replies for a repeated key are in the conversation of its first message.
-  const first = duplicate ? await store.journal.get(id) : undefined
+  const first = isKnown ? await store.journal.get(id) : undefined
+  const duplicate = isKnown && (request === undefined || requestOf(first) !== request)
   const conversation = first?.conversation ?? wanted
   const answer = { id, duplicate, conversation, outcome: undefined, replies: [] }
   const deadline = performance.now() + wait
@@ -54,7 +58,7 @@ export async function submit(
   if (!settled) return answer
 
   const read = async () => {
-    const entries = await log.read(conversation, duplicate ? 0 : start, 1000)
+    const entries = await log.read(conversation, isKnown ? 0 : start, 1000)
     return entries.filter(({ data }) => data.inReplyTo === id).map(({ data }) => data)
   }
   const all = await waitFor({
@@ -70,6 +74,11 @@ export async function submit(
   return { ...answer, outcome, ...defined({ noReply }), replies: all ?? (await read()) }
 }
 
+/** The `request` of the submission that became a message. */
+function requestOf(message: Message | undefined): unknown {
+  return pathGet(message?.data.replyTarget, 'request')
+}
+
 /** The message that a submission would become, to test routes. Accepts nothing. */
 export function draftOf(submitted: Submission, transport: string): Message {
   const head = { id: '', gateway: submitted.gateway, receivedAt: Date.now() }
@@ -77,7 +86,7 @@ export function draftOf(submitted: Submission, transport: string): Message {
 }
 
 function newMessage(submitted: Submission, transport: string): NewMessage {
-  const { gateway, text, subject, key, conversation, test } = submitted
+  const { gateway, text, subject, key, conversation, test, request } = submitted
   return {
     gateway,
     transport,
@@ -87,7 +96,7 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
     data: {
       ...ownBody(submitted.data, text),
       respond: 'result',
-      replyTarget: { ...LOG_TARGET, ...defined({ test }) },
+      replyTarget: { ...LOG_TARGET, ...defined({ test, request }) },
     },
     ...defined({ subject, key, conversation }),
   }

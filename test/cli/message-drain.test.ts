@@ -24,7 +24,7 @@ export default {
 `
 
 describe('trivium message', { timeout: 120_000 }, () => {
-  test('finishes the message itself if the daemon stops meanwhile', async () => {
+  test('finishes the message itself if the daemon stops meanwhile, with a key of the user too', async () => {
     const site = openSite({
       routes: ROUTES,
       skills: { slow: SLOW },
@@ -32,7 +32,7 @@ describe('trivium message', { timeout: 120_000 }, () => {
     })
     const daemon = await site.start()
     const started = join(site.dir, 'started')
-    const sent = site.run(['message', 'cli', started, '--json'])
+    const sent = site.run(['message', 'cli', started, '--json', '--key', 'order-17'])
     await until(() => existsSync(started), 'a running skill')
     assert.equal(await daemon.end(), 0)
     const { code, out, err } = await sent
@@ -41,6 +41,8 @@ describe('trivium message', { timeout: 120_000 }, () => {
     assert.partialDeepStrictEqual(result, { outcome: 'done', duplicate: false })
     assert.equal(result.replies[0].text, 'done at last')
     assert.equal(readFileSync(started, 'utf8'), 'started started ')
+    const again = JSON.parse((await site.run(['message', 'cli', started, '--json', '--key', 'order-17'])).out)
+    assert.deepEqual([again.id, again.duplicate], [result.id, true])
     const { messages } = JSON.parse((await site.run(['message', 'list', '--json'])).out)
     assert.deepEqual(
       messages.map(({ id }: { id: string }) => id),

@@ -66,33 +66,25 @@ export const addMessage: AddCommand = (program, context) => {
         const human = (explained: Json) => humanExplanation(explained, defined({ all }))
         return ask(context, (daemon) => daemon.explain(submission), human, connectOrOpen)
       }
-      // Each try after a restart sends the same key, so that the message is accepted once.
+      // Each try after a restart sends the same key, so that the message is accepted once, and the
+      // same request, so that it is not a duplicate of itself.
       const { key = randomUUID() } = options
+      const request = randomUUID()
       const send = async (daemon: Connection) => {
         const paused = options.wait > 0 ? await pausedByStore(daemon) : undefined
-        const submitted = { ...submission, key, ...(paused !== undefined && { wait: 0 }) }
+        const submitted = { ...submission, key, request, ...(paused !== undefined && { wait: 0 }) }
         const answered = new AbortController()
         const isOwnKey = options.key !== undefined
-        let isAccepted = false
-        void reportAttempts(daemon, submitted, {
-          isOwnKey,
-          signal: answered.signal,
-          err: context.terminal().err,
-          accepted: () => {
-            isAccepted = true
-          },
-        })
+        const { err } = context.terminal()
+        void reportAttempts(daemon, submitted, { isOwnKey, signal: answered.signal, err })
         const result = await daemon.submit(submitted).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
         const isLate = options.wait > 0 && outcome === undefined
         if (outcome === 'failed') context.exit(1)
         else if (isLate) context.exit(EXIT_NOTHING)
-        // A duplicate of the generated key is a repetition by this command, which is not the user's
-        // concern.
-        const shown = !isOwnKey || isAccepted ? { ...Object(result), duplicate: false } : result
-        if (paused !== undefined) return { ...Object(shown), paused }
-        if (isLate) return withPause(daemon, shown, submission)
-        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, shown) : shown
+        if (paused !== undefined) return { ...Object(result), paused }
+        if (isLate) return withPause(daemon, result, submission)
+        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, result) : result
       }
       await retryAfterRestart(() => ask(context, send, replyText, connectOrOpenToSend))
     })
