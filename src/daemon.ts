@@ -136,11 +136,12 @@ function makeQueues({ config, tracing, log }: Foundation) {
   })
 }
 
-function makePublicHttp({ config, refusals, isVerbose, log, now }: Foundation) {
+function makePublicHttp({ config, refusals, isVerbose, log, clean, now }: Foundation) {
   return createPublicHttp({
     log,
     host: config().daemon.listen.host,
     logsEach: isVerbose,
+    clean,
     publicUrl: () => config().daemon.publicUrl,
     reportUnknownPath: createUnknownPathReports(refusals.add, now),
   })

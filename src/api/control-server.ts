@@ -36,12 +36,14 @@ export function createControlServer(
     tracing?: { serve(listener: RequestListener): RequestListener } | undefined
     /** Whether to log each request. */
     isVerbose: boolean
+    /** Redacts secrets in a text. */
+    clean(text: string): string
     log: Log
   },
   operator: Operator,
   manager: SkillManager,
 ) {
-  const { config, audit, metrics, tracing, isVerbose, log } = base
+  const { config, audit, metrics, tracing, isVerbose, log, clean } = base
   const { kv } = base.store
   let mcp: McpHttp | undefined
   let server: Server | undefined
@@ -92,7 +94,7 @@ export function createControlServer(
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
       const traced = tracing ? tracing.serve(api) : api
-      server = createServer(LIMITS, isVerbose ? logRequests(log, traced) : traced)
+      server = createServer(LIMITS, isVerbose ? logRequests(log, traced, clean) : traced)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     /** Closes all connections. */

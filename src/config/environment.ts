@@ -69,6 +69,8 @@ const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
 /** Passwords in URLs, and in command flags with their value. */
 const PASSWORD =
   /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)|^--?[\w-]*(?:secret|token|password|api-?key)=(.+)$/gi
+/** The scheme before the credentials of a header, such as Bearer. */
+const SCHEME = /^[A-Za-z]{1,20} +(?=\S+$)/
 /** A command flag followed by a secret. */
 const FLAG = /^--?[\w-]*(secret|token|password|api-?key)$/i
 
@@ -81,7 +83,7 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
     if (typeof value === 'string') {
       // One of the alternatives matched; the groups of the others are empty.
       for (const [, ...groups] of value.matchAll(PASSWORD)) found.add(groups.join(''))
-      if (isSecretName(key)) found.add(value)
+      if (isSecretName(key)) found.add(value).add(value.replace(SCHEME, ''))
     }
     // `tokens` may be strings, strings by name, or mappings with some secret values.
     if (Array.isArray(value))

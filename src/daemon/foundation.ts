@@ -82,8 +82,9 @@ export async function makeFoundation(options: DaemonOptions) {
       hidden = secrets
       options.hide?.(secrets)
     },
-    /** Redacts the secrets of the configuration and of the store in a text. */
-    clean: (text: string) => withoutSecrets(text, [...current.secrets, ...hidden]),
+    /** Redacts the secrets of the configuration and of the store, and `more`, in a text. */
+    clean: (text: string, more: readonly string[] = []) =>
+      withoutSecrets(text, [...current.secrets, ...hidden, ...more]),
     logs: sharedLogs ?? localLogs,
     longWork,
     storePause: createStorePause({ store, log }),

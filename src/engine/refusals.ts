@@ -33,7 +33,9 @@ export function createRefusals(options: {
   const logRarely = createRareLog(log)
   const newest = new Map<string, Kept[]>()
   const tally = createRefusalTally(options.now)
-  const shown = ({ begin, ...refusal }: Kept): Refusal => {
+  const shown = ({ begin, why, ...rest }: Kept): Refusal => {
+    // It may contain the path of a request.
+    const refusal = { ...rest, ...defined({ why: why && withoutSecrets(why, options.secrets()) }) }
     if (!begin) return refusal
     const redact = begin.isCut ? startWithoutSecrets : withoutSecrets
     const clean = redact(begin.text, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')

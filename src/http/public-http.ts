@@ -33,6 +33,8 @@ export type PublicHttpOptions = {
   bodies?: number
   /** Whether to log each request at debug. */
   logsEach?: boolean
+  /** Redacts secrets in the logged paths. */
+  clean?(text: string): string
   publicUrl?(): string | undefined
   /** Called for requests to unknown paths, except for common probes of scanners and browsers. */
   reportUnknownPath?: ReportUnknownPath
@@ -48,6 +50,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     host = '127.0.0.1',
     bodies,
     logsEach = false,
+    clean = (text) => text,
     publicUrl,
     reportUnknownPath,
     ...options
@@ -73,7 +76,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     logsEach,
     reportUnknownPath,
   })
-  server.on('request', logsEach ? logRequests(log, serve) : serve)
+  server.on('request', logsEach ? logRequests(log, serve, clean) : serve)
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
     open.add(socket)

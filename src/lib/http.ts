@@ -17,29 +17,23 @@ export function peerOf({ socket }: IncomingMessage): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
 }
 
-/** Maximum characters of a path in the log. A cut segment of it is left out whole. */
+/** Maximum characters of a path in the log. */
 const MAX_LOGGED_PATH = 200
-
-/** A path for the log, which redacts secrets only afterwards: so it must not have half of one. */
-function loggedPath(path: string): string {
-  return path.length <= MAX_LOGGED_PATH
-    ? path
-    : `${path.slice(0, path.lastIndexOf('/', MAX_LOGGED_PATH) + 1)}…`
-}
 
 /**
  * Wraps a listener to log each request when it is answered or aborted, without the query, which may
- * hold a secret.
+ * hold a secret. `clean` redacts secrets, before the path is cut.
  */
 export function logRequests(
   log: { debug(fields: object, message: string): void },
   listener: RequestListener,
+  clean: (text: string) => string,
 ): RequestListener {
   return (request, response) => {
     const began = performance.now()
     const { method, url = '' } = request
     const [path = ''] = url.split('?', 1)
-    const fields = { method, path: loggedPath(path), from: peerOf(request) }
+    const fields = { method, path: cutTo(clean(path), MAX_LOGGED_PATH), from: peerOf(request) }
     response.once('close', () => {
       const status = response.writableFinished ? response.statusCode : undefined
       const ms = Math.round(performance.now() - began)
@@ -50,6 +44,10 @@ export function logRequests(
     })
     listener(request, response)
   }
+}
+
+function cutTo(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}…`
 }
 
 /** The query parameters of a request. */

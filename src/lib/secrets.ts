@@ -16,13 +16,50 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
   }
 }
 
-/** Redacts secrets in a text, also in their JSON-escaped and their URL-encoded form. */
+/**
+ * Redacts secrets in a text, also in their JSON-escaped form and with URL-encoded characters. The
+ * beginning of a secret is redacted too where the text was cut (`CUT_MARK`).
+ */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   // The longest first: replacing a part of a longer secret would leave the rest of it.
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]')
-  return clean
+    if (clean.includes('%')) clean = clean.replace(encodedForm(secret), '[secret]')
+  }
+  return withoutCutSecrets(clean, secrets)
+}
+
+/** What follows a cut text: see `headOf`. */
+const CUT_MARK = /…| \[\d+ characters omitted\]/g
+/** Minimum characters of the beginning of a secret that are redacted; fewer may be ordinary text. */
+const MIN_START = 4
+
+/** Redacts the beginning of a secret directly before a cut mark. */
+function withoutCutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = ''
+  let end = 0
+  for (const { index } of text.matchAll(CUT_MARK)) {
+    const part = text.slice(end, index)
+    const forms = secrets.flatMap(formsOf)
+    const cut = forms.map((form) => withoutStartOf(form, part, MIN_START)).find((left) => left !== part)
+    clean += cut === undefined ? part : `${cut}[secret]`
+    end = index
+  }
+  return clean + text.slice(end)
+}
+
+/** Matches a secret in which some characters are URL-encoded, whichever they are. */
+function encodedForm(secret: string): RegExp {
+  const forms = Array.from(secret.toWellFormed(), (character) => {
+    const plain = [character, JSON.stringify(character).slice(1, -1), ...(character === ' ' ? ['+'] : [])]
+    const bytes = Array.from(Buffer.from(character), (byte) => byte.toString(16).padStart(2, '0'))
+    const encoded = bytes.map(
+      (byte) => `%${byte.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)}`,
+    )
+    return `(?:${[...plain.map(RegExp.escape), encoded.join('')].join('|')})`
+  })
+  return new RegExp(forms.join(''), 'g')
 }
 
 /**
@@ -39,9 +76,9 @@ export function startWithoutSecrets(start: string, secrets: readonly string[]): 
   }
 }
 
-/** Removes the beginning of a secret from the end of a text. */
-function withoutStartOf(secret: string, text: string): string {
-  for (let length = Math.min(secret.length - 1, text.length); length > 0; length--)
+/** Removes the beginning of a secret, of at least `least` characters, from the end of a text. */
+function withoutStartOf(secret: string, text: string, least = 1): string {
+  for (let length = Math.min(secret.length - 1, text.length); length >= least; length--)
     if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length)
   return text
 }

@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
+import { secretsOf } from '../../src/config/environment.ts'
 import { createPace } from '../../src/features/push/pace.ts'
 import { type Answer, createPoster } from '../../src/features/push/post.ts'
 import { pushSchema } from '../../src/features/push/schema.ts'
+import { withoutSecrets } from '../../src/lib/secrets.ts'
 import { makeAuthority } from '../fixtures/authority.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
@@ -13,7 +15,9 @@ import { SECRET, subscription } from './push-kit.ts'
 
 /** A function that posts an event with these settings, and resolves with the answer. */
 function posterTo(t: TestContext, url: string, settings: object = {}, now = Date.now) {
-  const poster = createPoster(subscription(url, settings), now)
+  const clean = (text: string, more: readonly string[] = []) =>
+    withoutSecrets(text, [...secretsOf([], settings), ...more])
+  const poster = createPoster(subscription(url, settings), { clean, now })
   cleanup(t, () => poster.close())
   let serial = 0
   return () =>
@@ -101,6 +105,21 @@ describe('push with a client certificate', () => {
     const settings = { name: 'crm', url: 'https://example.com', secret: SECRET, tls: { cert: 'x.pem' } }
     assert.match(String(pushSchema.safeParse(settings).error), /`cert` and `key` must be given together/)
   })
+})
+
+test('no part of a secret is in the answer of a receiver that repeats the headers of the request', async (t) => {
+  for (const before of [0, 280, 290, 299]) {
+    const { url, close } = await serveHttp((request, response) =>
+      response.writeHead(503).end(`${'x'.repeat(before)}${request.headers.authorization}`),
+    )
+    t.after(close)
+    const secret = 'c2VjcmV0LW9mLXRoZS1yZWNlaXZlcg'
+    const { answer = '' } = await posterTo(t, url, { headers: { authorization: `Bearer ${secret}` } })()
+    assert.doesNotMatch(answer, /c2Vj/, `${before}`)
+    const endpoint = await tokenEndpoint(t, () => ({ body: { access_token: secret } }))
+    const withToken = await posterTo(t, url, oauth(endpoint.url))()
+    assert.doesNotMatch(withToken.answer ?? '', /c2Vj/, `${before}`)
+  }
 })
 
 describe('push with OAuth client credentials', () => {

@@ -5,6 +5,7 @@ import { createLongWork } from '../../src/engine/long-work.ts'
 import { createReplayEvents } from '../../src/engine/replay-events.ts'
 import { createPush } from '../../src/features/push/push.ts'
 import { type PushSubscription, pushSchema } from '../../src/features/push/schema.ts'
+import { withoutSecrets } from '../../src/lib/secrets.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
@@ -47,6 +48,7 @@ export async function startPush(
     log,
     now,
     pushed: (_name, outcome) => void outcomes.push(outcome),
+    clean: (text, more = []) => withoutSecrets(text, more),
     known: () => ({ gateway: ['support'], transport: ['webhook'] }),
     hide: (secrets) => void hidden.push(...secrets),
   })

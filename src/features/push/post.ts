@@ -29,12 +29,18 @@ const SHOWN = 300
 /** Headers that `headers` of a subscription cannot replace. */
 const OWN_HEADERS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
 
+type PosterDeps = {
+  /** Redacts secrets, and `more`, in a text. */
+  clean(text: string, more?: readonly string[]): string
+  now(): number
+}
+
 /**
  * Sends the events of one subscription over its own, persistent connections. Each connection uses
  * only an address that was checked after the name was resolved, so that no name can lead to a
  * private address.
  */
-export function createPoster(subscription: PushSubscription, now: () => number) {
+export function createPoster(subscription: PushSubscription, { clean, now }: PosterDeps) {
   const { allowPrivate, secret, format } = subscription
   const url = new URL(subscription.url)
   const path = url.pathname + url.search
@@ -47,12 +53,13 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const pace = createPace(subscription.rate)
   const tokens = subscription.oauth && createTokens(subscription, now)
 
-  const answerOf = (result: Exchanged): Answer => {
+  /** `own`: secrets of the request, which a receiver may repeat. */
+  const answerOf = (result: Exchanged, own: readonly string[]): Answer => {
     if (result instanceof Error) return { reason: reasonOf(result) || String(result) }
     const { status, headers, body } = result
-    const answer = body.length === 0 ? '' : headOf(Buffer.concat(body).toString(), SHOWN)
+    const answer = body.length === 0 ? '' : clean(headOf(Buffer.concat(body).toString(), SHOWN), own)
     if (status >= 200 && status < 300) return { status, answer }
-    const reason = status < 400 ? movedTo(status, headers.location) : `it answered ${status}`
+    const reason = status < 400 ? clean(movedTo(status, headers.location), own) : `it answered ${status}`
     return { status, answer, reason, ...retryAtOf(headers['retry-after'], now()) }
   }
 
@@ -60,12 +67,14 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
     const { headers, body } = encodeEvent(event, format)
     const authorization = token === undefined ? [] : ['authorization', `Bearer ${token}`]
     const all = fixed.concat(authorization, headers, sign(event.id, body, now()))
-    connections.send({ path, method: 'POST', headers: all, body }, (result) => done(answerOf(result)))
+    connections.send({ path, method: 'POST', headers: all, body }, (result) =>
+      done(answerOf(result, token === undefined ? [] : [token])),
+    )
   }
 
   const begin = (event: Event, done: (answer: Answer) => void) => {
     if (tokens)
-      return void sendWithToken(tokens, (token, answered) => send(event, token, answered)).then(done)
+      return void sendWithToken(tokens, (token, answered) => send(event, token, answered), clean).then(done)
     try {
       send(event, undefined, done)
     } catch (error) {
@@ -96,6 +105,7 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
 async function sendWithToken(
   tokens: Tokens,
   send: (token: string, done: (answer: Answer) => void) => void,
+  clean: PosterDeps['clean'],
 ): Promise<Answer> {
   const attempt = (token: string) => {
     const { promise, resolve } = Promise.withResolvers<Answer>()
@@ -109,7 +119,8 @@ async function sendWithToken(
     tokens.forget(token)
     return await attempt(await tokens.get())
   } catch (error) {
-    return { reason: reasonOf(error) }
+    // It may contain an answer of the token endpoint.
+    return { reason: clean(reasonOf(error)) }
   }
 }
 

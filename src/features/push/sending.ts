@@ -23,6 +23,8 @@ export type SendingDeps = {
   pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead', seconds?: number): void
   /** Runs work within the trace of an event, if tracing is on. */
   traced?: (<T>(name: string, event: Event, work: () => Promise<T>) => Promise<T>) | undefined
+  /** Redacts secrets, and `more`, in a text. */
+  clean(text: string, more?: readonly string[]): string
   log: Log
   now(): number
 }
@@ -141,7 +143,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     reading,
     checkForOlderJobs,
     failed,
-    poster: createPoster(subscription, now),
+    poster: createPoster(subscription, deps),
     attempts: await createAttempts({
       records,
       circuit,
