@@ -50,15 +50,38 @@ const clickup = (event: string) => ({
   webhook_id: 'w-1',
   history_items: [{ id: '2800763136717140857' }],
 })
+const adyen = (eventDate: string) => ({
+  notificationItems: [{ NotificationRequestItem: { eventCode: 'REFUND', pspReference: 'p-1', eventDate } }],
+})
+const docusign = (time: string) => ({
+  event: 'recipient-completed',
+  data: { envelopeId: 'e-1' },
+  generatedDateTime: `2026-11-29T${time}`,
+})
+const subscription = (updated_at: string) => ({
+  meta: { event_name: 'subscription_updated' },
+  data: { id: '1', attributes: { updated_at } },
+})
+/** Both have the same signed fields. */
+const midtrans = {
+  order_id: 'o-1',
+  status_code: '200',
+  gross_amount: '1.00',
+  transaction_status: 'settlement',
+}
+const reminder = { event: 'charge.dispute.remind', data: { id: 1, due_at: '2026-11-29' } }
+const wompi = (checksum: string) => ({ event: 'transaction.updated', signature: { checksum } })
 const alert = (status: string) => ({ fingerprint: 'f', status, startsAt: '2026-11-29T10:00:00Z' })
 
 const PAIRS: Record<string, Pair> = {
+  Adyen: bodies(adyen('2026-11-29T10:00:00+01:00'), adyen('2026-11-29T10:00:01+01:00')),
   Alertmanager: listOf('alerts', bodies(alert('firing'), alert('resolved'))),
   'Azure Event Grid': bodies([{ topic: '/a', id: '1' }], [{ topic: '/b', id: '1' }]),
   Box: byId('id', { trigger: 'FILE.UPLOADED', source: { id: 'f-1' } }),
   'Circle (USDC)': byId('notificationId', { notification: { id: 'transfer-1' } }),
   ClickUp: bodies(clickup('taskCreated'), clickup('taskStatusUpdated')),
   DingTalk: byId('msgId', { conversationId: 'c-1' }),
+  DocuSign: bodies(docusign('10:00:00.1234567Z'), docusign('10:00:00.1234568Z')),
   'Dropbox Sign': bodies(signed('document-1'), signed('document-2')),
   'Front (rule)': byId('id', { conversation: { id: 'c-1' } }),
   'Google Pub/Sub': bodies(pubsub('projects/p/subscriptions/a'), pubsub('projects/p/subscriptions/b')),
@@ -69,12 +92,16 @@ const PAIRS: Record<string, Pair> = {
   }),
   LINE: listOf('events', byId('webhookEventId', { source: { userId: 'U1' } })),
   LaunchDarkly: byId('_id', { name: 'flag' }),
+  'Lemon Squeezy': bodies(subscription('2026-11-29T10:00:00Z'), subscription('2026-11-29T10:00:01Z')),
+  Manus: byId('event_id', { event_type: 'task_progress', task_detail: { task_id: 't-1' } }),
   Mandrill: bodies([click], [{ ...click, url: 'https://example.com/b' }]),
   'Microsoft Teams (outgoing webhook)': bodies(teams('19:one'), teams('19:two')),
+  Midtrans: bodies(midtrans, { ...midtrans, transaction_status: 'refund' }),
   Mux: byId('id', { object: { type: 'asset', id: 'a-1' } }),
   Notion: byId('id', { entity: { id: 'p-1' } }),
   Nylas: byId('id', { type: 'message.updated' }),
   Okta: bodies({ data: { events: [{ uuid: 'e-1' }] } }, { data: { events: [{ uuid: 'e-2' }] } }),
+  Paystack: bodies(reminder, { ...reminder, data: { id: 1, due_at: '2026-11-30' } }),
   QuickBooks: bodies([{ id: 'e-1', intuitentityid: '95' }], [{ id: 'e-2', intuitentityid: '95' }]),
   Razorpay: byHeader('x-razorpay-event-id', { event: 'payment.failed' }),
   Recurly: bodies(recurly, { ...recurly, event_time: '2026-12-29T10:00:00Z' }),
@@ -94,6 +121,7 @@ const PAIRS: Record<string, Pair> = {
   Vercel: byId('id', { payload: { deployment: { id: 'd-1' } } }),
   Viber: bodies(viber, { ...viber, user_id: 'u-2' }),
   Vonage: bodies(vonage, { ...vonage, status: 'delivered' }),
+  Wompi: bodies(wompi('3476'), wompi('3477')),
   Zalo: bodies(zalo, { ...zalo, timestamp: '1795954000001' }),
 }
 

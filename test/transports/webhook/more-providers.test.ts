@@ -31,6 +31,7 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const pem = (keys: { publicKey: KeyObject }) => String(keys.publicKey.export({ type: 'spki', format: 'pem' }))
 
 const event = JSON.stringify({ id: 'e-1', type: 'created' })
+const manus = JSON.stringify({ event_id: 'm-1', event_type: 'task_created' })
 const list = (...items: object[]) => JSON.stringify(items)
 const code = { query: `?code=${SECRET}` }
 const alerts = JSON.stringify({ alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-11-28' }] })
@@ -76,7 +77,7 @@ const hexSecret = '0f'.repeat(64)
 const SAMPLES: Record<string, Sample> = {
   Alertmanager: { delivery: { body: alerts, headers: { authorization: `Bearer ${SECRET}` } } },
   Asana: {
-    ...signed('x-hook-signature'),
+    ...signed('x-hook-signature', JSON.stringify({ events: [{ action: 'changed' }] })),
     challenge: { headers: { 'x-hook-secret': 'b537' }, answer: '', header: ['x-hook-secret', 'b537'] },
   },
   'Azure Event Grid': {
@@ -139,12 +140,12 @@ const SAMPLES: Record<string, Sample> = {
   Manus: {
     secret: pem(rsa),
     delivery: {
-      body: event,
+      body: manus,
       headers: {
         'x-webhook-timestamp': time,
         'x-webhook-signature': sign(
           'sha256',
-          Buffer.from(`${time}.${ADDRESS}.${hash('sha256', event)}`),
+          Buffer.from(`${time}.${ADDRESS}.${hash('sha256', manus)}`),
           rsa.privateKey,
         ).toString('base64'),
       },
@@ -195,7 +196,7 @@ const SAMPLES: Record<string, Sample> = {
     delivery: { body: '<soapenv:Envelope/>', headers: { 'content-type': 'text/xml' }, ...code },
   },
   Smartsheet: {
-    ...signed('smartsheet-hmac-sha256'),
+    ...signed('smartsheet-hmac-sha256', JSON.stringify({ events: [{ eventType: 'updated' }] })),
     challenge: {
       headers: { 'smartsheet-hook-challenge': 'd78dd1d3' },
       answer: '{"smartsheetHookResponse":"d78dd1d3"}',

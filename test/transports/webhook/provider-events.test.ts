@@ -17,11 +17,13 @@ const DELIVERIES: Record<string, Delivery> = {
     event: 'AUTHORISATION',
   },
   Alertmanager: { body: alert, event: 'firing' },
+  Asana: { body: { events: [{ action: 'changed' }] }, event: 'changed' },
   'Azure Event Grid': { body: [{ id: 'a', topic: '/t', eventType: 'Created' }], event: 'Created' },
   Box: { body: { type: 'webhook_event', id: 'b', trigger: 'FILE.UPLOADED' }, event: 'FILE.UPLOADED' },
   'Cal.com': { body: { triggerEvent: 'BOOKING_CREATED' }, event: 'BOOKING_CREATED' },
   'Circle (USDC)': { body: { notificationId: 'n', notificationType: 'transfers' }, event: 'transfers' },
   Cloudinary: { body: { notification_type: 'upload' }, event: 'upload' },
+  'Constant Contact': { body: { event_type: 'tier.increase' }, event: 'tier.increase' },
   DingTalk: { body: { msgId: 'm', msgtype: 'text' }, event: 'text' },
   'Dropbox Sign': {
     body: new URLSearchParams({ json: JSON.stringify(signEvent) }).toString(),
@@ -48,6 +50,7 @@ const DELIVERIES: Record<string, Delivery> = {
   Postmark: { body: { RecordType: 'Delivery' }, event: 'Delivery' },
   Recurly: { body: { event_type: 'created' }, event: 'created' },
   Saleor: { headers: { 'saleor-event': 'order_created' }, event: 'order_created' },
+  Smartsheet: { body: { events: [{ eventType: 'updated' }] }, event: 'updated' },
   SparkPost: { body: [{ msys: { message_event: { event_id: 's', type: 'bounce' } } }], event: 'bounce' },
   'Starling (version 1)': {
     body: { webhookNotificationUid: 'w', webhookType: 'TRANSACTION_CARD' },

@@ -13,6 +13,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
     secret: 'you choose it: *Secret*',
     options: {
       event: 'data.body.triggerEvent',
+      conversation: 'data.body.payload.uid',
     },
     exampleEvent: 'BOOKING_CREATED',
     marks: ['no id'],
@@ -31,12 +32,16 @@ export const CUSTOMERS: readonly ProviderExample[] = [
   },
   {
     id: 'constant-contact',
+    exampleEvent: 'tier.increase',
     name: 'Constant Contact',
     verify: {
       scheme: 'jwt',
       header: 'X-CTCT-WEBHOOK-SIG',
       detached: true,
       jwks: 'https://developer.constantcontact.com/.well-known/jwks.json',
+    },
+    options: {
+      event: 'data.body.event_type',
     },
     marks: ['no id'],
     docs: 'https://developer.constantcontact.com/api_guide/webhook_authenticity.html',
@@ -65,6 +70,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
     secret: 'API secret of the company',
     options: {
       key: 'data.body.id',
+      conversation: 'data.body.conversation.id',
     },
     exampleEvent: 'assign',
     docs: 'https://dev.frontapp.com/docs/rule-webhooks',
@@ -81,6 +87,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
     secret: 'you choose it: *Secret Key*',
     options: {
       event: 'header.x-helpscout-event',
+      conversation: 'data.body.id',
     },
     exampleEvent: 'convo.created',
     marks: ['no id'],
@@ -159,6 +166,8 @@ export const CUSTOMERS: readonly ProviderExample[] = [
       body: 'form.mandrill_events',
       split: 'data.body',
       key: '#',
+      from: 'msg.email',
+      conversation: '_id',
     },
     exampleEvent: 'send',
     marks: ['id is a hash', 'signs the address'],
@@ -181,6 +190,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
       answer: {
         status: 200,
       },
+      conversation: 'data.body.data.object.id',
     },
     exampleEvent: 'message.created',
     docs: 'https://developer.nylas.com/docs/v3/notifications',
@@ -200,6 +210,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
         at: 'query.check',
       },
       event: 'data.body.triggerName',
+      conversation: 'data.body.taskId',
     },
     exampleEvent: 'taskCompleted',
     marks: ['no id'],
@@ -214,7 +225,11 @@ export const CUSTOMERS: readonly ProviderExample[] = [
     },
     secret: 'you choose it, in the address: `https://postmark:SECRET@HOST/PATH`',
     options: {
+      answer: {
+        status: 200,
+      },
       event: 'data.body.RecordType',
+      conversation: 'data.body.MessageID',
     },
     exampleEvent: 'Delivery',
     marks: ['no id'],
@@ -266,6 +281,7 @@ export const CUSTOMERS: readonly ProviderExample[] = [
       split: 'data.body',
       key: 'msys.*.event_id',
       event: 'msys.*.type',
+      conversation: 'msys.*.message_id',
     },
     exampleEvent: 'bounce',
     docs: 'https://developers.sparkpost.com/api/webhooks',

@@ -18,6 +18,8 @@ export const FILES: readonly ProviderExample[] = [
     options: {
       key: 'data.body.id',
       event: 'data.body.trigger',
+      from: 'data.body.created_by.id',
+      conversation: 'data.body.source.id',
     },
     exampleEvent: 'FILE.UPLOADED',
     docs: 'https://developer.box.com/guides/webhooks/v2/signatures-v2',
@@ -37,6 +39,7 @@ export const FILES: readonly ProviderExample[] = [
     secret: '*API Secret* of the account',
     options: {
       event: 'data.body.notification_type',
+      conversation: 'data.body.public_id',
     },
     exampleEvent: 'upload',
     marks: ['no id'],
@@ -51,8 +54,14 @@ export const FILES: readonly ProviderExample[] = [
       encoding: 'base64',
     },
     secret: '*HMAC key* of Connect',
+    options: {
+      key: ['data.body.event', 'data.body.data.envelopeId', 'data.body.generatedDateTime'],
+      answer: {
+        status: 200,
+      },
+      conversation: 'data.body.data.envelopeId',
+    },
     exampleEvent: 'envelope-completed',
-    marks: ['no id'],
     docs: 'https://developers.docusign.com/platform/webhooks/connect/hmac',
   },
   {
@@ -87,6 +96,7 @@ export const FILES: readonly ProviderExample[] = [
       key: '#',
       answer: 'Hello API Event Received',
       event: 'data.body.event.event_type',
+      conversation: 'data.body.signature_request.signature_request_id',
     },
     exampleEvent: 'signature_request_signed',
     marks: ['id is a hash', 'sender not verified'],
@@ -107,6 +117,7 @@ export const FILES: readonly ProviderExample[] = [
     secret: '*Signing Secret* of the webhook',
     options: {
       key: 'data.body.id',
+      conversation: 'data.body.object.id',
     },
     exampleEvent: 'video.asset.ready',
     docs: 'https://www.mux.com/docs/core/verify-webhook-signatures',
@@ -121,6 +132,8 @@ export const FILES: readonly ProviderExample[] = [
     secret: 'you choose it: `?code=SECRET`',
     options: {
       event: 'data.body.event',
+      from: 'data.body.Account.id',
+      conversation: 'data.body.Player.uuid',
     },
     exampleEvent: 'media.play',
     marks: ['no id'],
@@ -145,6 +158,8 @@ export const FILES: readonly ProviderExample[] = [
         },
       },
       event: 'data.body.aspect_type',
+      from: 'data.body.owner_id',
+      conversation: 'data.body.object_id',
     },
     exampleEvent: 'create',
     marks: ['no id'],

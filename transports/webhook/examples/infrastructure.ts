@@ -13,6 +13,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
       split: 'data.body.alerts',
       key: ['fingerprint', 'status', 'startsAt'],
       event: 'status',
+      conversation: 'fingerprint',
     },
     exampleEvent: 'firing',
     note: 'alertmanager-and-grafana',
@@ -50,6 +51,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
       split: 'data.body',
       key: ['topic', 'id'],
       event: 'eventType',
+      conversation: 'subject',
     },
     exampleEvent: 'Microsoft.Storage.BlobCreated',
     docs: 'https://learn.microsoft.com/azure/event-grid/end-point-validation-event-grid-events-schema',
@@ -114,6 +116,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     },
     options: {
       key: ['data.body.subscription', 'data.body.message.messageId'],
+      conversation: 'data.body.message.orderingKey',
     },
     marks: ['sender not verified'],
     note: 'google-pubsub',
@@ -130,6 +133,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
       split: 'data.body.alerts',
       key: ['fingerprint', 'status', 'startsAt'],
       event: 'status',
+      conversation: 'fingerprint',
     },
     exampleEvent: 'firing',
     note: 'alertmanager-and-grafana',
@@ -190,6 +194,8 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     secret: 'you choose it: *Shared Secret*',
     options: {
       key: 'data.body.messageId',
+      from: 'data.body.userId',
+      conversation: 'data.body.userId',
     },
     exampleEvent: 'track',
     docs: 'https://segment.com/docs/connections/destinations/catalog/webhooks',
@@ -229,6 +235,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     secret: 'you choose it: *Additional Headers*, `{ "X-Kuma-Secret": "SECRET" }`',
     options: {
       body: 'form.data',
+      conversation: 'data.body.heartbeat.monitorID',
     },
     marks: ['no id'],
     docs: 'https://github.com/louislam/uptime-kuma/wiki/Notification-Methods',

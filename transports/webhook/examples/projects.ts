@@ -16,6 +16,7 @@ export const PROJECTS: readonly ProviderExample[] = [
       answer: {
         status: 204,
       },
+      conversation: 'data.body.webhook.id',
     },
     marks: ['no id'],
     docs: 'https://airtable.com/developers/web/api/webhooks-overview',
@@ -23,6 +24,7 @@ export const PROJECTS: readonly ProviderExample[] = [
   {
     id: 'asana',
     name: 'Asana',
+    exampleEvent: 'changed',
     verify: {
       scheme: 'hmac',
       header: 'X-Hook-Signature',
@@ -34,9 +36,13 @@ export const PROJECTS: readonly ProviderExample[] = [
         header: 'X-Hook-Secret',
         answer: '',
       },
+      split: 'data.body.events',
       answer: {
         status: 200,
       },
+      event: 'action',
+      from: 'user.gid',
+      conversation: 'resource.gid',
     },
     marks: ['no id'],
     note: 'asana',
@@ -63,6 +69,8 @@ export const PROJECTS: readonly ProviderExample[] = [
     secret: '`secret`, in the response that creates the webhook',
     options: {
       key: ['data.body.webhook_id', 'data.body.event', 'data.body.history_items.+.id'],
+      from: 'data.body.history_items.*.user.id',
+      conversation: 'data.body.task_id',
     },
     exampleEvent: 'taskCreated',
     docs: 'https://developer.clickup.com/docs/webhooksignature',
@@ -102,6 +110,8 @@ export const PROJECTS: readonly ProviderExample[] = [
     options: {
       key: 'header.x-atlassian-webhook-identifier',
       event: 'data.body.webhookEvent',
+      from: 'data.body.user.accountId',
+      conversation: 'data.body.issue.key',
     },
     exampleEvent: 'jira:issue_created',
     docs: 'https://developer.atlassian.com/cloud/jira/platform/webhooks',
@@ -143,10 +153,15 @@ export const PROJECTS: readonly ProviderExample[] = [
     },
     secret: 'public key of Manus',
     options: {
+      key: 'data.body.event_id',
+      answer: {
+        status: 200,
+      },
       event: 'data.body.event_type',
+      conversation: 'data.body.task_detail.task_id',
     },
     exampleEvent: 'task_created',
-    marks: ['no id', 'signs the address'],
+    marks: ['signs the address'],
     docs: 'https://open.manus.ai/docs/v2/webhooks-security',
   },
   {
@@ -169,6 +184,8 @@ export const PROJECTS: readonly ProviderExample[] = [
         status: 200,
       },
       event: 'data.body.event.type',
+      from: 'data.body.event.userId',
+      conversation: 'data.body.event.pulseId',
     },
     exampleEvent: 'create_pulse',
     marks: ['no id', 'sender not verified'],
@@ -187,6 +204,7 @@ export const PROJECTS: readonly ProviderExample[] = [
     secret: 'you choose it: *JWS secret token*',
     options: {
       event: 'header.x-netlify-event',
+      conversation: 'data.body.id',
     },
     exampleEvent: 'deploy_created',
     marks: ['no id'],
@@ -203,6 +221,8 @@ export const PROJECTS: readonly ProviderExample[] = [
     secret: '`verification_token`',
     options: {
       key: 'data.body.id',
+      from: 'data.body.authors.0.id',
+      conversation: 'data.body.entity.id',
     },
     exampleEvent: 'page.created',
     note: 'notion',
@@ -239,6 +259,7 @@ export const PROJECTS: readonly ProviderExample[] = [
   {
     id: 'smartsheet',
     name: 'Smartsheet',
+    exampleEvent: 'updated',
     verify: {
       scheme: 'hmac',
       header: 'Smartsheet-Hmac-SHA256',
@@ -251,9 +272,13 @@ export const PROJECTS: readonly ProviderExample[] = [
           smartsheetHookResponse: '{value}',
         },
       },
+      split: 'data.body.events',
       answer: {
         status: 200,
       },
+      event: 'eventType',
+      from: 'userId',
+      conversation: 'data.envelope.scopeObjectId',
     },
     marks: ['no id'],
     docs: 'https://developers.smartsheet.com/api/smartsheet/guides/webhooks/webhook-callbacks',
@@ -265,6 +290,11 @@ export const PROJECTS: readonly ProviderExample[] = [
       scheme: 'trello',
     },
     secret: '*Secret* of the Power-Up, not its API key',
+    options: {
+      answer: {
+        status: 200,
+      },
+    },
     exampleEvent: 'createCard',
     marks: ['signs the address'],
     notes: ['answers `HEAD`'],

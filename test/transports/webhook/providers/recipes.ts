@@ -76,7 +76,16 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     body: { msgId: 'm-1', text: { content: 'hello' }, senderId: 'ada' },
     sign: (_, at) => ({ timestamp: String(at), sign: hmac(`${at}\n${SECRET}`, 'base64') }),
   },
-  DocuSign: plain('x-docusign-signature-1', { event: 'envelope-completed' }, { encoding: 'base64' }),
+  DocuSign: plain(
+    'x-docusign-signature-1',
+    {
+      event: 'envelope-completed',
+      generatedDateTime: '2026-11-29T10:00:00.1234567Z',
+      retryCount: 0,
+      data: { envelopeId: 'd-1' },
+    },
+    { encoding: 'base64' },
+  ),
   'Front (rule)': plain(
     'x-front-signature',
     { _links: {}, id: 'evt_1', type: 'assign' },
