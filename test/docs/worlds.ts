@@ -465,8 +465,9 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
   },
   'docs/webhook-providers.md': {
     configure: /acme:/,
-    prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n`,
-    routes: 'gateways: { vercel: { transport: webhook, path: /hooks/vercel } }',
+    prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n${SENT}`,
+    placeholders: { ' ID ': ' $id ' },
+    routes: 'gateways: { okta: { transport: webhook, path: /hooks/okta } }',
   },
   'docs/webhook.md': {
     prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
