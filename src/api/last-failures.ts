@@ -5,37 +5,61 @@ import type { Store, Waiting } from '../core/store.ts'
 import type { LastFailure, StoredReadings } from '../features/troubles/readings.ts'
 import { LONG_WAIT } from '../features/troubles/road-troubles.ts'
 import { defined } from '../lib/defined.ts'
+import { patternOf } from '../lib/error-pattern.ts'
 
 /** By road: the outcome of messages that are tried again. */
 const RETRIED: Readonly<Record<string, Outcome>> = { dispatch: 'retrying', outbox: 'replying' }
 
-/** Tests are found among this many of the newest messages that are tried again. */
+/** Causes and tests are found among this many of the newest messages that are tried again. */
 const MAX_SEARCHED = 50
+/** How long (ms) the last failure of a message is cached. The list of troubles is read often. */
+const LIFETIME = 5_000
+
+type Entry = StoredReadings['waiting'][number]
+type Reader = Pick<Store['journal'], 'search' | 'history'>
+/** A message that is tried again, with its last failed attempt. */
+type Failed = { message: Message; failure: LastFailure | undefined; nextAt: number | undefined }
+type LastAttempt = Pick<Failed, 'failure' | 'nextAt'>
 
 /**
- * If messages have been retried for long, adds to their entry why the newest of them failed. Tests
- * do not count: an entry that has only tests is left out.
+ * Makes a function that splits each entry of messages that have been retried for long by cause: the
+ * route and the pattern of the last error. Tests do not count: an entry that has only tests is left
+ * out.
  */
-export async function withFailures(
-  journal: Pick<Store['journal'], 'search' | 'history'>,
-  waiting: readonly Waiting[],
-  at: number,
-): Promise<StoredReadings['waiting']> {
-  const entries = await Promise.all(
-    waiting.map((one) => (at - one.oldestAt > LONG_WAIT ? withFailure(journal, one) : one)),
-  )
-  return entries.filter((one) => one !== undefined)
+export function createRetryCauses(journal: Reader) {
+  let known = new Map<string, LastAttempt & { readAt: number }>()
+
+  return async function withCauses(waiting: readonly Waiting[], at: number): Promise<Entry[]> {
+    const next: typeof known = new Map()
+    const lastAttemptOf = async (id: string, road: string): Promise<LastAttempt> => {
+      const key = `${road} ${id}`
+      const cached = known.get(key)
+      const isFresh = cached !== undefined && at - cached.readAt < LIFETIME
+      const found = isFresh ? cached : { readAt: at, ...(await readLastAttempt(journal, id, road)) }
+      next.set(key, found)
+      return found
+    }
+    const entries = await Promise.all(
+      waiting.map((one) =>
+        one.state === 'retrying' && at - one.oldestAt > LONG_WAIT
+          ? splitByCause(journal, one, lastAttemptOf)
+          : [one],
+      ),
+    )
+    known = next
+    return entries.flat()
+  }
 }
 
-async function withFailure(
-  journal: Pick<Store['journal'], 'search' | 'history'>,
-  one: Waiting,
-): Promise<StoredReadings['waiting'][number] | undefined> {
+async function splitByCause(
+  journal: Reader,
+  one: Waiting & { state: 'retrying' },
+  lastAttemptOf: (id: string, road: string) => Promise<LastAttempt>,
+): Promise<Entry[]> {
   const outcome = RETRIED[one.road]
-  if (one.state !== 'retrying' || !outcome) return one
-  const gateways = one.gateway === '' ? undefined : [one.gateway]
+  if (!outcome) return [one]
   const { found } = await journal.search({
-    gateways,
+    gateways: one.gateway === '' ? undefined : [one.gateway],
     outcomes: [outcome],
     limit: MAX_SEARCHED,
     isPartial: true,
@@ -43,32 +67,59 @@ async function withFailure(
   const messages = found.map(({ message }) => message)
   const others = messages.filter((message) => !isTest(message))
   const tests = messages.length - others.length
-  if (tests > 0 && others.length === 0 && tests >= one.count) return undefined
-  const [newest] = others
-  const failure = newest && (await failureOf(journal, newest.id, one.road))
-  return { ...one, ...(tests > 0 && withoutTests(one, tests, others)), ...defined({ failure }) }
+  if (tests > 0 && others.length === 0 && tests >= one.count) return []
+  const failed = await Promise.all(
+    others.map(async (message) => ({ message, ...(await lastAttemptOf(message.id, one.road)) })),
+  )
+  const causes = [...Map.groupBy(failed, causeOf).values()]
+  const total = Math.max(others.length, one.count - tests)
+  const isAll = messages.length < MAX_SEARCHED
+  if (causes.length < 2) {
+    const since = tests > 0 && isAll ? sinceOf(one, others) : one.oldestAt
+    return [{ ...one, count: total, oldestAt: since, ...defined({ failure: failed[0]?.failure }) }]
+  }
+  const rest = isAll ? 0 : total - others.length
+  return [
+    ...causes.map((messagesOfIt) => entryOf(one, messagesOfIt)),
+    ...(rest > 0 ? [{ ...one, count: rest }] : []),
+  ]
 }
 
-/** The count and the start without the tests. `others`: the newest messages that are no tests. */
-function withoutTests({ count, oldestAt }: Waiting & { count: number }, tests: number, others: Message[]) {
-  const isComplete = others.length + tests < MAX_SEARCHED && others.length > 0
-  const since = Math.min(...others.map(({ receivedAt }) => receivedAt))
+/** Identifies a cause. */
+function causeOf({ failure }: Failed): string {
+  return JSON.stringify([failure?.route, failure && patternOf(failure.error)])
+}
+
+/** The entry of one of several causes. `failed`: its messages, newest first. */
+function entryOf(one: Waiting & { state: 'retrying' }, failed: readonly Failed[]): Entry {
+  const times = failed.flatMap(({ nextAt }) => nextAt ?? [])
+  const messages = failed.map(({ message }) => message)
   return {
-    count: Math.max(others.length, count - tests),
-    // A retried dead letter waits since its retry, which is later than its message.
-    oldestAt: isComplete ? Math.max(oldestAt, since) : oldestAt,
+    ...one,
+    count: failed.length,
+    oldestAt: sinceOf(one, messages),
+    nextAt: times.length > 0 ? Math.min(...times) : one.nextAt,
+    ...defined({ failure: failed[0]?.failure }),
   }
 }
 
-async function failureOf(
-  journal: Pick<Store['journal'], 'history'>,
+/** A retried dead letter waits since its retry, which is later than its message. */
+function sinceOf({ oldestAt }: Waiting, messages: readonly Message[]): number {
+  return Math.max(oldestAt, Math.min(...messages.map(({ receivedAt }) => receivedAt)))
+}
+
+async function readLastAttempt(
+  journal: Pick<Reader, 'history'>,
   messageId: string,
   road: string,
-): Promise<LastFailure | undefined> {
+): Promise<LastAttempt> {
   const notes = (await journal.history(messageId)).filter((note) => note.road === road)
-  for (const { detail } of notes.toReversed()) {
+  for (const { at, detail } of notes.toReversed()) {
     const error = textAt(detail, 'error') ?? textAt(detail, 'reason')
-    if (error !== undefined) return { messageId, error, ...defined({ route: textAt(detail, 'route') }) }
+    if (error === undefined) continue
+    const delay = Number(Object(detail).delay)
+    const failure = { messageId, error, ...defined({ route: textAt(detail, 'route') }) }
+    return { failure, nextAt: Number.isFinite(delay) ? at + delay : undefined }
   }
-  return undefined
+  return { failure: undefined, nextAt: undefined }
 }

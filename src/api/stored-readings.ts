@@ -10,7 +10,7 @@ import { oldestOf } from '../engine/group-history.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
-import { withFailures } from './last-failures.ts'
+import { createRetryCauses } from './last-failures.ts'
 import type { ReadCauses } from './letter-causes.ts'
 
 const MOST_APPROVALS = 1_000
@@ -30,6 +30,7 @@ export function createStoredReadings(deps: {
   now(): number
 }): () => Promise<StoredReadings | undefined> {
   const { store, log, readCauses } = deps
+  const withCauses = createRetryCauses(store.journal)
   /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
   const reasons = new Map<string, string>()
 
@@ -69,7 +70,7 @@ export function createStoredReadings(deps: {
     const [timed, causes, failed] = await Promise.all([
       readPart('groups', () => withTimes(store.topics, lasting), lasting),
       readPart('dead letters', () => readCauses(stats), []),
-      readPart('failures', () => withFailures(store.journal, waiting, deps.now()), waiting),
+      readPart('failures', () => withCauses(waiting, deps.now()), waiting),
     ])
     return { stats, groups: timed, subscriptions, waiting: failed, budgets, approvals, schedules, causes }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withFailures } from '../../src/api/last-failures.ts'
+import { createRetryCauses } from '../../src/api/last-failures.ts'
 import { createLetterCauses } from '../../src/api/letter-causes.ts'
 import { createStoredReadings } from '../../src/api/stored-readings.ts'
 import { TriviumError } from '../../src/core/errors.ts'
@@ -62,8 +62,8 @@ test('messages that are tried again for long have the last failure of the newest
     history: async () => [{ at: 1, road: 'dispatch' as const, what: 'failed', detail }],
   }
   const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked' }
-  assert.deepEqual(await withFailures(journal, [one], 3_600_000), [{ ...one, failure }])
-  assert.deepEqual(await withFailures(journal, [one], 1), [one])
+  assert.deepEqual(await createRetryCauses(journal)([one], 3_600_000), [{ ...one, failure }])
+  assert.deepEqual(await createRetryCauses(journal)([one], 1), [one])
 })
 
 test('tests do not count among the messages that are tried again, and do not hide why others fail', async () => {
@@ -85,8 +85,58 @@ test('tests do not count among the messages that are tried again, and do not hid
     ],
   })
   const failure = { messageId: 'real', error: '423 Locked' }
-  assert.deepEqual(await withFailures(journalOf([tested, real]), [one], 3_600_000), [
+  assert.deepEqual(await createRetryCauses(journalOf([tested, real]))([one], 3_600_000), [
     { ...one, count: 1, oldestAt: 1_000, failure },
   ])
-  assert.deepEqual(await withFailures(journalOf([tested, tested]), [one], 3_600_000), [])
+  assert.deepEqual(await createRetryCauses(journalOf([tested, tested]))([one], 3_600_000), [])
+})
+
+test('messages of one gateway that are tried again for several causes have an entry for each', async () => {
+  const one = {
+    road: 'dispatch',
+    gateway: 'shop',
+    oldestAt: 0,
+    state: 'retrying',
+    count: 3,
+    nextAt: 9,
+  } as const
+  const failed: Record<string, { route: string; error: string; delay: number }> = {
+    a: { route: 'loyalty', error: 'customer 12 is being merged', delay: 1_000 },
+    b: { route: 'orders', error: 'SKU undefined', delay: 5_000 },
+    c: { route: 'loyalty', error: 'customer 14 is being merged', delay: 500 },
+  }
+  const messages = Object.keys(failed).map((id, index) => ({
+    ...messageOf({}),
+    id,
+    receivedAt: 300 - 100 * index,
+  }))
+  let reads = 0
+  const journal = {
+    search: async () => ({ found: messages.map((message) => ({ message, outcome: 'retrying' as const })) }),
+    history: async (id: string) => {
+      reads++
+      return [{ at: 1_000, road: 'dispatch' as const, what: 'failed', detail: { ...failed[id] } }]
+    },
+  }
+  const withCauses = createRetryCauses(journal)
+  const found = await withCauses([one], 3_600_000)
+  assert.deepEqual(found, [
+    {
+      ...one,
+      count: 2,
+      oldestAt: 100,
+      nextAt: 1_500,
+      failure: { messageId: 'a', route: 'loyalty', error: 'customer 12 is being merged' },
+    },
+    {
+      ...one,
+      count: 1,
+      oldestAt: 200,
+      nextAt: 6_000,
+      failure: { messageId: 'b', route: 'orders', error: 'SKU undefined' },
+    },
+  ])
+  // The list is read often: histories are cached for some seconds.
+  await withCauses([one], 3_601_000)
+  assert.equal(reads, 3)
 })

@@ -79,7 +79,7 @@ test('messages that are tried again have the route and the error of the last att
     dispatch: { unpumped: 0 },
     jobs: [],
   }
-  const failure = { messageId: 'm1', route: 'loyalty', error: '423 Locked: the account is being merged' }
+  const failure = { messageId: 'm1', route: 'loyalty', error: 'Skill sync failed: 423 Locked: the account is being merged' }
   const one = { road: 'dispatch', gateway: 'shop', oldestAt: 0, state: 'retrying', count: 4 } as const
   const waiting = [{ ...one, nextAt: 3_600_000, failure }]
   const none = { budgets: [], approvals: [], schedules: [], causes: [], groups: [], subscriptions: [] }
@@ -87,7 +87,8 @@ test('messages that are tried again have the route and the error of the last att
   const [found] = roadTroubles({ ...none, stats, waiting }, readings, 3_000_000)
   assert.equal(
     found?.text,
-    'The next attempt is at 01:00 UTC. The last attempt of the route loyalty failed: 423 Locked: the account is being merged.',
+    'The next attempt is at 01:00 UTC. The last attempt failed: 423 Locked: the account is being merged.',
   )
+  assert.equal(found?.title, '4 messages of route loyalty are tried again')
   assert.match(found?.todo ?? '', /message show m1/)
 })

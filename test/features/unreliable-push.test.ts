@@ -52,11 +52,20 @@ test('a receiver that fails again after a success fails since the begin of its e
   const store = await openStore(t)
   const records = createRecords(store.kv, 'crm')
   const report = await records.report()
-  const attempts = Array.from({ length: 20 }, (_, ago) => ({ at: 100 - ago, reason: 'it answered 503' }))
+  const answer = '{"error":{"message":"the disk of ingest-2 is full"}}'
+  const attempts = Array.from({ length: 20 }, (_, ago) => ({
+    at: 100 - ago,
+    reason: 'it answered 503',
+    answer,
+  }))
   await records.setReport({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 })
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
   const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
+  // What the receiver said is in the trouble.
+  const said = 'it answered 503: the disk of ingest-2 is full'
+  assert.equal(crm?.errors?.reason, said)
+  assert.equal(crm?.detail, `20 times in a row: ${said}`)
 })
 
 test('after a success, the next attempt of an event that failed before is still known', async (t) => {

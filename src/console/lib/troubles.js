@@ -28,7 +28,10 @@ export function placeOf(trouble) {
     case 'backlog':
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'waiting') } }
     case 'retrying':
-      return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'retrying', 'replying') } }
+      return {
+        path: 'messages',
+        query: { gateway, route: where.group, outcome: outcomeOf(road, 'retrying', 'replying') },
+      }
     case 'attempt-hangs':
       if (where.messageId) return { path: ['messages', where.messageId] }
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'running') } }

@@ -3,6 +3,7 @@ import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
 import type { GroupInfo, Journal, Note, Store, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import { answerText } from '../../lib/answer-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { errorShareOf } from './error-share.ts'
@@ -59,8 +60,12 @@ function errorsOf({ attempts, errorsSince: since }: Report): SubscriptionInfo['e
     : { ...errorShareOf(attempts), since, lastAt: Number(attempts[0]?.at), reason: lastReasonOf(attempts) }
 }
 
+/** Why the newest failed attempt failed: `it answered 503: the disk is full`. */
 function lastReasonOf(attempts: Report['attempts']): string {
-  return attempts.find(({ reason }) => reason !== undefined)?.reason ?? ''
+  const failed = attempts.find(({ reason }) => reason !== undefined)
+  if (failed?.reason === undefined) return ''
+  const said = answerText(failed.answer ?? '')
+  return said === '' ? failed.reason : `${failed.reason}: ${said}`
 }
 
 /** Since when the oldest waiting job of a queue waits (Unix ms): a replay or retry starts again. */
@@ -148,7 +153,7 @@ function healthOf(
   return {
     ok: false,
     state: 'failing',
-    detail: `${report.failures} times in a row: ${report.attempts[0]?.reason}`,
+    detail: `${report.failures} times in a row: ${lastReasonOf(report.attempts)}`,
   }
 }
 

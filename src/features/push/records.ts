@@ -15,7 +15,13 @@ const controlSchema = z.object({
 const reportSchema = z.object({
   /** Newest first. */
   attempts: z
-    .array(z.looseObject({ reason: z.string().exactOptional(), since: z.number().exactOptional() }))
+    .array(
+      z.looseObject({
+        reason: z.string().exactOptional(),
+        answer: z.string().exactOptional(),
+        since: z.number().exactOptional(),
+      }),
+    )
     .default([]),
   /**
    * The replays that were tried, newest first. `round`: start of the replay (Unix ms). `delivered`:

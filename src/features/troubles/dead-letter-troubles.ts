@@ -112,7 +112,7 @@ function textOf({ queue, common, count, last, recipients = [] }: LetterCause, at
 const RECENT = 6 * HOUR
 
 /** Starts of errors that repeat the title. */
-const KNOWN_START = /^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /
+export const KNOWN_START = /^Skill \S+ failed: |^Gateway \S+ permanently rejected the message: /
 
 function namesOf(recipients: readonly string[]): string {
   const others = recipients.length - MOST_NAMED

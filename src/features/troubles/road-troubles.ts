@@ -4,7 +4,8 @@ import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
-import { deadLetterTroubles } from './dead-letter-troubles.ts'
+import { patternOf } from '../../lib/error-pattern.ts'
+import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
@@ -83,21 +84,27 @@ function waitingTrouble(one: StoredReadings['waiting'][number], pauses: readonly
     const todo = paused === '' ? work.todo : `Resume what is paused. ${work.todo}`
     return [warning('backlog', where, { title, text, todo, since })]
   }
-  const { count, nextAt } = one
+  return [retryTrouble(one)]
+}
+
+/** Work that is tried again, for one cause if it is known. */
+function retryTrouble(one: StoredReadings['waiting'][number] & { state: 'retrying' }): Trouble {
+  const { road, gateway, oldestAt: since, count, nextAt, failure } = one
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
-  const title = `${items} of ${from} ${count === 1 ? 'is' : 'are'} tried again`
-  const { failure } = one
+  const of = failure?.route === undefined ? gateway || 'a gateway' : `route ${failure.route}`
+  const title = `${items} of ${of} ${count === 1 ? 'is' : 'are'} tried again`
   // The error may be long, and is cut where there is little space.
   const text = `The next attempt is at ${timeOfDay(nextAt)}. ${failureText(failure)}`
   const todo = `\`trivium message show ${failure?.messageId ?? 'ID'}\` has the error of each attempt.`
-  return [warning('retrying', where, { title, text, todo, count, since })]
+  const cause = failure && { ...defined({ group: failure.route }), pattern: patternOf(failure.error) }
+  return warning('retrying', { gateway, road, ...cause }, { title, text, todo, count, since })
 }
 
-/** `The last attempt of the route loyalty failed: 423 Locked.` */
+/** `The last attempt failed: 423 Locked.` */
 function failureText(failure: LastFailure | undefined): string {
   if (failure === undefined) return 'An attempt failed.'
-  const { route, error } = failure
-  return `The last attempt${route === undefined ? '' : ` of the route ${route}`} failed: ${firstLine(error).replace(/[.\s]+$/, '')}.`
+  const reason = firstLine(failure.error).replace(KNOWN_START, '').replace(/[.\s]+$/, '')
+  return `The last attempt failed: ${reason}.`
 }
 
 /**
