@@ -22,6 +22,7 @@ export function createOperatorFeed(
       const counts = deps.messaging.refusals.counts()
       return {
         daemon: deps.owner,
+        startedAt: deps.startedAt,
         store: store.kind,
         roads: withTests(roadsOf(stats), await deps.readCauses(stats)),
         waiting,

@@ -1,4 +1,6 @@
 import { statfs } from 'node:fs/promises'
+import { gatewaySecrets } from '../config/gateway-secrets.ts'
+import type { Config } from '../config/load-config.ts'
 import type { ApprovalService } from '../core/approval.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
@@ -39,6 +41,7 @@ export function createTroubleReadings(deps: {
   pauses: { view: PauseView }
   storePause: { since(): number | undefined }
   unrouted: { list(): UnroutedCount[] }
+  config(): Pick<Config, 'asRead'>
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStatus[]>
@@ -67,6 +70,7 @@ export function createTroubleReadings(deps: {
       disk,
       draining: deps.draining(),
       configuration: deps.lastReload(),
+      secretsOf: (gateway) => gatewaySecrets(deps.config().asRead, gateway),
       gateways: deps.gateways.list(),
       queues: deps.queues.list(),
       mcp: deps.mcp.list(),

@@ -146,7 +146,7 @@ export function isPublic(name: string, value: string): boolean {
 }
 
 /** Whether a key names a secret, even if misspelt. `api-url` is not a misspelt `api-key`. */
-function isSecretName(key: string): boolean {
+export function isSecretName(key: string): boolean {
   if (ADDRESS_KEY.test(key)) return SECRET_KEY.test(key)
   return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined
 }

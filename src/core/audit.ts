@@ -21,7 +21,8 @@ export const auditEntrySchema = z.object({
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code', 'system']),
   /**
    * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `configuration-change`,
-   * `message-submit`, `control-token-rotate`, `queue-board`, `person-erased`.
+   * `daemon-start`, `daemon-stop`, `message-submit`, `control-token-rotate`, `queue-board`,
+   * `person-erased`.
    */
   action: z.string(),
   /** The objects it applied to: names and ids. */

@@ -2,12 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { parse } from 'yaml'
 import type { Config } from '../config/load-config.ts'
 import { type RecordAudit, SYSTEM } from '../core/audit.ts'
+import { toTriviumError } from '../core/errors.ts'
 import { objectsIn } from '../core/json.ts'
 
 type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
 
 /** Maximum number of names in an entry. */
 const MAX_NAMES = 20
+/** Maximum characters of an error in an entry. */
+const LONGEST_ERROR = 200
 
 /**
  * Records in the audit log that a reload changed the configuration, with the names of what changed.
@@ -28,6 +31,24 @@ export async function recordChange(before: Read, after: Read, record: RecordAudi
       ...(variables.length > 0 && { variables: shortened(variables) }),
     },
     outcome: 'ok',
+  })
+}
+
+/** Records that a changed configuration could not be applied, with the first line of the error. */
+export function recordFailure(
+  before: Pick<Read, 'file'>,
+  error: unknown,
+  record: RecordAudit,
+): Promise<void> {
+  const { code, message } = toTriviumError(error)
+  const [line = ''] = message.split('\n')
+  return record({
+    by: SYSTEM,
+    via: 'system',
+    action: 'configuration-change',
+    target: { file: before.file },
+    outcome: code,
+    error: line.slice(0, LONGEST_ERROR),
   })
 }
 

@@ -16,6 +16,7 @@ import { storedSince } from '../features/troubles/first-seen.ts'
 import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
+import type { SecretsOf } from '../features/troubles/secret-places.ts'
 import { troubleKey } from '../features/troubles/trouble-parts.ts'
 import { createLastGood } from '../features/troubles/troubles.ts'
 import { NO_GATEWAY } from '../http/unknown-paths.ts'
@@ -37,6 +38,8 @@ export function createGatewayService(deps: {
   pauses: PauseView
   /** The gateways of routes.yaml. */
   configured(): readonly { name: string; why?: string }[]
+  /** Where the secrets of a gateway are configured. */
+  secretsOf: SecretsOf
   /** Names this daemon. */
   owner: string
 }): GatewayService {
@@ -75,6 +78,7 @@ export function createGatewayService(deps: {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
+        secrets: deps.secretsOf(name),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },

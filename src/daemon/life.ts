@@ -1,10 +1,11 @@
 import type { createControlServer } from '../api/control-server.ts'
+import { SYSTEM } from '../core/audit.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
 import type { Notifier } from '../features/notify/notifier.ts'
 import type { createPush } from '../features/push/push.ts'
 import { textOf } from '../http/listen-on.ts'
 import type { createPublicHttp } from '../http/public-http.ts'
-import { pause } from '../lib/pause.ts'
+import { inTime, pause } from '../lib/pause.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
 import type { createHousekeeping } from './housekeeping.ts'
@@ -60,6 +61,8 @@ export function createLife(base: Foundation, parts: Parts) {
       base.sharedLogs?.start()
       const address = await control.listen(config().daemon.controlListen)
       const listen = await http.listen(config().daemon.listen)
+      // Without waiting: the store may be unreachable.
+      void recordLife(base, 'daemon-start')
       return { listen: textOf(listen), control: textOf(address) }
     },
     /**
@@ -75,6 +78,10 @@ export function createLife(base: Foundation, parts: Parts) {
       /** The rest of the grace period (ms), but at least the time for replies and responses. */
       const timeLeft = () => Math.max(deadline - performance.now(), Math.min(grace, LEAST_TIME))
       const steps = [
+        // Not for long: the store may be unreachable.
+        ...(mode === 'serve'
+          ? [() => inTime(recordLife(base, 'daemon-stop'), AbortSignal.timeout(LEAST_TIME))]
+          : []),
         // Messages that were just submitted here still run, as their senders wait for the replies.
         () => control.drain(Math.min(timeLeft(), LEAST_TIME)),
         // Before the gateways, whose end would cause notifications.
@@ -91,6 +98,17 @@ export function createLife(base: Foundation, parts: Parts) {
       }
     },
   }
+}
+
+/** Records a start or stop of this daemon in the audit log. */
+function recordLife({ audit, owner, version }: Foundation, action: 'daemon-start' | 'daemon-stop') {
+  return audit.record({
+    by: SYSTEM,
+    via: 'system',
+    action,
+    target: { daemon: owner, version },
+    outcome: 'ok',
+  })
 }
 
 /** Closes the remaining parts, in order. */

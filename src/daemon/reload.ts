@@ -10,7 +10,7 @@ import type { createPush } from '../features/push/push.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
-import { recordChange } from './configuration-changes.ts'
+import { recordChange, recordFailure } from './configuration-changes.ts'
 import type { Foundation } from './foundation.ts'
 import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
@@ -63,6 +63,7 @@ export function createReload(
       last = { ok: true, at, goodAt: at }
     } catch (error) {
       last = { ok: false, at, goodAt: last.goodAt, error: reasonOf(error) }
+      void recordFailure(config(), error, base.audit.record)
       throw error
     }
     const counts = { routes: config().routes.length, gateways: gateways.names().length }

@@ -1,3 +1,4 @@
+import { gatewaySecrets } from '../config/gateway-secrets.ts'
 import type { ArtifactService } from '../core/artifacts.ts'
 import type { Call } from '../core/call.ts'
 import { makeId } from '../core/message-id.ts'
@@ -97,6 +98,7 @@ export function createRoadServices(
         kv: store.kv,
         pauses: parts.pauses.view,
         configured: () => config().gateways,
+        secretsOf: (name) => gatewaySecrets(config().asRead, name),
         owner,
       }),
     },

@@ -13,14 +13,19 @@ const UNITS = [
   { unit: 'min', size: MINUTE, from: 2 * MINUTE },
 ] as const
 
+/** Below this number of days, a tenth is shown: `2 d` and `3 d` could be one hour apart. */
+const FEW_DAYS = 10
+
 /**
- * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `3 d`. Rounded, so at most a quarter
- * off. A duration without remainder uses the largest unit: an hour is `1 h`. The CLI and the
- * console share this rule.
+ * A duration (ms) or age for people: `90 s`, `90 min`, `42 h`, `2.5 d`, `12 d`. Rounded, so at most
+ * a quarter off. A duration without remainder uses the largest unit: an hour is `1 h`. The CLI and
+ * the console share this rule.
  */
 export function ageText(ms: number): string {
   const usual = UNITS.find(({ from }) => ms >= from) ?? { unit: 's', size: SECOND }
   const exact = UNITS.find(({ size }) => size > usual.size && ms > 0 && ms % size === 0)
   const { unit, size } = exact ?? usual
-  return `${Math.max(0, Math.round(ms / size))} ${unit}`
+  const exactly = Math.max(0, ms / size)
+  const hasTenth = unit === 'd' && exactly < FEW_DAYS
+  return `${hasTenth ? Number(exactly.toFixed(1)) : Math.round(exactly)} ${unit}`
 }

@@ -18,6 +18,8 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'sign-out': ['signed out', 'sign out'],
   reload: ['reloaded the configuration', 'reload the configuration'],
   'configuration-change': ['changed the configuration', 'change the configuration'],
+  'daemon-start': ['started the daemon', 'start the daemon'],
+  'daemon-stop': ['stopped the daemon', 'stop the daemon'],
   forget: ['forgot a note', 'forget a note'],
   'message-submit': ['submitted a message', 'submit a message'],
   'message-resend': ['sent a message again', 'send a message again'],

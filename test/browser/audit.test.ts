@@ -49,8 +49,9 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
   test('suggests keys after a colon, and then values', async () => {
     await show('audit')
     await search.fill(':')
+    await options.first().waitFor()
     assert.deepEqual(await options.locator('code').allTextContents(), [
-      ...['by:', 'action:', 'kind:', 'result:', 'object:'],
+      ...['by:', 'action:', 'without:', 'kind:', 'result:', 'object:'],
     ])
     assert.deepEqual(await faultsOf(page), [])
     await search.fill('act')
@@ -72,7 +73,7 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
 
   test('shows one entry whole, with what was before and after, at an address of its own', async () => {
     await show('audit?action=gateway-resume')
-    await rows.getByRole('link', { name: /ago$/ }).first().click()
+    await rows.filter({ hasText: 'Resumed a gateway' }).getByRole('link', { name: /ago$/ }).click()
     await page.getByRole('heading', { name: 'Resumed a gateway ✓ done' }).waitFor()
     const changes = page.getByRole('region', { name: 'Changes' })
     await changes.getByText('the warehouse is down').waitFor()
@@ -87,6 +88,30 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
     await show('audit/00000000-0000-7000-8000-000000000000')
     await page.getByText('There is no such entry.').waitFor()
+  })
+
+  test('lists starts of the daemon and failed changes of its file, and hides submitted messages', async () => {
+    await show('audit?kind=system')
+    await rows.filter({ hasText: 'Started the daemon' }).getByText('✓ done').waitFor()
+    site.write('routes.yaml', `${ROUTES}routes2: []\n`)
+    await fetch(`${daemon.control}/v1/reload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}` },
+    })
+    await show('audit?kind=system&outcome=failed')
+    await rows.filter({ hasText: 'Tried to change the configuration' }).getByText('routes2').first().waitFor()
+    site.write('routes.yaml', ROUTES)
+    await fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${daemon.token}` },
+      body: JSON.stringify({ gateway: 'shop', text: 'hello' }),
+    })
+    await show('audit')
+    await rows.filter({ hasText: 'Submitted a message' }).waitFor()
+    await press('Hide submitted messages')
+    await page.waitForURL(/without=message-submit/)
+    await rows.filter({ hasText: 'Submitted a message' }).waitFor({ state: 'detached' })
+    await rows.filter({ hasText: 'Started the daemon' }).waitFor()
   })
 
   test('a parameter of another view in the address is used for the search, or reported as ignored', async () => {

@@ -8,7 +8,7 @@ import { openSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
-  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "old-secret-of-the-hub" } }
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "\${HUB_SECRET}" } }
   till: { transport: webhook, path: /till, verify: { scheme: github, secret: "secret-of-the-till" } }
   post:
     transport: email
@@ -21,7 +21,7 @@ routes: [{ name: mails, match: { gateway: post }, skill: echo }, { name: all, sk
 const NEW_SECRET = 'new-secret-of-the-hub'
 
 describe('gateways in the console', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES })
+  const site = openSite({ routes: ROUTES, env: { HUB_SECRET: 'old-secret-of-the-hub' } })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)
   const deliver = (n: number, path = '/hub') => {
@@ -74,10 +74,23 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await press('Try')
     await page.getByText('it fits').waitFor()
     await page.getByText('It fits 12 of the 12 that are kept.').waitFor()
+    await page.getByText(`secret: ["\${HUB_SECRET}", "\${NEW_SECRET}"]`, { exact: true }).waitFor()
+    await page
+      .getByRole('definition')
+      .getByText(/^verify\.secret in routes\.yaml, from HUB_SECRET in \.env/)
+      .waitFor()
     assert.ok(!(await page.locator('main').textContent())?.includes(NEW_SECRET))
     assert.equal(await page.locator('main i').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway')
+    // The secret may be corrected now: what is shown is from before.
+    await fetch(`${daemon.control}/v1/reload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}` },
+    })
+    await page.getByText(/^The configuration was loaded .* after the last refused delivery/).waitFor()
+    await show('now')
+    await page.getByText(/^Daemon started .* ago\)$/).waitFor()
   })
 
   test('that are paused do not count as working, here and on their page', async () => {

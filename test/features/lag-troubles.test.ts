@@ -79,7 +79,11 @@ test('messages that are tried again have the route and the error of the last att
     dispatch: { unpumped: 0 },
     jobs: [],
   }
-  const failure = { messageId: 'm1', route: 'loyalty', error: 'Skill sync failed: 423 Locked: the account is being merged' }
+  const failure = {
+    messageId: 'm1',
+    route: 'loyalty',
+    error: 'Skill sync failed: 423 Locked: the account is being merged',
+  }
   const one = { road: 'dispatch', gateway: 'shop', oldestAt: 0, state: 'retrying', count: 4 } as const
   const waiting = [{ ...one, nextAt: 3_600_000, failure }]
   const none = { budgets: [], approvals: [], schedules: [], causes: [], groups: [], subscriptions: [] }

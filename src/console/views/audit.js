@@ -20,8 +20,10 @@ const MOST_EXPORTED = 100_000
 /** Polling interval (ms) of the newest entries. */
 const POLL_INTERVAL = 10_000
 const STATUSES = ['done', 'denied', 'cancelled', 'failed']
+/** Entries of a program that submits messages are many, and seldom what one looks for. */
+const SUBMISSION = 'message-submit'
 const KINDS = ['person', 'token', 'system']
-const NAMES = ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until']
+const NAMES = ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until']
 
 /** Decisions and changes, newest first, or one of them. */
 export function AuditPage({ path: [id], query: { search, ...given } }) {
@@ -55,7 +57,8 @@ function Entries({ query }) {
     })
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Audit</h1><${Filter} query=${query} given=${given} reload=${reload} /></header>
-    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${RESULT_NAMES[value] ?? (value || 'all')}</button>`)}</div></div>
+    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${RESULT_NAMES[value] ?? (value || 'all')}</button>`)}</div>
+      <button type="button" aria-pressed=${query.without === SUBMISSION} onClick=${() => replace('audit', { ...query, without: query.without === SUBMISSION ? '' : SUBMISSION })}>Hide submitted messages</button></div>
     <${SavedViews} of="audit" query=${given} />
     <${StoreAway} />
     <${Wait} of=${loaded} what="the audit log" />
@@ -85,6 +88,13 @@ function Filter({ query, given, reload }) {
       name: 'action',
       example: 'dead-letter-*',
       about: 'the action, or a glob',
+      values: () => known.action,
+    },
+    {
+      key: 'without',
+      name: 'without',
+      example: SUBMISSION,
+      about: 'not this action, or a glob',
       values: () => known.action,
     },
     {

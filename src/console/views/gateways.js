@@ -158,6 +158,10 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downSinceOf(name)
+  const { value: shown } = useLoaded(
+    (signal) => invoke('gateway-show', { gateway: name }, signal).catch(() => undefined),
+    [name, now.value?.configuration?.at, traffic[name]?.refused],
+  )
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
@@ -178,6 +182,7 @@ export function GatewayPage({ name }) {
           downSince !== undefined &&
           html`for <${Age} at=${downSince} />, since <${Moment} at=${downSince} />`,
         login: found.account,
+        ...secretFacts(shown),
         connections: connections === undefined ? undefined : String(connections),
         'last event':
           secondsSinceEvent === undefined || /last event/.test(found.detail)
@@ -188,11 +193,30 @@ export function GatewayPage({ name }) {
     }
     ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} hasAxis /></div>`}
     </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
+    <${ChangedSince} of=${shown} />
     ${refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
     <h2>Checks</h2>
     <${Checks} name=${name} traffic=${traffic[name]} />
     ${!refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
   </section>`
+}
+
+/** Where the secrets of a gateway are configured; never their values. */
+function secretFacts({ secrets = [] } = {}) {
+  if (secrets.length === 0) return {}
+  const places = secrets.map(
+    ({ setting, variables, file }) =>
+      html`<code>${setting}</code> in ${file}${variables.length > 0 && html`, from ${variables.map((name) => html`<code key=${name}>${name}</code> `)}in .env or the environment`}<br />`,
+  )
+  return { [secrets.length === 1 ? 'secret' : 'secrets']: html`${places}` }
+}
+
+/** Refusals from before the last change of the configuration, which may have corrected the cause. */
+function ChangedSince({ of: { refusals = [] } = {} }) {
+  const { ok, goodAt } = now.value?.configuration ?? {}
+  const last = Math.max(...refusals.map((each) => each.last))
+  if (!ok || !Number.isFinite(last) || goodAt <= last) return null
+  return html`<p class="now-it">The configuration was loaded <${Age} at=${goodAt} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. The next delivery shows whether it is accepted.</p>`
 }
 
 /** Number of messages shown. */

@@ -3,8 +3,19 @@ import { call } from '../lib/api.js'
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { later } from '../lib/later-file.js'
-import { now, points } from '../lib/live.js'
-import { Age, Badge, CopyLink, dateTime, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
+import { clock, now, points } from '../lib/live.js'
+import {
+  Age,
+  Badge,
+  CopyLink,
+  dateTime,
+  Loading,
+  Moment,
+  took,
+  useLoaded,
+  Wait,
+  Words,
+} from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
@@ -40,7 +51,7 @@ export function NowPage({ query }) {
   const isLive = until === '' && (since === '' || since === '15m')
   const RangeCharts = isLive ? LiveCharts : PastCharts
   return html`<section class="page now" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Now</h1>
+    <header class="bar"><h1 id="title">Now</h1><${Restarted} />
       <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div></header>
     <div class="now-grid">
       <${Troubles} />
@@ -53,6 +64,15 @@ export function NowPage({ query }) {
 }
 
 const MINUTE = 60_000
+/** How long (ms) a start of the daemon is shown. */
+const RECENT = 86_400_000
+
+/** A recent start explains why counts and charts of this daemon begin then. */
+function Restarted() {
+  const { startedAt: at } = now.value ?? {}
+  if (at === undefined || clock.value - at > RECENT) return null
+  return html`<p class="dim restarted">Daemon started <${Moment} at=${at} /> (<${Age} at=${at} /> ago)</p>`
+}
 
 /** The charts of the last hour, or of its end, from the stream. */
 function LiveCharts({ since }) {

@@ -133,8 +133,9 @@ function TrySecret({ gateway }) {
   const id = `secret-${gateway}`
   const check = async () => {
     setVerdict(undefined)
+    const shown = invoke('gateway-show', { gateway }).catch(() => ({}))
     await invoke('refused-try', { gateway, secret }).then(
-      (found) => setVerdict(found),
+      async (found) => setVerdict({ ...found, secrets: (await shown).secrets }),
       (error) => setVerdict({ error }),
     )
   }
@@ -150,13 +151,18 @@ function TrySecret({ gateway }) {
   </form>`
 }
 
-/** How a gateway lists several secrets. */
-const SEVERAL_SECRETS = `secret: ["\${OLD_SECRET}", "\${NEW_SECRET}"]`
+/** Where the secret of a gateway is, and how it lists a second one. */
+function SecretPlace({ gateway, secrets: [secret] = [] }) {
+  const { setting = 'verify.secret', file = 'routes.yaml', variables: [variable] = [] } = secret ?? {}
+  const old = variable === undefined ? 'the old secret' : `\${${variable}}`
+  const several = `${setting.split('.').at(-1)}: ["${old}", "\${NEW_SECRET}"]`
+  return html`Put it into <code>${setting}</code> of ${gateway} in ${file}, beside the old one: <code>${several}</code>, with <code>NEW_SECRET</code> in .env.${variable !== undefined && html` If the sender signs only with the new one, change <code>${variable}</code> instead.`}`
+}
 
-function Verdict({ of: { error, ok, reason, at, fits, tried }, gateway }) {
+function Verdict({ of: { error, ok, reason, at, fits, tried, secrets }, gateway }) {
   if (error) return html`<${Badge} kind="bad">not tried<//> ${error.message}`
   const share = `It fits ${fits} of the ${tried} that are kept.`
   return ok
-    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} Put it into <code>verify</code> of ${gateway}, beside the old one: <code>${SEVERAL_SECRETS}</code>. The sender then tries again.`
+    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} <${SecretPlace} gateway=${gateway} secrets=${secrets} /> The sender then tries again.`
     : html`<${Badge} kind="bad">it does not fit<//> ${reason}. ${share}`
 }

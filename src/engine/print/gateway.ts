@@ -17,6 +17,7 @@ export function humanGateway(result: Json): string {
     `${paint('bold', String(name))}  ${transport}${signed}`,
     paragraph('', connectionOf(gateway)),
     ...(isJsonObject(pause) ? [pauseNote({ kind: 'gateway', ...pause })] : []),
+    ...secretLines(gateway.secrets),
     paragraph('', trafficText(Object(gateway.traffic))),
     ...(refusals.length > 0 ? ['', ...refusals] : []),
     '',
@@ -24,6 +25,15 @@ export function humanGateway(result: Json): string {
     '',
     paragraph('', `(traffic of the last hour and refusals: in the memory of ${daemon})`),
   ].join('\n')
+}
+
+/** `Secret: verify.secret in routes.yaml, from STRIPE_SECRET`. */
+function secretLines(secrets: Json | undefined): string[] {
+  return objectsIn(secrets).map(({ setting, file, variables }) => {
+    const names = Array.isArray(variables) ? variables.map(String) : []
+    const from = names.length > 0 ? `, from ${names.join(', ')} (.env or the environment)` : ''
+    return paragraph('', `Secret: ${setting} in ${file}${from}.`)
+  })
 }
 
 /**

@@ -116,6 +116,7 @@ function listedEntry({ id, data }: Event): Listed | undefined {
 type Filter = {
   by?: string
   action?: string
+  without?: string
   what?: string
   kind?: Actor
   outcome?: string
@@ -124,14 +125,16 @@ type Filter = {
 }
 
 function createMatcher(filter: Filter): (entry: Listed) => boolean {
-  const { by, action, what, kind, outcome, since, until } = filter
+  const { by, action, without, what, kind, outcome, since, until } = filter
   const actions = action === undefined ? undefined : compilePattern(action)
+  const others = without === undefined ? undefined : compilePattern(without)
   const partOfName = by?.toLowerCase()
   const partOfTarget = what?.toLowerCase()
   return (entry) =>
     (partOfName === undefined || entry.by.toLowerCase().includes(partOfName)) &&
     (partOfTarget === undefined || valuesOf(entry).some((value) => value.includes(partOfTarget))) &&
     (actions?.test(entry.action) ?? true) &&
+    others?.test(entry.action) !== true &&
     (kind === undefined || entry.kind === kind) &&
     (outcome === undefined || entry.outcome === outcome || entry.status === outcome) &&
     (since === undefined || entry.at >= since) &&

@@ -8,6 +8,7 @@ export const audit = {
   list: closed({
     by: optional('Only by this person or program; part of the name is enough'),
     action: optional('Only this action, or a glob such as dead-letter-*'),
+    without: optional('Not this action, or a glob such as message-*'),
     what: optional('Only with this in a name or id that it applied to; case is ignored'),
     kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
     outcome: optional('Only with this outcome: done, denied, cancelled, failed, ok, or the code of an error'),

@@ -11,6 +11,7 @@ import type { TroubleReadings } from './readings.ts'
 import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
 import { scheduleTrouble } from './schedule-trouble.ts'
+import { isRejectedLogin, placeText, type SecretsOf } from './secret-places.ts'
 import { storePauseTroubles } from './store-pause-trouble.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 
@@ -27,7 +28,7 @@ export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const found = [
     ...daemonTroubles(readings),
     ...connectionTroubles(readings),
-    ...refusalTroubles(readings.refusals, at),
+    ...refusalTroubles(readings.refusals, at, readings.secretsOf),
     ...pauseTroubles(readings.pauses),
     ...(stored ? roadTroubles(stored, readings, at) : []),
     ...approvalTroubles(stored?.approvals ?? []),
@@ -111,7 +112,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
   return found
 }
 
-function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings): Trouble[] {
+function connectionTroubles({ gateways, queues, mcp, broken, secretsOf }: TroubleReadings): Trouble[] {
   return [
     ...gateways
       .filter(({ ok }) => !ok)
@@ -122,7 +123,7 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
           {
             title: `Gateway ${name} does not work`,
             text: detail ?? 'It does not say why.',
-            todo: 'Check login, address and token of the provider; `trivium doctor` checks the gateway.',
+            todo: connectionTodo(name, detail, secretsOf),
             ...defined({ since }),
           },
         ),
@@ -165,4 +166,13 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
       ),
     ),
   ]
+}
+
+/** What to do about a gateway without a connection. For a rejected login: which setting to change. */
+function connectionTodo(gateway: string, detail = '', secretsOf?: SecretsOf): string {
+  const place = isRejectedLogin(detail) ? placeText(gateway, secretsOf?.(gateway) ?? []) : ''
+  const doctor = '`trivium doctor` checks the gateway.'
+  return place === ''
+    ? `Check login, address and token of the provider; ${doctor}`
+    : `Correct the login. ${place} ${doctor}`
 }

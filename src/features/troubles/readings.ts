@@ -6,6 +6,7 @@ import type { Health } from '../../core/transport.ts'
 import type { LetterGroup } from '../../engine/letter-groups.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
+import type { SecretsOf } from './secret-places.ts'
 
 /** The inputs of the list of troubles. Times are Unix ms. */
 export type TroubleReadings = {
@@ -17,6 +18,8 @@ export type TroubleReadings = {
   draining: boolean
   /** `at`: the last reload. `goodAt`: the last successful one. */
   configuration: { ok: boolean; at: number; goodAt: number; error?: string }
+  /** Where the secrets of gateways are configured. */
+  secretsOf?: SecretsOf
   /** The health of gateways, Redis queues and MCP servers. */
   gateways: readonly ({ name: string } & Health)[]
   queues: readonly { name: string; ok: boolean; detail?: string | undefined }[]

@@ -3,6 +3,7 @@ import { HOUR, MINUTE } from '../../core/units.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
+import { placeText, type SecretsOf } from './secret-places.ts'
 import { dayAndTime, error, info, timeOfDay, warning } from './trouble-parts.ts'
 
 /** This number of refusals per hour is a trouble. */
@@ -19,14 +20,21 @@ const FEW = 3
  */
 const IGNORED = /^(sender|authentication|method_not_allowed|stopping|store_unavailable)$/
 
-/** Refusals that need attention, grouped by gateway and reason. `at`: Unix ms. */
-export function refusalTroubles(counts: readonly RefusalCount[], at: number): Trouble[] {
+/**
+ * Refusals that need attention, grouped by gateway and reason. `at`: Unix ms. `secretsOf`: if the
+ * secret is wrong, the advice says where it is configured.
+ */
+export function refusalTroubles(
+  counts: readonly RefusalCount[],
+  at: number,
+  secretsOf?: SecretsOf,
+): Trouble[] {
   return counts
     .filter(({ reason }) => !IGNORED.test(reason))
     .map(verdictOf)
     .filter(isMany)
     .filter(({ sinceGood, last }) => sinceGood > 0 || at - last < CALM)
-    .map((verdict) => refusalTrouble(verdict, at))
+    .map((verdict) => refusalTrouble(verdict, at, secretsOf))
 }
 
 function isMany({ count, share }: RefusalVerdict): boolean {
@@ -69,8 +77,9 @@ function titleOf(gateway: string, deliveries: string): string {
   return `Gateway ${gateway} refuses ${deliveries}`
 }
 
-function refusalTrouble(verdict: RefusalVerdict, at: number): Trouble {
-  const { gateway, reason, count, share, since, lastGoodAt, likely, todo, cause } = verdict
+function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: SecretsOf): Trouble {
+  const { gateway, reason, count, share, since, lastGoodAt, likely, cause } = verdict
+  const todo = withPlace(verdict, secretsOf)
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
@@ -86,6 +95,13 @@ function refusalTrouble(verdict: RefusalVerdict, at: number): Trouble {
   const needsAction = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'clock-skew'
   const make = needsAction && share === 1 ? error : warning
   return make('refusals', where, { title, text, todo, count, since })
+}
+
+/** The advice; if the secret is wrong, with the setting and variable that have it. */
+function withPlace({ gateway, cause, todo }: RefusalVerdict, secretsOf?: SecretsOf): string {
+  const isAboutSecret = cause === 'rotated-secret' || cause === 'wrong-secret'
+  const place = isAboutSecret ? placeText(gateway, secretsOf?.(gateway) ?? []) : ''
+  return place === '' ? todo : `${todo} ${place}`
 }
 
 const RECOVERED = 'accepts deliveries again'

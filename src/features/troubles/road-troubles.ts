@@ -103,7 +103,9 @@ function retryTrouble(one: StoredReadings['waiting'][number] & { state: 'retryin
 /** `The last attempt failed: 423 Locked.` */
 function failureText(failure: LastFailure | undefined): string {
   if (failure === undefined) return 'An attempt failed.'
-  const reason = firstLine(failure.error).replace(KNOWN_START, '').replace(/[.\s]+$/, '')
+  const reason = firstLine(failure.error)
+    .replace(KNOWN_START, '')
+    .replace(/[.\s]+$/, '')
   return `The last attempt failed: ${reason}.`
 }
 

@@ -85,7 +85,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         ({ by, via, action, outcome }) => `${via} ${by.replace(/.*@.*/, 'user@host')} ${action} ${outcome}`,
       )
       assert.deepEqual(
-        shown.filter((line) => !line.includes('message-submit')),
+        shown.filter((line) => !/message-submit|daemon-start/.test(line)),
         [
           'console control-token:Ada sign-out ok',
           'console control-token:Ada reload ok',
@@ -184,7 +184,10 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       leaving.abort()
       await call
-      const denial = await until(async () => (await list({ kind: 'system' }))[0], 'the denial')
+      const denial = await until(
+        async () => (await list({ kind: 'system', action: 'approval-decide' }))[0],
+        'the denial',
+      )
       assert.partialDeepStrictEqual(denial, {
         by: 'system',
         via: 'system',

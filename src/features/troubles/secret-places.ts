@@ -1,0 +1,30 @@
+import type { GatewaySecret } from '../../config/gateway-secrets.ts'
+
+/** Returns where the secrets of a gateway are configured; see `gatewaySecrets`. */
+export type SecretsOf = (gateway: string) => readonly GatewaySecret[]
+
+/** Maximum number of settings in a text. */
+const MOST_NAMED = 3
+/** Words of a provider that rejects a login. Others are about the network or the server. */
+const REJECTED =
+  /password|passwd|log-?in|auth|credential|token|account|expired|denied|forbidden|\b(?:401|403|535)\b/i
+
+export function isRejectedLogin(detail: string): boolean {
+  return REJECTED.test(detail)
+}
+
+/**
+ * `It is \`imap.pass\` of gateway shop in routes.yaml: the variable \`SHOP_PASSWORD\`, in .env or the
+ * environment.` Empty if no secret is configured.
+ */
+export function placeText(gateway: string, secrets: readonly GatewaySecret[]): string {
+  const [first] = secrets
+  if (!first) return ''
+  const settings = secrets.slice(0, MOST_NAMED).map(({ setting }) => `\`${setting}\``)
+  const more = secrets.length > MOST_NAMED ? ` and ${secrets.length - MOST_NAMED} more` : ''
+  const variables = [...new Set(secrets.flatMap((each) => each.variables))].slice(0, MOST_NAMED)
+  const named = variables.map((each) => `\`${each}\``).join(', ')
+  const what = variables.length === 1 ? 'the variable' : 'the variables'
+  const where = variables.length === 0 ? '' : `: ${what} ${named}, in .env or the environment`
+  return `It is ${settings.join(', ')}${more} of gateway ${gateway} in ${first.file}${where}.`
+}
