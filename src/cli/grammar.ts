@@ -76,12 +76,14 @@ const PHRASES = ['schedule-in-words']
  */
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-/** Further forms of skills: those of consumer groups under `group`, and `approval show`. */
+/** Further forms of skills: those of consumer groups under `group`, and `show` of one list entry. */
 const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string, text?: string][] = [
   ['group', 'list', 'event-groups'],
   ['group', 'seek', 'event-seek', 'queue'],
   ['group', 'replay', 'event-replay', 'queue'],
   ['group', 'delete', 'event-unsubscribe', 'queue'],
+  ['audit', 'list', 'audit-list'],
+  ['audit', 'show', 'audit-list', 'id', 'Shows one entry with its result and what it changed.'],
   ['approval', 'list', 'approval-list'],
   ['approval', 'show', 'approval-list', 'id', 'Shows one request with its full arguments.'],
 ]

@@ -7,6 +7,7 @@ import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
+import { withTitles } from './audit-pages.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { confirmsSkill } from './confirms.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
@@ -34,6 +35,7 @@ const WAITING = new Set(['event-wait', 'gateway-receive'])
 const IN_SEVERAL_CALLS: Readonly<Record<string, typeof searchPages>> = {
   'message-search': searchPages,
   'conversation-list': waitingFirst,
+  'audit-list': withTitles,
   'message-retry': retryMessage,
 }
 

@@ -7,6 +7,7 @@ type Entry = {
   status?: string
   target?: Record<string, unknown>
   result?: Record<string, unknown>
+  changes?: Record<string, { before: unknown; after: unknown }>
 }
 
 /**
@@ -53,15 +54,51 @@ const DONE: Record<string, string> = {
 }
 
 /** What an entry says was done, or tried: `dropped a dead letter`, `tried to pause a route`. */
-export function actionInWords({ action, status = 'done', target = {}, result = {} }: Entry): string {
+export function actionInWords(entry: Entry): string {
+  const { action, status = 'done', target = {}, result = {} } = entry
   const [done, tried] = PHRASES[action] ?? phraseOf(action, target, result)
-  return status === 'done' ? done : `tried to ${tried}`
+  return status === 'done' && !changedNothing(entry) ? done : `tried to ${tried}`
+}
+
+/**
+ * Whether an action that succeeded changed nothing: the object did not exist, as a pause that is
+ * resumed, nothing matched, or a pause is the same as before.
+ */
+export function changedNothing({ status = 'done', target, result, changes }: Entry): boolean {
+  if (status !== 'done') return false
+  if (result?.existed === false) return true
+  if (target?.all === true && result?.count === 0) return true
+  const { before, after } = changes?.pause ?? {}
+  return isSet(before) && JSON.stringify(before) === JSON.stringify(after)
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** Arguments that are not shown, because an action always has them. */
+const ALWAYS = new Set(['all', 'confirm'])
+/** An `until` so close (ms) to the entry is its own time. */
+const OWN_TIME = 60_000
+
+/** The objects and filters in an entry, by name, without those that say nothing. */
+export function shownTarget({
+  action,
+  at,
+  target = {},
+}: Pick<Entry, 'action' | 'target'> & { at?: unknown }): [name: string, value: unknown][] {
+  const isOwnTime = (name: string, value: unknown) =>
+    name === 'until' &&
+    Math.abs((typeof value === 'number' ? value : Date.parse(String(value))) - Number(at)) < OWN_TIME
+  return Object.entries(target)
+    .filter(([name, value]) => !ALWAYS.has(name) && !isOwnTime(name, value))
+    .map(([name, value]) => [name === 'group' && action.startsWith('dead-letter-') ? 'route' : name, value])
 }
 
 function phraseOf(
   action: string,
   target: Record<string, unknown>,
-  { count }: Record<string, unknown>,
+  { total, count = total }: Record<string, unknown>,
 ): readonly [string, string] {
   if (action === 'approval-decide') {
     const call = 'the call of a skill'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { humanAudit } from '../../src/features/audit/print.ts'
+import { actionInWords } from '../../src/lib/audit-words.ts'
 
 const REASON = 'the photo shows another pan, and its number is not the one of the order'
 const entry = {
@@ -59,7 +60,36 @@ test('at 80 columns the action, the outcome and the object are whole', (t) => {
 test('an action on everything, or on a person, says what it did', () => {
   const { reason: _, ...done } = entry
   const did = (action: string, target: JsonObject, result: JsonObject) =>
-    humanAudit({ entries: [{ ...done, action, target, result }] }, {})
+    humanAudit({ entries: [{ ...done, id: target.all ? 'a1' : 'b2', action, target, result }] }, {})
   assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase +ok +job j1/)
-  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /ok +count 7/)
+  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /ok +7 dead letters/)
+  const until = new Date(entry.at).toISOString()
+  const filter = { all: true, group: 'orders', error: 'not in the catalogue', until }
+  assert.match(
+    did('dead-letter-retry', filter, { count: 30 }),
+    /^a1 .* ok +30 dead letters; route orders, error not in the catalogue$/m,
+  )
+  const bulk = { do: 'drop', code: 'skill_failed', until: entry.at - 3_600_000 }
+  assert.match(
+    did('dead-letter-bulk', bulk, { job: 'j1', total: 11 }),
+    /ok +11 dead letters; do drop, code skill_failed, until 2026-11-29 11:04/,
+  )
+})
+
+test('an action that changed nothing says so', () => {
+  const { reason: _, ...done } = entry
+  const did = (action: string, more: JsonObject) =>
+    humanAudit({ entries: [{ ...done, action, ...more }] }, {})
+  const pause = { by: 'ada', since: 1, reason: 'spam' }
+  for (const [action, more] of [
+    ['route-resume', { target: { route: 'orders' }, result: { existed: false } }],
+    ['dead-letter-drop', { target: { all: true }, result: { count: 0 } }],
+    ['route-pause', { target: { route: 'orders' }, changes: { pause: { before: pause, after: pause } } }],
+  ] as const) {
+    assert.match(did(action, more), new RegExp(`${action} +nothing changed `), action)
+    const words = actionInWords({ action, status: 'done', ...more })
+    assert.match(words, /^tried to /)
+  }
+  const changed = { pause: { before: null, after: pause } }
+  assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause +ok /)
 })

@@ -1,4 +1,4 @@
-import { actionInWords } from '../../lib/audit-words.ts'
+import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Moment, span } from '../lib/parts.js'
@@ -41,7 +41,9 @@ export const RESULT_NAMES = { denied: 'not allowed' }
 const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
 
 /** Whether the action was done; the tooltip has the error code. */
-export function Result({ of: { status, outcome } }) {
+export function Result({ of: entry }) {
+  const { status, outcome } = entry
+  if (changedNothing(entry)) return html`<span class="badge dim">– nothing changed</span>`
   return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${RESULT_NAMES[status] ?? status}</span>`
 }
 
@@ -81,19 +83,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 const NAMES = { messageId: 'message', id: '', do: '', name: '' }
 const TIMES = new Set(['since', 'until', 'at'])
-/** Flags that an action always has: they say nothing. */
-const ALWAYS = new Set(['all', 'confirm'])
 export const DECISION = 'approval-decide'
 
 /**
  * The objects of an entry. A decision shows the title of its request, which the log itself does not
  * keep.
  */
-export function What({ of: { action, target = {}, result = {} }, titles }) {
-  const { id, ...others } = target
+export function What({ of: entry, titles }) {
+  const { action, target = {}, result = {} } = entry
+  const { id } = target
   const title = action === DECISION ? titles?.get(id) : undefined
-  const isRedundant = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
-  const shown = Object.entries(title ? others : target).filter(([name]) => !isRedundant(name))
+  const isRedundant = (name) => (title && name === 'id') || (action === DECISION && name === 'status')
+  const shown = shownTarget(entry).filter(([name]) => !isRedundant(name))
   return html`${title && html`<a href=${link('approvals', { id })}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}${typeof result.job === 'string' && html`<a href=${link(['jobs', result.job])}>see the job</a>`}`
 }
 

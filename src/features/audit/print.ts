@@ -1,7 +1,8 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, secondOf } from '../../core/readable.ts'
-import { actionInWords } from '../../lib/audit-words.ts'
+import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
+import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -15,9 +16,10 @@ export const printers: Printers = {
 const DECISION = 'approval-decide'
 
 const COLUMNS: readonly Column[] = [
+  { title: 'id', leftOut: 2 },
   { title: 'time (UTC)' },
   { title: 'who', least: 12 },
-  { title: 'via', leftOut: 1 },
+  { title: 'via', leftOut: 3 },
   { title: 'action' },
   { title: 'outcome' },
   { title: 'what', least: 20 },
@@ -61,6 +63,7 @@ function reasonOf({ reason }: JsonObject): string[] {
 
 function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons = true): Json[][] {
   return entries.map((entry) => [
+    shortId(entry.id ?? ''),
     new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
     process.stdout.isTTY ? shownAuthor(entry.by) : (entry.by ?? ''),
     entry.via ?? '',
@@ -73,8 +76,10 @@ function rowsOf(entries: readonly JsonObject[], titles: JsonObject, hasReasons =
 /**
  * After a success: `ok`, or the decision. Otherwise the error code, marked if the call was denied.
  */
-function outcomeOf({ action, outcome, status, target }: JsonObject): string {
+function outcomeOf(entry: JsonObject): string {
+  const { action, outcome, status, target } = entry
   if (status === 'done') {
+    if (changedNothing(entryOf(entry))) return paint('yellow', 'nothing changed')
     const decision = action === DECISION ? pathGet(target, 'status') : undefined
     return decision === 'denied' ? paint('red', 'denied') : paint('green', String(decision ?? 'ok'))
   }
@@ -86,44 +91,60 @@ function outcomeOf({ action, outcome, status, target }: JsonObject): string {
  * The reason, the objects of an entry, or else its result, and the error. Ids are whole, because
  * people copy them.
  */
-function aboutOf(
-  { action, target, result, reason, error }: JsonObject,
-  titles: JsonObject,
-  hasReason: boolean,
-): string {
+function aboutOf(entry: JsonObject, titles: JsonObject, hasReason: boolean): string {
+  const { result, reason, error } = entry
   const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
   const fault = error === undefined ? [] : [shorten(String(error), MAX_SHOWN)]
-  const objects = targetOf(String(action), Object(target), titles) || targetOf('', Object(result), {})
-  return [...why, objects, ...fault].filter(Boolean).join('; ')
+  const { total, count = total, ...others } = Object(result)
+  const objects = targetOf(entry, titles) || targetOf({ action: '', target: others }, {})
+  const number = typeof count === 'number' && isMany(entry) ? [numberOf(entry, count)] : []
+  return [...why, ...number, objects, ...fault].filter(Boolean).join('; ')
 }
 
-function humanEntry({ status, target, result, changes, ...entry }: JsonObject): string {
-  const what = actionInWords({
-    action: String(entry.action),
+/** Whether an action applied to all objects that match a filter. */
+function isMany({ action, target }: JsonObject): boolean {
+  return String(action).endsWith('-bulk') || pathGet(target, 'all') === true
+}
+
+/** `30 dead letters`. */
+function numberOf({ action }: JsonObject, count: number): string {
+  return counted(count, String(action).replace(/-\w+$/, '').replaceAll('-', ' '))
+}
+
+function entryOf({ action, status, target, result, changes }: JsonObject) {
+  return {
+    action: String(action),
     status: String(status),
     target: Object(target),
     result: Object(result),
-  })
-  return fields({ what, ...entry, ...defined({ target, result, changes }) })
+    changes: Object(changes),
+  }
+}
+
+function humanEntry(entry: JsonObject): string {
+  const { status: _, target, result, changes, ...others } = entry
+  const words = entryOf(entry)
+  const what = `${actionInWords(words)}${changedNothing(words) ? ': nothing changed' : ''}`
+  return fields({ what, ...others, ...defined({ target, result, changes }) })
 }
 
 /** Maximum characters of an error, and of a value that is not a text. */
 const MAX_SHOWN = 100
 const TIMES = new Set(['since', 'until', 'at'])
-/** Arguments that are not shown, because an action always has them. */
-const ALWAYS = new Set(['all', 'confirm'])
 
-function targetOf(action: string, target: JsonObject, titles: JsonObject): string {
+function targetOf({ action, target, at }: JsonObject, titles: JsonObject): string {
   const isDecision = action === DECISION
-  const title = isDecision ? titles[String(target.id)] : undefined
+  const title = isDecision ? titles[String(pathGet(target, 'id'))] : undefined
   // The title replaces the id, and the column `outcome` has the decision.
   const isElsewhere = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
-  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !isElsewhere(name))
-  const parts = shown.map(([name, value]) => `${name} ${textOf(name, value)}`)
+  const shown = shownTarget({ action: String(action), at, target: Object(target) })
+  const parts = shown
+    .filter(([name]) => !isElsewhere(name))
+    .map(([name, value]) => `${name} ${textOf(name, value)}`)
   return [...(typeof title === 'string' ? [title] : []), ...parts].join(', ')
 }
 
-function textOf(name: string, value: Json): string {
+function textOf(name: string, value: unknown): string {
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
   if (name === 'for' && typeof value === 'number') return age(0, value)
   return typeof value === 'string' ? shortId(value) : shorten(JSON.stringify(value), MAX_SHOWN)

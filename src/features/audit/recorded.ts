@@ -13,6 +13,10 @@ const RECORDED_ARGUMENTS =
  */
 const OF_EVENTS = /^(?:event|subscription)-/
 const EVENT_ARGUMENTS = ['from', 'to']
+/** Skills with filters for dead letters, which are recorded without mail addresses. */
+const OF_LETTERS = /^dead-letter-/
+const LETTER_FILTERS = ['error', 'code', 'pattern']
+const MAIL_ADDRESS = /[^\s<>"'`]+@[^\s<>"'`]+/g
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
@@ -28,9 +32,16 @@ const MAX_ITEMS = 20
 /** The objects of a call of a built-in skill, and the reason that its caller gave. */
 export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target' | 'reason'> {
   if (!isJsonObject(args)) return {}
-  const names = OF_EVENTS.test(skill) ? [...RECORDED_ARGUMENTS, ...EVENT_ARGUMENTS] : RECORDED_ARGUMENTS
+  const names = [
+    ...RECORDED_ARGUMENTS,
+    ...(OF_EVENTS.test(skill) ? EVENT_ARGUMENTS : []),
+    ...(OF_LETTERS.test(skill) ? LETTER_FILTERS : []),
+  ]
   const recorded = names.flatMap((key) => {
-    const value = Object.hasOwn(args, key) ? shorten(args[key]) : undefined
+    const given = Object.hasOwn(args, key) ? args[key] : undefined
+    const value = shorten(
+      LETTER_FILTERS.includes(key) && typeof given === 'string' ? given.replaceAll(MAIL_ADDRESS, '…') : given,
+    )
     return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })
   const { reason } = args
@@ -41,13 +52,18 @@ export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target'
 }
 
 /**
- * The counts and flags in the result of a built-in skill, and the settings that it changed
- * (`changes`).
+ * The counts and flags in the result of a built-in skill, the id and size of the job that was begun,
+ * and the settings that it changed (`changes`).
  */
 export function recordedResult(result: unknown): Pick<AuditEntry, 'result' | 'changes'> {
   const value = toJson(result)
   if (!isJsonObject(value)) return {}
-  const facts = [...RECORDED_RESULTS.map((key) => [key, value[key]] as const), ['job', jobIn(value)] as const]
+  const { job } = value
+  const facts = [
+    ...RECORDED_RESULTS.map((key) => [key, value[key]] as const),
+    ['job', jobIn(value)] as const,
+    ['total', isJsonObject(job) ? job.total : undefined] as const,
+  ]
   const known = facts.flatMap(([key, fact]): [string, Json][] => (isRecorded(fact) ? [[key, fact]] : []))
   const changes = auditEntrySchema.shape.changes.safeParse(value.changes).data
   return {

@@ -147,6 +147,21 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
     })
 
+    test('has the filter and the number of an action on several dead letters, without addresses', async () => {
+      const filter = { code: 'skill_failed', error: 'nobody@mail.example is unknown' }
+      await daemon.invoke('dead-letter-retry', { all: true, ...filter })
+      await daemon.invoke('dead-letter-bulk', { do: 'drop', group: 'nothing', pattern: 'no: #' })
+      const [bulk, retry] = await list({ action: 'dead-letter-*', limit: 2 })
+      assert.partialDeepStrictEqual(retry, {
+        target: { all: true, code: 'skill_failed', error: '… is unknown' },
+        result: { count: 0 },
+      })
+      assert.partialDeepStrictEqual(bulk, {
+        target: { do: 'drop', group: 'nothing', pattern: 'no: #' },
+        result: { total: 0 },
+      })
+    })
+
     test('has the reason and the end of a pause, and an entry by its id', async () => {
       const ada = await signIn('Ada')
       await post('/v1/skills/route-pause', { route: 'fails', reason: 'pages everybody' }, ada)
@@ -171,6 +186,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await list({ what: 'PAGES' }), [paused])
       const { out } = await site.run(['audit', '--id', paused?.id ?? ''])
       assert.match(out, /what: paused a route[\s\S]*reason: pages everybody/)
+      const short = await site.run(['audit', 'show', String(paused?.id).slice(-8)])
+      assert.match(short.out, /what: paused a route[\s\S]*reason: pages everybody/, short.err)
     })
 
     test('names Trivium itself where a caller went away, and tells denied, cancelled and failed calls apart', async () => {
