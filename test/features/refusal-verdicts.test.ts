@@ -60,3 +60,11 @@ describe('the likely cause of refused signatures', () => {
     }
   })
 })
+
+test('a path without a gateway may be that of a gateway that does not run', () => {
+  const tally = createRefusalTally(() => 0)
+  tally.refused('-', 'not_found', { from: '192.0.2.7', why: 'no gateway listens at /hooks/shop (POST).' })
+  const [verdict] = tally.list().map(verdictOf)
+  assert.equal(verdict?.cause, 'mistyped-address')
+  assert.match(verdict.todo, /`trivium status`/)
+})

@@ -66,8 +66,8 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
     todo: 'Adjust the options of the gateway; `trivium refusal list` shows the content.',
   },
   'mistyped-address': {
-    likely: 'No gateway has this path: a sender has a wrong URL, or it is a scan.',
-    todo: 'Compare the URL at the sender with `path` of the gateway.',
+    likely: 'No gateway runs at this path: the sender has a wrong URL, the gateway is off, or it is a scan.',
+    todo: 'Compare the URL at the sender with `path` of the gateway; `trivium status` shows the gateways that do not run.',
   },
   other: {
     likely: 'The gateway does not accept the deliveries.',
