@@ -266,31 +266,6 @@ test('the notes on Adyen and Salesforce have the options of their rows', () => {
   }
 })
 
-test('the example at the top has the options of its row', () => {
-  const [, yaml = ''] = /```yaml\n( *gateways:\n *okta:.*?)```/s.exec(guide) ?? []
-  const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.okta
-  const row = providerRows().find(({ provider }) => provider === 'Okta')
-  assert.deepEqual([path, enabled], ['/hooks/okta', 'auto'])
-  assert.deepEqual(options, row?.options)
-  assert.deepEqual(verify, { ...row?.verify, secret: `\${OKTA_SECRET}` })
-  const cells = (line = '') => line.trim().split(' | ').slice(1).join()
-  const inSteps = cells(/^ +\| Okta .*$/m.exec(guide)?.[0])
-  assert.equal(inSteps, cells(/^\| <a id="row-okta">.*$/m.exec(guide)?.[0]))
-})
-
-test('the pages name each provider whose preset answers in its own way', () => {
-  const answering = Object.entries(presetsByName).filter(([, preset]) => preset.answer !== undefined)
-  assert.ok(answering.length > 5)
-  const webhooks = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
-  for (const page of [guide, webhooks]) {
-    const [names = ''] = /Amazon SNS, Discord.*200 \(204 for events of Discord\)/.exec(page) ?? []
-    assert.deepEqual(
-      answering.map(([name]) => name).filter((name) => !names.toLowerCase().includes(name)),
-      [],
-    )
-  }
-})
-
 test('what the reader has to replace in a row is in capitals', () => {
   for (const { provider, verify } of providerRows())
     assert.doesNotMatch(JSON.stringify(verify), /[0-9a-f]{12}|\d{6}|…|example/, provider)

@@ -1,0 +1,48 @@
+// What docs/webhook-providers.md says around the table of providers.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { PAYPAL } from '../../../transports/deliveries/paypal.ts'
+import type { Preset } from '../../../transports/deliveries/preset.ts'
+import { PRESETS } from '../../../transports/deliveries/presets.ts'
+import { SNS } from '../../../transports/deliveries/sns.ts'
+import { PROVIDER_EXAMPLES } from '../../../transports/webhook/examples/all.ts'
+import { guide, providerRows } from './providers/table.ts'
+
+const presets: Record<string, Preset> = { ...PRESETS, paypal: PAYPAL, sns: SNS }
+
+test('the example at the top has the options of its row', () => {
+  const [, yaml = ''] = /```yaml\n( *gateways:\n *okta:.*?)```/s.exec(guide) ?? []
+  const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.okta
+  const row = providerRows().find(({ provider }) => provider === 'Okta')
+  assert.deepEqual([path, enabled], ['/hooks/okta', 'auto'])
+  assert.deepEqual(options, row?.options)
+  assert.deepEqual(verify, { ...row?.verify, secret: `\${OKTA_SECRET}` })
+  const cells = (line = '') => line.trim().split(' | ').slice(1).join()
+  const inSteps = cells(/^ +\| Okta .*$/m.exec(guide)?.[0])
+  assert.equal(inSteps, cells(/^\| <a id="row-okta">.*$/m.exec(guide)?.[0]))
+})
+
+test('the page lists the providers whose events have no name', () => {
+  const [, list = ''] = /No field names it \(([^)]+)\)/.exec(guide) ?? []
+  const unnamed = PROVIDER_EXAMPLES.filter(({ exampleEvent }) => exampleEvent === undefined)
+  const short = unnamed.map(({ name }) => name.replace(' (outbound messages)', '').replace(/[()]/g, ''))
+  assert.deepEqual(
+    list.split(/,\s+/).map((name) => name.replace(/\s+/g, ' ')),
+    short,
+  )
+})
+
+test('the pages name each provider whose preset answers in its own way', () => {
+  const answering = Object.entries(presets).filter(([, { answer }]) => answer !== undefined)
+  assert.ok(answering.length > 5)
+  const webhooks = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
+  for (const page of [guide, webhooks]) {
+    const [names = ''] = /Amazon SNS, Discord.*200 \(204 for events of Discord\)/.exec(page) ?? []
+    assert.deepEqual(
+      answering.map(([name]) => name).filter((name) => !names.toLowerCase().includes(name)),
+      [],
+    )
+  }
+})
