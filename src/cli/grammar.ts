@@ -134,6 +134,9 @@ const SPOKEN: readonly Spoken[] = [
   }),
 ]
 
+/** The names of the built-in skills that have another form on the command line. */
+export const WITH_FORMS: ReadonlySet<string> = new Set(SPOKEN.map(({ name }) => name))
+
 /** The form of a built-in skill, such as `event wait`; the name of another skill. */
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)

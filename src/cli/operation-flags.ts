@@ -194,12 +194,18 @@ export function withFlagNames(error: unknown, command: string, flags: readonly F
   })
 }
 
-/** A path such as `set.next_action`, with the flag for its argument if there is one. */
+/**
+ * A path such as `set.next_action`, with the flag for its argument if there is one. The position in
+ * a list is left out: values of a flag are not counted.
+ */
 function withFlag(path: string, flags: readonly Flag[]): string {
   const words = path.split('.')
   for (const { option, places } of flags) {
     const place = places.find((one) => one.every((word, at) => word === words[at]))
-    if (place) return [option.long, ...words.slice(place.length)].join('.')
+    if (!place) continue
+    const [next, ...rest] = words.slice(place.length)
+    const isPosition = rest.length === 0 && next !== undefined && /^\d+$/.test(next)
+    return [option.long, ...(next === undefined || isPosition ? [] : [next, ...rest])].join('.')
   }
   return path
 }

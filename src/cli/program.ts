@@ -148,9 +148,9 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
   } catch (error) {
     const betterError = isUnknownVerb(program, rest)
       ? await mistyped(program, rest, error, context)
-      : undefined
+      : await withForm(program, rest, error)
     if (!betterError) held.release()
-    return report(betterError ?? error, terminal, { isDaemon: rest[0] === 'start' })
+    return await report(betterError ?? error, terminal, { isDaemon: rest[0] === 'start' })
   }
 }
 
@@ -163,6 +163,13 @@ function holdBack({ json, err }: Terminal) {
       if (!json) err(texts.join(''))
     },
   }
+}
+
+/** The error about a missing argument of a command, with its form and the list of what it may be. */
+async function withForm(program: Command, rest: readonly string[], error: unknown) {
+  if (!(error instanceof CommanderError) || error.code !== 'commander.missingArgument') return undefined
+  const { missingPlace } = await import('./missing-argument.ts')
+  return missingPlace(program, rest)
 }
 
 async function mistyped(program: Command, rest: readonly string[], error: unknown, context: CommandContext) {
@@ -217,7 +224,11 @@ function isUnknownVerb(program: Command, [noun, verb]: readonly string[]): boole
  * Prints an error. Returns the exit code. The last line of a daemon's log names the code, as
  * operators look it up there.
  */
-function report(error: unknown, terminal: Terminal, { isDaemon }: { isDaemon: boolean }): number {
+async function report(
+  error: unknown,
+  terminal: Terminal,
+  { isDaemon }: { isDaemon: boolean },
+): Promise<number> {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const isUsage = error instanceof CommanderError
   const found: Pick<TriviumError, 'code' | 'message' | 'exit' | 'details'> = isUsage
@@ -226,7 +237,8 @@ function report(error: unknown, terminal: Terminal, { isDaemon }: { isDaemon: bo
   if (terminal.json) terminal.err(`${JSON.stringify(errorBody(found))}\n`)
   // Commander has already printed usage errors.
   else if (!isUsage) {
-    terminal.err(`${paint('red', 'trivium:', process.stderr)} ${inWidth(found.message)}\n`)
+    const { errorText } = await import('./error-text.ts')
+    terminal.err(`${paint('red', 'trivium:', process.stderr)} ${inWidth(errorText(found))}\n`)
     if (isDaemon || found.code === 'store_version')
       terminal.err(`trivium: the error is ${found.code} (\`trivium error show ${found.code}\`)\n`)
   }

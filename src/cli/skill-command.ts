@@ -17,6 +17,7 @@ import { forAll, forPeople } from './for-people.ts'
 import { withFullIds } from './full-ids.ts'
 import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
+import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { retryMessage } from './retry-message.ts'
@@ -78,15 +79,20 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context, first)
   await using connection = await open(name, context)
   const skill = await find(connection, name, context)
-  const { command, flags } = commandFor(name, skill)
+  const { command, flags, places } = commandFor(name, skill, first)
   command.configureOutput(usageOutput(context.terminal())).action(async () => {
     const options = command.opts<JsonObject>()
     const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json, ...readFlags(flags, options) }
     const withPositional = { ...named, ...readPositional(command.args, named, skill.args, flags) }
-    const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     const isBuiltIn = skill.kind === BUILT_IN
+    const missing =
+      isBuiltIn && !context.terminal().json
+        ? await missingArgument(name, withPositional, skill.args, { places, daemon: connection })
+        : undefined
+    if (missing) throw missing
+    const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     const args = isBuiltIn
       ? await withFullIds(name, await withGateway(name, given, connection), connection)
       : given
@@ -104,6 +110,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
+    if (first === 'id' && Array.isArray(result) && result.length === 0)
+      throw new TriviumError('approval_not_found', { id: String(args.id) })
     const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole

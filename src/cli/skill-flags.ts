@@ -28,8 +28,8 @@ export const describedSkill = z.object({
 export type Described = z.output<typeof describedSkill>
 
 /**
- * Makes the command of a skill, and returns its flags. `first`: the argument that its first word
- * sets, as in `group replay QUEUE`.
+ * Makes the command of a skill, and returns its flags and `places`: the arguments that may be given
+ * without their flags. `first`: the argument that its first word sets, as in `group replay QUEUE`.
  */
 export function commandFor(
   name: string,
@@ -54,7 +54,7 @@ export function commandFor(
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })
-  return { command, flags }
+  return { command, flags, places: names }
 }
 
 /** The schema of a built-in skill, with its declarations for the command line. */

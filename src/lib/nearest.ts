@@ -7,13 +7,17 @@ const LONGEST_LIST = 12
 /** Maximum characters of a name in an error text. */
 const LONGEST_QUOTE = 60
 
-/** The most similar known name. Undefined if more than a third of the letters differ. */
+/** Edits of two swapped letters, the most common typo. */
+const EDITS_OF_SWAP = 2
+
+/** The most similar known name. Undefined if more than about a third of the letters differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0 || name.length > LONGEST_COMPARED) return undefined
-  // Swapped letters are the most common typo, and would count as two edits.
   const swapped = known.find((one) => lettersOf(one) === lettersOf(name))
   const found = swapped ?? closest(name.toLowerCase(), [...known])
-  const limit = Math.max(1, Math.ceil(name.length / 3))
+  const isPart = name.startsWith(found) || found.startsWith(name)
+  const share = isPart ? Math.ceil(name.length / 3) : Math.max(1, Math.round(name.length / 3))
+  const limit = swapped === undefined ? share : Math.max(share, EDITS_OF_SWAP)
   return distance(name.toLowerCase(), found.toLowerCase()) <= limit ? found : undefined
 }
 

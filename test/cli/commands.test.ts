@@ -381,7 +381,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   test('an invalid command line exits with 2 and the reason', async () => {
     const wrong = [
       [['strat'], /no command and no skill strat.*Did you mean start/],
-      [['event-wiat'], /Did you mean event-wait/],
+      [['event-wiat'], /Did you mean `trivium event wait`/],
       [['event-wait'], /topic/],
       [['event-wait', 'x', '--timeout', 'soon'], /--timeout/],
       [

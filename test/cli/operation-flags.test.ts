@@ -106,7 +106,7 @@ describe('the flags of an operation on the command line', () => {
     })
     const error = new TriviumError('skill_args_invalid', { name: 'it', details: 'several' }, { details })
     const { message } = Object(withFlagNames(error, 'it', flags))
-    assert.equal(message, '--remove.0: too long; --next-action: too long. See `it --help`.')
+    assert.equal(message, '--remove: too long; --next-action: too long. See `it --help`.')
   })
 
   test('keep their declaration if the schema has a default or a description', () => {

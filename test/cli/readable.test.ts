@@ -73,7 +73,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
         `^.* pending\n[\\s\\S]*request +${id}\n[\\s\\S]*text +refund 5[\\s\\S]*decide ${id} --approve`,
       ),
     )
-    assert.match(await run('approval show nothing'), /There is no approval nothing/)
+    assert.match((await site.run(['approval', 'show', 'nothing'])).err, /There is no approval nothing/)
     assert.match(
       await run('route pause rest --reason busy'),
       /^The route rest is paused\. .*trivium route resume rest.*busy\.\n$/,

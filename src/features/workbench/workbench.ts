@@ -131,7 +131,7 @@ function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeo
 
 function taskOf(board: TaskBoard, id: string): WorkbenchTask {
   const task = board.tasks.find((one) => one.id === id)
-  if (!task) throw new TriviumError('not_found', { path: id })
+  if (!task) throw new TriviumError('not_found', { path: `task ${id}` })
   return task
 }
 
