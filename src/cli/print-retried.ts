@@ -86,6 +86,7 @@ const TALLIED: Readonly<Record<string, string>> = {
   retried: 'not failed so far',
   approval: 'waiting for an approval',
   replying: 'done, the reply not sent yet',
+  undelivered: 'done, the reply not delivered',
 }
 
 function nextSteps(fates: readonly Fate[]): string[] {

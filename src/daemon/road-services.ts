@@ -18,6 +18,7 @@ import { createResend } from '../engine/resend.ts'
 import { createRetryNow } from '../engine/retry-now.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
+import { createUndeliveredMails } from '../engine/undelivered-mails.ts'
 import type { Holding } from '../features/pauses/holding.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
@@ -59,7 +60,7 @@ export function createRoadServices(
     }),
     messages: {
       ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
-      ...createSearch(store),
+      ...createSearch(store, createUndeliveredMails(store)),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
       ...createHistogram(store, now),
       ...createRetryNow(store),

@@ -13,7 +13,9 @@ import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
 import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
+import { NOT_DELIVERED } from './unanswered.ts'
 import { createUndelivered } from './undelivered.ts'
+import { afterMail } from './undelivered-mails.ts'
 
 /** The dispatch of a message so far. `runningSince` (Unix ms): the start of a running attempt. */
 export type Dispatched = { outcome: Outcome | undefined; history: readonly Note[]; runningSince?: number }
@@ -89,7 +91,7 @@ export function createMessages(deps: {
       const summary = message.subject === undefined ? summaryOf(message.data.body) : undefined
       return {
         message,
-        outcome,
+        outcome: outcome && lacksMail(history) ? afterMail(outcome) : outcome,
         history,
         receive,
         events,
@@ -116,6 +118,12 @@ function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'gr
       open: pending,
     }))
   }
+}
+
+/** Whether the last answer was a mail to the sender that was not delivered. */
+function lacksMail(history: readonly { road: string; what: string }[]): boolean {
+  const last = history.findLast(({ road, what }) => road === 'outbox' && what !== 'send failed')
+  return last?.what === NOT_DELIVERED
 }
 
 /** Inserts entries that are not stored, by their time. The stored notes keep their order. */

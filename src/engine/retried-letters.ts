@@ -23,7 +23,7 @@ const MOST_LISTED = 200
 
 const storedSchema = z.array(z.tuple([z.string(), z.string(), z.string().nullable()]))
 /** Outcomes at the top of the list, in this order: those that need someone first. */
-const FIRST = ['dead', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
+const FIRST = ['dead', 'undelivered', 'bounced', 'retrying', 'replying', 'approval', 'running', 'waiting']
 
 /** Remembers which letters a job retried, and finds what became of them. */
 export function createRetriedLetters({ kv }: Pick<Store, 'kv'>) {

@@ -4,7 +4,7 @@ import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { SearchWords } from '../core/search-words.ts'
-import type { Store } from '../core/store.ts'
+import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { excerptOf } from './excerpt.ts'
@@ -88,11 +88,12 @@ function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Fil
 
 /**
  * Both leave out the messages of unreachable shards; `search` names these in `away`. It reads one
- * page. `list` reads pages until `limit`, or until their texts have `LARGE_READ`
- * characters.
+ * page; `withMails` adds the outcome of mail to its senders. `list` reads pages until `limit`, or
+ * until their texts have `LARGE_READ` characters.
  */
 export function createSearch(
   store: Pick<Store, 'journal'>,
+  withMails = async (_query: MessageSearch, page: FoundMessages) => page,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
     /** Returns fewer messages than `limit` if they are large; an empty list is the end. */
@@ -114,8 +115,8 @@ export function createSearch(
     },
     async search({ limit, before, ...filter }, { caller }) {
       const query = searchOf(filter, caller)
-      const page = await store.journal.search({ ...query, before, limit, isPartial: true })
-      const { found, next, away } = page
+      const search = { ...query, before, limit, isPartial: true }
+      const { found, next, away } = await withMails(search, await store.journal.search(search))
       const messages = found.map(({ message, outcome }) => foundRow(message, outcome, query))
       const searchedTo = next === undefined ? undefined : timeOf(next)
       return { messages, ...defined({ next, searchedTo, away }) }

@@ -47,7 +47,7 @@ export function readOnce({ list }: Letters): Letters {
 /**
  * Whether a send went to the sender of an earlier message, with the same subject if both have one.
  */
-function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
+export function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
   const to = recipientOf(letter)
   if (to === undefined || writtenAt(letter) < receivedAt) return false
   if (to !== from.address?.toLowerCase() && to !== from.id.toLowerCase()) return false
@@ -64,12 +64,12 @@ function withoutPrefix(subject: string): string {
 }
 
 /** The address of a send that answers no message. */
-function recipientOf({ data }: DeadLetter): string | undefined {
+export function recipientOf({ data }: DeadLetter): string | undefined {
   return textAt(data, 'inReplyTo') === undefined ? textAt(data, 'to')?.toLowerCase() : undefined
 }
 
 /** The time (Unix ms) at which a send was queued: retries of its dead letter do not change it. */
-function writtenAt({ at, data }: DeadLetter): number {
+export function writtenAt({ at, data }: DeadLetter): number {
   const queuedAt = pathGet(data ?? null, 'queuedAt')
   return typeof queuedAt === 'number' ? queuedAt : at
 }

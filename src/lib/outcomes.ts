@@ -2,7 +2,8 @@
  * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`:
  * waits for a decision. `dropped`: was a dead letter and was dropped. `unrouted`: no route matched.
  * `merged`: handled in the call of another message, or superseded. `replying`: dispatch is done,
- * but a reply could not be sent yet and is tried again. `bounced`: the reply bounced. `suppressed`:
+ * but a reply could not be sent yet and is tried again. `undelivered`: the last reply failed
+ * permanently, also after its dead letter was dropped. `bounced`: the reply bounced. `suppressed`:
  * the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
@@ -16,6 +17,7 @@ export const OUTCOMES = [
   'dropped',
   'merged',
   'unrouted',
+  'undelivered',
   'bounced',
   'suppressed',
 ] as const

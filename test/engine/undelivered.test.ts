@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Outcome } from '../../src/core/message-query.ts'
 import { createConversations } from '../../src/engine/conversations.ts'
 import { createMessages } from '../../src/engine/messages.ts'
 import { humanConversation } from '../../src/engine/print/conversation.ts'
+import { createSearch } from '../../src/engine/search.ts'
+import { createUndeliveredMails } from '../../src/engine/undelivered-mails.ts'
 import { bury, job } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
@@ -31,6 +34,8 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   const id = accepted?.id ?? ''
   const sent = (at: number, by: string) =>
     store.journal.note(id, [{ at, road: 'outbox', what: 'sent', detail: { key: by, text: 'Hello', by } }])
+  const { cursor } = await store.journal.unpumped(1)
+  await store.journal.pumped(cursor, id, [])
   const { list, show } = createConversations({ ...REST, store })
   const waiting = async () => Object(await list({ unanswered: true, limit: 10 }, callOf())).conversations
   await sent(Date.now(), 'route support-mail')
@@ -46,8 +51,26 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   assert.match(humanConversation(shown), /The answer of ingrid was not delivered .* ago/)
   assert.doesNotMatch(humanConversation(shown), /Answered/)
 
+  const { search } = createSearch(store, createUndeliveredMails(store))
+  const [later] = await store.journal.accept([newMessage({ gateway: 'other', conversation: 'other' })])
+  const found = async (...outcome: Outcome[]) => {
+    const filter = { ...(outcome.length > 0 && { outcome }), limit: 10 }
+    const rows: { id: string; outcome: Outcome }[] = Object(await search(filter, callOf())).messages
+    return rows.map((row) => [row.id, row.outcome])
+  }
+  assert.deepEqual(await found('undelivered'), [[id, 'undelivered']])
+  assert.ok((await found()).some(([one, outcome]) => one === id && outcome === 'undelivered'))
+  assert.ok(!(await found('unrouted', 'done', 'waiting')).some(([one]) => one === id))
+  assert.deepEqual(await search({ outcome: ['undelivered'], before: id, limit: 10 }, callOf()), {
+    messages: [],
+  })
+  const one = { outcome: ['undelivered' as const, 'waiting' as const], limit: 1 }
+  const page = Object(await search(one, callOf()))
+  assert.deepEqual([page.messages.length, page.messages[0].id, page.next], [1, later?.id, later?.id])
+
   await sent(Date.now() + 1_000, 'ada')
   assert.deepEqual(await waiting(), [])
+  assert.deepEqual(await found('undelivered'), [])
 })
 
 test('a mail to the sender that was not delivered is in the history of the message and in its conversation', async (t) => {

@@ -16,7 +16,7 @@ const OUTCOME_WAIT = 1_000
 /** Maximum number of unfinished messages whose outcomes are tracked. */
 const MAX_TRACKED = 10_000
 /** Outcomes after which a message is no longer tracked. */
-const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed'])
+const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'undelivered', 'suppressed'])
 
 export const addTail: AddCommand = (program, context) => {
   const command = program.command('tail')

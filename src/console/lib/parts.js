@@ -83,6 +83,7 @@ export const OUTCOME_KINDS = {
   approval: 'warn',
   replying: 'warn',
   unrouted: 'dim',
+  undelivered: 'bad',
   bounced: 'bad',
   suppressed: 'dim',
 }
@@ -102,6 +103,7 @@ const OUTCOME_MEANINGS = {
   dropped: 'Nobody gets it: its dead letter was dropped, or a person handles the conversation',
   merged: 'Handled together with another message',
   unrouted: 'No route matched it',
+  undelivered: 'Handled, but the last reply was not delivered',
   bounced: 'The reply came back',
   suppressed: 'Handled, but the reply was not sent',
 }

@@ -15,7 +15,16 @@ const MAX_LETTERS = 500
 /** Maximum number of messages whose outcomes are read. */
 const MAX_OUTCOMES_READ = 10
 /** Outcomes that end a retry. A message that fails again is found among the dead letters. */
-const ENDED = new Set(['done', 'dropped', 'merged', 'unrouted', 'bounced', 'suppressed', 'approval'])
+const ENDED = new Set([
+  'done',
+  'dropped',
+  'merged',
+  'unrouted',
+  'undelivered',
+  'bounced',
+  'suppressed',
+  'approval',
+])
 /** Maximum number of texts in a question. */
 const MAX_TEXTS = 6
 

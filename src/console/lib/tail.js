@@ -11,7 +11,7 @@ const MAX_ROWS = 100_000
  */
 const TAIL_LIMITS = { max: 2_000, kept: 1_000 }
 /** Outcomes that can still change. */
-const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
+const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead', 'undelivered'])
 /** Maximum number of unfinished messages whose outcomes are loaded when the list is shown again. */
 const MAX_REFRESHED = 300
 /** Minimum interval (ms) of updates. */

@@ -31,6 +31,8 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
     case 'suppressed':
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
+    case 'undelivered':
+      return html`<${Unsent} note=${unsent} />`
     case 'done':
       if (lacksApproval(history))
         return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`

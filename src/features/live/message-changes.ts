@@ -16,7 +16,15 @@ const FIRST_PAGE = { limit: PAGE_SIZE, isPartial: true }
 /** Up to this many outcomes are checked in every poll. More are checked in every fourth. */
 const MAX_EACH_POLL = 100
 /** Outcomes that will change. */
-const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'replying', 'dead']
+const UNFINISHED: readonly Outcome[] = [
+  'waiting',
+  'running',
+  'retrying',
+  'approval',
+  'replying',
+  'dead',
+  'undelivered',
+]
 /** Outcomes that do not change any more. */
 const FINAL = /^(dropped|merged|bounced|suppressed)$/
 /** Outcomes after dispatch, which change to `replying` or `bounced` if the reply fails. */

@@ -62,9 +62,10 @@ CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')
       AND NOT EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'sent') THEN 'suppressed'
-    WHEN (SELECT what FROM note WHERE note.seq = d.seq AND road = 2
-        AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1) = 'send failed' THEN 'replying'
-    ELSE outcome END AS outcome
+    ELSE CASE (SELECT what FROM note WHERE note.seq = d.seq AND road = 2
+        AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1)
+      WHEN 'send failed' THEN 'replying' WHEN 'dead' THEN 'undelivered' ELSE outcome END
+    END AS outcome
   FROM dispatched d;
 
 -- The route of each message: that of its job or dead letter, or of its last attempt; null if there

@@ -62,7 +62,7 @@ local function answered(position)
   end
   if found.bounced then return 'bounced' end
   if found.suppressed and not found.sent then return 'suppressed' end
-  return last == 'send failed' and 'replying' or nil
+  return last == 'send failed' and 'replying' or last == 'dead' and 'undelivered' or nil
 end
 
 local function outcome(id, position, time, tail)
