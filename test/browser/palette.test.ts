@@ -191,7 +191,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     await option(/^Configuration/).click()
     await page.getByRole('button', { name: 'Reload' }).waitFor()
     await show(`messages/${id}`)
-    for (const name of ['Answer …', 'Edit and send again …'])
+    for (const name of ['Edit and send again …', 'Erase …'])
       await page.getByRole('button', { name }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await page.getByRole('button', { name: 'Sign out' }).waitFor()

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 
 /**
@@ -15,6 +15,14 @@ export function Modal({ leave, children, ...attributes }) {
     current.showModal()
     // Closing the dialog before it is removed restores the focus.
     return () => current.close()
+  }, [])
+  // It belongs to the page that is being left by a link, the back button or the address bar.
+  const latest = useRef()
+  latest.current = leave
+  useEffect(() => {
+    const end = () => latest.current()
+    addEventListener('hashchange', end)
+    return () => removeEventListener('hashchange', end)
   }, [])
   const cancel = (event) => {
     if (event.target !== dialog.current) return

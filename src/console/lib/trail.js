@@ -4,12 +4,39 @@ import { html } from './html.js'
 import { onKey } from './keys.js'
 import { link, replace, route, titles } from './router.js'
 
+/** Where the rows are kept, so that a reloaded page still knows its neighbours. */
+const STORED = 'trivium.trail'
+/** Maximum number of kept rows. */
+const MAX_STORED = 2_000
+
 /**
  * The last list, for navigation between the pages opened from it. `path` and `query`: its address.
  * `rows()`: `{ href, key }` of each row. `more()`: loads further rows. `isWhole()`: whether these are
  * all. `chosen(key)`: the row to select on going back to the list.
  */
-export const trail = signal()
+export const trail = signal(restored())
+
+/** The trail of this tab before the page was reloaded. Its list is no longer there to load more. */
+function restored() {
+  try {
+    const stored = JSON.parse(sessionStorage.getItem(STORED))
+    return stored && { ...stored, rows: () => stored.rows, isWhole: () => stored.isWhole, chosen() {} }
+  } catch {
+    return undefined
+  }
+}
+
+addEventListener('pagehide', () => {
+  if (!trail.peek()) return
+  const { path, query, rows, isWhole } = trail.peek()
+  const all = rows()
+  const kept = { path, query, rows: all.slice(0, MAX_STORED), isWhole: isWhole() && all.length <= MAX_STORED }
+  try {
+    sessionStorage.setItem(STORED, JSON.stringify(kept))
+  } catch {
+    // The storage is full or switched off: the page then has no neighbours after a reload.
+  }
+})
 
 /** Distance from the end, in rows, at which more are loaded. */
 const LOAD_DISTANCE = 3

@@ -1,17 +1,20 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
-import { authorOf, isOwn } from '../lib/authors.js'
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { onKey } from '../lib/keys.js'
 import { clock } from '../lib/live.js'
-import { Age, act, ask, dateTime, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { Age, act, ask, Copy, Moment, span, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, retryNow, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
+import { reportRetry } from '../lib/retry.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { useUnsent } from '../lib/unsent.js'
-import { Chat, PERSON_HINT, personOf } from './message.js'
+import { AboutSender } from './about-sender.js'
+import { Answer, useRoomForNotices } from './answer.js'
+import { Chat } from './chat.js'
+import { PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
@@ -55,18 +58,47 @@ export function Conversation({ gateway, conversation }) {
   const letters = useUnsent()
   const letter = unsent?.letter ?? letters.find(({ message }) => message?.id === unsent?.inReplyTo)?.id
   useNewest(entries.length)
-  return html`<section class="page conversation" aria-labelledby="title">
+  const title = titleOf(asked, { gateway, conversation })
+  useEffect(() => {
+    document.title = `${title} in ${gateway} · Trivium`
+  }, [title])
+  return html`<div class="beside"><section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" />
-    <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
+    <header class="bar"><div class="heading"><h1 id="title">${title} <span class="dim">in ${gateway}</span></h1>
+      <p class="conversation-id dim"><code>${conversation}</code> <${Copy} text=${conversation} label="Copy id" /></p></div>
       <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
       ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show earlier messages</button></p>`}
-    ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} />`}
-    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
-  </section>`
+    ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} reload=${reload} />`}
+    ${asked && html`<${Answering} of=${value} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />`}
+  </section>
+  <${AboutSender} entries=${entries} gateway=${gateway} conversation=${conversation} /></div>`
+}
+
+/** Transports whose conversations are about a thing, such as an order. */
+const OF_THINGS = new Set(['webhook', 'bullmq'])
+
+/** The sender of the newest message; for webhooks and queues, the thing that it is about. */
+function titleOf(asked, { gateway, conversation }) {
+  if (!asked) return conversation
+  if (!OF_THINGS.has(asked.transport)) return senderOf(asked.from)
+  const { id, event, subject, summary } = asked
+  const name = conversation.startsWith(`${gateway}:`) ? conversation.slice(gateway.length + 1) : conversation
+  // A delivery without a conversation of its own has its id as conversation.
+  const thing = conversation === id ? (subject ?? summary?.slice(0, 60)) : name
+  return [thing, event].filter(Boolean).join(' · ') || senderOf(asked.from)
+}
+
+/** Whose turn it is, and the field to answer. */
+function Answering({ of, asked, unsent, letter, reload }) {
+  const box = useRoomForNotices()
+  return html`<div class="answering" ref=${box}>
+    <${Turn} of=${of} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />
+    <${Answer} of=${of} asked=${asked} letter=${letter} done=${reload} />
+  </div>`
 }
 
 /** Scrolls to the end of the chat, and stays there while new messages come. */
@@ -99,51 +131,24 @@ function unsentIn(entries, asked) {
 /** Whose turn it is. `letter`: the id of the dead letter of a reply that was not delivered. */
 function Turn({ of: { waitingSince, reply }, asked, unsent, letter, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a> <button changes type="button" class="small" onClick=${() => retryReply(letter, reload)}>Retry …</button>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
-    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
+    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />.</p>`
   if (reply)
-    return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago.</p>`
+    return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago, on <${Moment} at=${reply.at} />.</p>`
   return null
 }
 
-/** Asks first if a colleague has taken over the conversation, also since the page was loaded. */
-async function mayAnswer({ gateway, conversation }) {
-  const args = { gateway, conversation, limit: 1 }
-  const { heldBy } = await invoke('conversation-show', args).catch(() => ({}))
-  if (!heldBy || isOwn(heldBy.by)) return true
-  const holder = authorOf(heldBy.by) ?? 'Somebody'
-  const body = html`<p>${holder} took it over on ${dateTime(heldBy.since)}${heldBy.reason && html`: <span class="said-reason">${heldBy.reason}</span>`}. Two answers may contradict each other.</p>`
-  return ask({ title: `${holder} has this conversation. Send anyway?`, body, action: 'Send anyway' })
-}
-
-function Answer({ asked, done }) {
-  const [text, setText] = useState('')
-  const [isBusy, once] = useOnce()
-  const send = async () => {
-    if (text.trim() === '' || !(await mayAnswer(asked))) return
-    const isSent = await act(async () => {
-      await invoke('gateway-send', { messageId: asked.id, text })
-      return `Your answer is on its way to ${senderOf(asked.from)}.`
-    })
-    if (!isSent) return
-    setText('')
-    done()
-    // By then the answer is sent, or the reason for its delay is known.
-    setTimeout(done, 1_000)
-  }
-  const submit = (event) => {
-    event.preventDefault()
-    once(send)
-  }
-  const field = useRef()
-  useEffect(() => onKey('r', 'answer', () => field.current?.focus()), [])
-  const press = (event) => {
-    if (event.key === 'Escape') field.current.blur()
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)
-  }
-  return html`<form class="answer" onSubmit=${submit}>
-    <label>Answer ${senderOf(asked.from)} by hand<textarea ref=${field} rows="2" required value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><span class="dim wide"><kbd>r</kbd> goes here, <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends it.</span><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
-  </form>`
+/** Asks, and sends a reply again that was not delivered. */
+async function retryReply(id, done) {
+  const body = 'It is sent once more to the same place, as it was written.'
+  if (!(await ask({ title: 'Send this answer again?', body, action: 'Retry' }))) return
+  const began = Date.now()
+  const letter = { id, queue: 'outbox' }
+  const isRetried = await act(async () => {
+    await invoke('dead-letter-retry', letter)
+    return 'It is being sent again.'
+  })
+  if (isRetried)
+    void reportRetry({ began, many: 1, isWanted: (each) => each.id === id, letters: [letter], done })
 }

@@ -7,30 +7,16 @@ import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
 import { act, ask, Copy, useOnce } from '../lib/parts.js'
 import { CancelRun, retryNow } from '../lib/pause.js'
+import { retryMessage } from '../lib/retry-message.js'
 import { go, link } from '../lib/router.js'
+import { mayAnswer } from './answer.js'
 import { senderOf } from './messages.js'
 
 /** The possible actions. Each names its effect and asks for confirmation. */
 export function Actions({ shown, reload }) {
-  const { message, outcome } = shown
+  const { message, outcome, unanswerable } = shown
   const { id, gateway } = message
   const [form, setForm] = useState()
-  const again = async () => {
-    if (
-      !(await ask({
-        title: 'Try this message again?',
-        body: `It goes back to the end of its conversation in “${gateway}”, with fresh attempts.`,
-        action: 'Retry',
-      }))
-    )
-      return
-    await act(async () => {
-      await invoke('dead-letter-retry', { id })
-      changes.dead.value++
-      return 'It is being retried.'
-    })
-    reload()
-  }
   const drop = async () => {
     const body = 'It is removed from the dead letters permanently. The message stays in the journal.'
     if (!(await ask({ title: 'Drop this message?', body, action: 'Drop', danger: true }))) return
@@ -45,9 +31,9 @@ export function Actions({ shown, reload }) {
   return html`<div class="buttons">
     ${isBackingOff && html`<button changes type="button" class="primary" onClick=${() => retryNow(id).then(reload)}>Retry now</button>`}
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
-    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
+    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${() => retryMessage(message, reload)}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
-    <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
+    ${!unanswerable && html`<button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>`}
     <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
     ${!isViewer.value && html`<a class="button" href=${link('compose', { gateway, like: id })}>Send as a test …</a>`}
     <${Copy} label="Copy as curl" text=${asCurl(message)} />
@@ -68,6 +54,7 @@ function Form({ kind, message, done }) {
   const [text, setText] = useState(isAnswer ? '' : message.text)
   const [isBusy, once] = useOnce()
   const send = async () => {
+    if (isAnswer && !(await mayAnswer(message))) return
     let next
     const isSent = await act(async () => {
       if (isAnswer) {

@@ -1,15 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke, isViewer } from '../lib/api.js'
-import { useAttempt } from '../lib/attempts.js'
-import { authorOf } from '../lib/authors.js'
-import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import {
   Age,
   act,
   Badge,
   dateTime,
-  Empty,
   Facts,
   Json,
   Outcome,
@@ -21,7 +17,7 @@ import {
 } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
+import { Chat } from './chat.js'
 import { Actions } from './message-actions.js'
 import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
@@ -94,7 +90,7 @@ function readable(text) {
   }
 }
 
-function factsOf({ message, traceUrl }) {
+function factsOf({ message, traceUrl, unanswerable }) {
   const { id, gateway, transport, from, conversation, key, data, trace, to } = message
   const verified =
     from.verified === false ? html`${senderOf(from)} <${Badge} kind="warn">not verified<//>` : senderOf(from)
@@ -107,6 +103,7 @@ function factsOf({ message, traceUrl }) {
     to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
     event: data?.event,
     conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
+    answer: unanswerable && html`not possible: <${Words} text=${unanswerable} />`,
     key: key && html`<code>${key}</code>`,
     trace: traceUrl
       ? html`<a href=${traceUrl} rel="noreferrer" target="_blank">${trace}</a>`
@@ -168,79 +165,4 @@ function ItsConversation({ message }) {
   // A single message is already shown.
   if (!value || value.entries.every((entry) => entry.id === id)) return null
   return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
-}
-
-const FAILED = new Set(['dead', 'retrying'])
-/** Names of the states of a reply. */
-const STATES = { dead: 'not delivered', bounced: 'came back' }
-
-/** Why the last attempt on a message failed. */
-function WhyFailed({ of }) {
-  const attempt = useAttempt(of)
-  return attempt?.error && html`<p class="error">${causeOf(attempt.error)}</p>`
-}
-
-/**
- * Messages on the left, replies on the right. `errorShownFor`: the reply whose error is shown
- * elsewhere.
- */
-export function Chat({ entries, here, errorShownFor }) {
-  const answered = new Set(
-    entries
-      .filter(({ role, state }) => role === 'reply' && state === 'sent')
-      .map(({ inReplyTo }) => inReplyTo),
-  )
-  if (entries.length === 0) return html`<${Empty} title="None of its messages is stored any more." />`
-  return html`<ol class="chat">${entries.map(
-    (
-      entry,
-      at,
-    ) => html`${startsDay(entry, entries[at - 1]) && html`<li key=${`day ${at}`} class="day"><time datetime=${new Date(entry.at).toISOString()}>${dayOf(entry.at)}</time></li>`}<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
-    <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
-      ${entry.state === 'sent' && !entry.approval && html` <span class="sent" title="The gateway has sent it">✓ sent</span>`}
-      ${entry.letter && html` to ${entry.to}${entry.subject && html`: <b>${entry.subject}</b>`}`}
-      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${STATES[entry.state] ?? entry.state}<//>`}
-      ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
-    ${entry.role === 'sender' && entry.subject && bare(entry.subject) !== bare(subjectBefore(entries, at)) && html`<p class="subject">${entry.subject}</p>`}
-    <${EntryText} of=${entry} />
-    ${entry.files > 0 && html`<p class="dim"><a href=${link(['messages', entry.id])}>${count(entry.files, 'file')}</a></p>`}
-    ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
-    ${entry.error && !entry.approval && entry !== errorShownFor && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${causeOf(entry.error)} />${entry.letter && html` <a href=${link(['dead-letters', entry.letter], { queue: 'outbox' })}>See the dead letter</a>`}</p>`}
-  </li>`,
-  )}</ol>`
-}
-
-/** Whether an entry is the first of its day. */
-function startsDay({ at }, before) {
-  return before === undefined || dayOf(before.at) !== dayOf(at)
-}
-
-const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' })
-const dayOf = (at) => DAY.format(at)
-
-/** The subject of the last message of the sender before an entry. */
-function subjectBefore(entries, at) {
-  return entries.slice(0, at).findLast(({ role }) => role === 'sender')?.subject
-}
-
-/** A subject without marks of replies. */
-const bare = (subject) => subject?.replace(/^(\s*(re|aw|sv|fwd?|wg):)+\s*/i, '')
-
-/** At first, a text of more than `from` characters is cut to `shown`. */
-const LONG = { from: 1_500, shown: 900 }
-
-/** What an entry says. A long text is folded. */
-function EntryText({ of }) {
-  const [isWhole, setWhole] = useState(false)
-  const said = saidIn(of)
-  if (isWhole || typeof said !== 'string' || said.length <= LONG.from)
-    return html`<p class="said">${said}</p>`
-  return html`<p class="said">${said.slice(0, LONG.shown)} … <button type="button" class="linkish" onClick=${() => setWhole(true)}>Show all ${said.length.toLocaleString('en')} characters</button></p>`
-}
-
-/** The text of an entry. A request for approval is a link to the approval, which has its text. */
-function saidIn({ approval, summary, text }) {
-  if (approval)
-    return html`Asks for approval: <a href=${link('approvals', { id: approval })}>${text.split('\n')[0] || approval}</a>`
-  return (summary && /^\s*[[{]/.test(text) ? summary : text) || '(no text)'
 }

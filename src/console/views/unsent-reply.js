@@ -10,6 +10,7 @@ import { senderOf } from './messages.js'
 export function UnsentReply({ letter }) {
   const { data = {}, message, group: gateway } = letter
   const { to, cc, subject, text = '', by, queuedAt, attachments = [] } = data
+  const address = to ?? (message?.transport === 'email' ? message.from.address : undefined)
   const about = useAbout({ message, to, gateway })
   const recipients = [to, cc].flat().filter(Boolean)
   return html`<h2>What was not delivered</h2>
@@ -23,8 +24,11 @@ export function UnsentReply({ letter }) {
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
-    ${to && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${to} subject=${subject} text=${text} />`}`
+    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} />`}`
 }
+
+/** The subject of an answer. */
+const answerTo = (subject) => subject && (/^re:/i.test(subject) ? subject : `Re: ${subject}`)
 
 /** Links to the message of `useAbout` and to its conversation. */
 function placesOf(about, isAnswer) {

@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke, isViewer } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { Age, Badge, Gist, Outcome, useLoaded } from '../lib/parts.js'
+import { isFrom } from '../lib/person-identity.js'
+import { link } from '../lib/router.js'
+import { quoted } from '../lib/suggest.js'
+import { count } from '../lib/troubles.js'
+import { PERSON_HINT, personOf } from './message.js'
+import { senderOf } from './messages.js'
+
+/** Maximum numbers of shown people, and of other conversations of each. */
+const MAX_PEOPLE = 3
+const MAX_SHOWN = 6
+/** A name may match other people, too; their conversations are left out. */
+const PAGE = 40
+
+const wide = matchMedia('(min-width: 80rem)')
+
+/** Whether there is room beside a conversation. */
+function useWide() {
+  const [isWide, setWide] = useState(wide.matches)
+  useEffect(() => {
+    const change = () => setWide(wide.matches)
+    wide.addEventListener('change', change)
+    return () => wide.removeEventListener('change', change)
+  }, [])
+  return isWide
+}
+
+/** The people of a conversation beside it, and what skills remember of it. Nothing on narrow screens. */
+export function AboutSender({ entries, gateway, conversation }) {
+  const isWide = useWide()
+  const received = entries.filter(({ role }) => role === 'sender').toReversed()
+  if (!isWide || received.length === 0) return null
+  const people = [...Map.groupBy(received, personOf)].slice(0, MAX_PEOPLE)
+  return html`<aside class="about-sender" aria-label="About the sender">
+    ${people.map(([who, messages]) => html`<${Person} key=${who} who=${who} newest=${messages[0]} many=${messages.length} at=${messages[0].id} />`)}
+    <${Remembered} gateway=${gateway} conversation=${conversation} at=${received[0].id} />
+  </aside>`
+}
+
+function Person({ who, newest, many, at }) {
+  const { from, gateway, conversation } = newest
+  const name = from.address ?? from.id
+  // The same address is the same person everywhere; another id belongs to its gateway.
+  const everywhere = name.includes('@')
+  const { value } = useLoaded(
+    (signal) =>
+      invoke('conversation-list', { sender: name, limit: PAGE, ...(!everywhere && { gateway }) }, signal),
+    [who, at],
+  )
+  const identity = everywhere ? `*:${name}` : who
+  const others = value?.conversations.filter(
+    (each) => isFrom(each, [identity]) && !(each.gateway === gateway && each.conversation === conversation),
+  )
+  return html`<section>
+    <h2>${senderOf(from)}</h2>
+    <p class="dim">${from.name && from.address ? html`${from.address}<br />` : ''}${count(many, 'message')} here, the newest <${Age} at=${newest.at} /> ago</p>
+    <p class="buttons">${!isViewer.value && html`<a href=${link('people', { who })} title=${PERSON_HINT}>All that is kept</a>`}<a href=${link('messages', { search: `from:${quoted(name)}` })}>All messages</a></p>
+    <h3>Other conversations</h3>
+    ${others?.length === 0 && html`<p class="dim">None${value.next ? ' among the newest messages' : ''}.</p>`}
+    <ul>${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} />`)}</ul>
+    ${others?.length > MAX_SHOWN && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
+  </section>`
+}
+
+function Other({ of }) {
+  const { gateway, conversation, at, outcome, waitingSince } = of
+  return html`<li><a href=${link(['conversations', gateway, conversation])}><span class="dim"><${Age} at=${at} /> ago in ${gateway}</span> ${waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}<br /><${Gist} of=${of} /></a></li>`
+}
+
+/** The sessions of skills in this conversation; their content stays with the skill. */
+function Remembered({ gateway, conversation, at }) {
+  const { value } = useLoaded((signal) => invoke('session-list', {}, signal).catch(() => []), [at])
+  const own = value?.filter(({ key }) => key === `${gateway}/${conversation}`) ?? []
+  if (own.length === 0) return null
+  return html`<section><h3>What skills remember</h3>
+    <ul>${own.map(({ name, store, entries, updatedAt }) => html`<li key=${`${store} ${name}`}><a href=${link(['skills', name])}>${name}</a> <span class="dim">${count(entries, 'message')}, the last <${Age} at=${updatedAt} /> ago</span></li>`)}</ul></section>`
+}

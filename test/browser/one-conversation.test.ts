@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const HALLDIS = 'h.olsen@example.net'
+const REFUND = `export default {
+  description: 'pays back',
+  metadata: { approval: { title: 'Refund 64.50 EUR' } },
+  run: () => 'It is on its way.',
+}`
+const ORDER = `let attempts = 0
+export default { description: 'orders', run() { if (attempts++ === 0) throw new Error('unknown tent') } }`
+
+describe('the console shows one conversation', { timeout: 300_000 }, async () => {
+  const smtp = await startSmtpServer()
+  after(() => smtp.close())
+  const site = openSite({
+    routes: `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, conversation: data.body.order, from: data.body.by, event: data.body.event }
+  chat: { transport: websocket, path: /chat }
+  support:
+    transport: email
+    address: support@example.com
+    inbound: webhook
+    webhook: { provider: postmark, path: /mail, verify: { scheme: none } }
+    outbound: smtp
+    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
+    open: true
+routes:
+  - { name: refunds, match: { gateway: chat, text: "*refund*" }, skill: refund }
+  - { name: orders, match: { gateway: shop }, skill: order, retry: { attempts: 1 } }
+`,
+    skills: { refund: REFUND, order: ORDER },
+  })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+  const requests = page.locator('.chat .request')
+  const write = (conversation: string, text: string, from = conversation) =>
+    fetch(`${daemon.control}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'chat', conversation, from, text }),
+    })
+  const pending = async () => [await daemon.invoke('approval-list', { status: 'pending' })].flat()
+
+  test('a waiting approval is no reply, and an answer by hand asks first', async () => {
+    await write('petra', 'I want a refund.')
+    await until(async () => (await pending()).length === 1, 'the request')
+    await show('conversations/chat/petra')
+    await requests.getByRole('link', { name: 'Refund 64.50 EUR' }).waitFor()
+    await requests.getByText('Waits for a decision.').waitFor()
+    await page.getByLabel('by hand').fill('We look at it.')
+    await press('Send the answer')
+    await dialog.getByText('An approval waits in this conversation. Send anyway?').waitFor()
+    await dialog.getByText(/After the decision, petra gets another answer/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('answer-while-approval')
+    // The dialog belongs to this page: it closes if the address changes.
+    await show('conversations')
+    await dialog.waitFor({ state: 'detached' })
+    await show('conversations/chat/petra')
+  })
+
+  test('a decision is shown with its author and reason', async () => {
+    await requests.getByRole('button', { name: 'Deny Refund 64.50 EUR' }).click()
+    await dialog.getByLabel(/Reason/).fill('no receipt')
+    await answer(/^Deny/)
+    await requests.getByText(/^Denied by .+, \d\d:\d\d · .*: no receipt$/).waitFor()
+    assert.equal(await page.locator('.chat .reply').filter({ hasText: 'Refund 64.50 EUR' }).count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('decided-approval')
+  })
+
+  test('a webhook is named by its thing, cannot be answered, and is retried here', async () => {
+    const order = JSON.stringify({ order: '#5111', by: 'zoe', event: 'orders/create' })
+    await daemon.post('/shop', order, { 'content-type': 'application/json' })
+    const messages = async () => Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages
+    await until(async () => (await messages())[0]?.outcome === 'dead', 'a dead letter')
+    const { conversation, id } = (await messages())[0]
+    await show(`conversations/shop/${encodeURIComponent(conversation)}`)
+    await page.getByRole('heading', { name: '#5111 · orders/create in shop' }).waitFor()
+    await page.locator('.conversation-id').getByText(conversation, { exact: true }).waitFor()
+    await press('Copy id')
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), conversation)
+    await page.getByText(/You cannot answer here: its sender already has its answer/).waitFor()
+    assert.equal(await page.getByLabel('by hand').count(), 0)
+    const received = page.locator('.chat .sender')
+    await received.getByText('unknown tent').waitFor()
+    const letter = await received.getByRole('link', { name: 'See the dead letter' }).getAttribute('href')
+    assert.equal(letter, `#/dead-letters/${id}?queue=dispatch`)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('webhook-conversation')
+    await received.getByRole('button', { name: 'Retry' }).click()
+    await dialog.getByText('Try this message again?').waitFor()
+    await answer('Retry')
+    await received.getByText('dead', { exact: true }).waitFor({ state: 'detached' })
+    await show(`messages/${id}`)
+    await page.getByText(/not possible: its sender already has its answer/).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Answer …' }).count(), 0)
+  })
+
+  test('an answer to a mailbox that does not exist is not offered as if it could arrive', async () => {
+    const mail = {
+      MessageID: 'one',
+      FromFull: { Email: HALLDIS, Name: 'Halldis Olsen' },
+      ToFull: [{ Email: 'support@example.com' }],
+      Subject: 'Where is order 4777?',
+      TextBody: 'It should have been here on Friday.',
+    }
+    await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
+    const messages = async () =>
+      Object(await daemon.invoke('message-search', { gateway: 'support' })).messages
+    await until(async () => (await messages()).length === 1, 'the mail')
+    const [{ id, conversation }] = await messages()
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await daemon.invoke('gateway-send', { messageId: id, text: 'We found your parcel.' })
+    await show(`conversations/support/${encodeURIComponent(conversation)}`)
+    const answering = page.locator('.answering')
+    await answering.getByText(/Another answer would not arrive either: the mailbox does not exist/).waitFor()
+    assert.equal(await page.getByLabel('by hand').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('mailbox-gone')
+    await press('Answer anyway')
+    await page.getByLabel('by hand').waitFor()
+    await page.reload()
+    await answering.getByRole('link', { name: 'Send it to another address' }).click()
+    const before = smtp.taken.length
+    await page.getByLabel('Send it to another address').fill('halldis@example.net')
+    await page.getByRole('button', { name: 'Send there' }).click()
+    await until(() => smtp.taken.length > before, 'the mail')
+    assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+  })
+
+  test('at 1440, the sender is beside it, with other conversations; a phone has only the chat', async () => {
+    await write('ida-1', 'Where is my stove?', 'ida@example.com')
+    await write('ida-2', 'I need a refund for a lamp, too.', 'ida@example.com')
+    await until(async () => (await pending()).length === 1, 'the second conversation')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await show('conversations/chat/ida-1')
+    const beside = page.getByRole('complementary', { name: 'About the sender' })
+    await beside.getByRole('heading', { name: 'ida@example.com' }).waitFor()
+    await beside.getByRole('link', { name: 'All that is kept' }).waitFor()
+    const other = beside.getByRole('link', { name: /refund for a lamp/ })
+    await other.waitFor()
+    assert.equal(await beside.getByRole('link', { name: /Where is my stove/ }).count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await other.click()
+    await beside.getByRole('link', { name: /Where is my stove/ }).waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await beside.waitFor({ state: 'detached' })
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
+  test('its place in the list survives a reload, and a notice leaves the button free', async () => {
+    await show('conversations')
+    await page.getByRole('list', { name: 'Conversations' }).getByText('refund for a lamp').click()
+    const place = page.locator('.neighbours .dim')
+    const text = await place.textContent()
+    assert.match(text ?? '', /^\d of [3-9]/)
+    await page.reload()
+    await page.getByLabel('by hand').waitFor()
+    assert.equal(await place.textContent(), text)
+    await page.getByLabel('by hand').fill('We look for it.')
+    await press('Send the answer')
+    await answer('Send anyway')
+    const notice = page.locator('.toast')
+    await notice.waitFor()
+    const button = Object(await page.getByRole('button', { name: 'Send the answer' }).boundingBox())
+    const { y, height } = Object(await notice.boundingBox())
+    assert.ok(y + height <= button.y, `the notice ends at ${y + height}, the button begins at ${button.y}`)
+    await shots('notice')
+  })
+})
