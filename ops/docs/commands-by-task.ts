@@ -30,6 +30,7 @@ export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
     'store grow',
     'store pause',
   ],
+  'receive webhooks of a provider': ['gateway example', 'gateway show', 'refusal list'],
   'send a message': ['gateway send', 'send list', 'send cancel', 'message send'],
   'read messages in a program': ['gateway receive', 'gateway ack', 'gateway nack', 'gateway extend'],
   'read events': [

@@ -48,7 +48,6 @@ const MEANING: Readonly<Record<string, string>> = {
   daemon: 'resume all daemons after `trivium restore --paused`',
   delegation: 'work for a person or a program: list, take and accept it',
   event: 'topics: publish, read and acknowledge events',
-  gateway: 'state and traffic of gateways, pauses; receive and send messages',
   job: 'long-running jobs, such as replays: list, show and cancel them',
   pause: 'what is paused, by whom and why',
   person: 'the data about one person: count, export and erase it',

@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   message: async () => (await import('./commands/message.ts')).addMessage,
   history: async () => (await import('./commands/history.ts')).addHistory,
+  gateway: async () => (await import('./commands/gateway.ts')).addGateway,
   email: async () => (await import('./commands/email.ts')).addEmail,
   route: async () => (await import('./commands/route.ts')).addRoute,
   config: async () => (await import('./commands/config.ts')).addConfig,

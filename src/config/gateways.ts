@@ -62,7 +62,7 @@ export const gatewayCommon = z.object({
 })
 
 const COMMON = Object.keys(gatewayCommon.shape)
-const NAME = /^\w[\w.-]{0,63}$/
+export const GATEWAY_NAME = /^\w[\w.-]{0,63}$/
 /**
  * Name and transport of the command-line gateway, which exists implicitly unless the name is taken.
  */
@@ -84,7 +84,7 @@ export function parseGateways(raw: unknown, transports: TransportSchemas, checke
 
 function parseGateway(name: string, raw: unknown, transports: TransportSchemas, checker: Checker) {
   const path = ['gateways', name]
-  if (!NAME.test(name)) {
+  if (!GATEWAY_NAME.test(name)) {
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`
     checker.report(path, 'key', message)
   }

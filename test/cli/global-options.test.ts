@@ -35,6 +35,7 @@ const LINES: Record<string, string> = {
   skill: 'skill list',
   mcp: 'mcp login none',
   parts: 'parts',
+  gateway: 'gateway list',
   group: 'group list',
   refusal: 'refusal list',
   error: 'error show usage',

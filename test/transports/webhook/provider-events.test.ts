@@ -9,7 +9,7 @@ import { providerRows } from './providers/table.ts'
 type Delivery = { body?: unknown; headers?: Record<string, string>; event: string }
 
 const alert = { alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-11-28' }] }
-const signEvent = { event: { event_time: '1669926463', event_type: 'signature_request_sent' } }
+const signEvent = { event: { event_time: '1669926463', event_type: 'signature_request_signed' } }
 
 const DELIVERIES: Record<string, Delivery> = {
   Adyen: {
@@ -18,7 +18,10 @@ const DELIVERIES: Record<string, Delivery> = {
   },
   Alertmanager: { body: alert, event: 'firing' },
   Asana: { body: { events: [{ action: 'changed' }] }, event: 'changed' },
-  'Azure Event Grid': { body: [{ id: 'a', topic: '/t', eventType: 'Created' }], event: 'Created' },
+  'Azure Event Grid': {
+    body: [{ id: 'a', topic: '/t', eventType: 'Microsoft.Storage.BlobCreated' }],
+    event: 'Microsoft.Storage.BlobCreated',
+  },
   Box: { body: { type: 'webhook_event', id: 'b', trigger: 'FILE.UPLOADED' }, event: 'FILE.UPLOADED' },
   'Cal.com': { body: { triggerEvent: 'BOOKING_CREATED' }, event: 'BOOKING_CREATED' },
   'Circle (USDC)': { body: { notificationId: 'n', notificationType: 'transfers' }, event: 'transfers' },
@@ -28,7 +31,7 @@ const DELIVERIES: Record<string, Delivery> = {
   'Dropbox Sign': {
     body: new URLSearchParams({ json: JSON.stringify(signEvent) }).toString(),
     headers: { 'content-type': FORM },
-    event: 'signature_request_sent',
+    event: 'signature_request_signed',
   },
   Grafana: { body: alert, event: 'firing' },
   'Help Scout': { headers: { 'x-helpscout-event': 'convo.created' }, event: 'convo.created' },
@@ -41,11 +44,14 @@ const DELIVERIES: Record<string, Delivery> = {
   'monday.com': { body: { event: { type: 'create_pulse' } }, event: 'create_pulse' },
   Netlify: { headers: { 'x-netlify-event': 'deploy_created' }, event: 'deploy_created' },
   Okta: {
-    body: { data: { events: [{ uuid: 'u', eventType: 'user.session.start' }] } },
-    event: 'user.session.start',
+    body: { data: { events: [{ uuid: 'u', eventType: 'user.lifecycle.create' }] } },
+    event: 'user.lifecycle.create',
   },
   Onfleet: { body: { triggerName: 'taskCompleted' }, event: 'taskCompleted' },
-  Plaid: { body: { webhook_type: 'ITEM', webhook_code: 'ERROR' }, event: 'ERROR' },
+  Plaid: {
+    body: { webhook_type: 'ITEM', webhook_code: 'SYNC_UPDATES_AVAILABLE' },
+    event: 'SYNC_UPDATES_AVAILABLE',
+  },
   Plex: { body: { event: 'media.play' }, event: 'media.play' },
   Postmark: { body: { RecordType: 'Delivery' }, event: 'Delivery' },
   Recurly: { body: { event_type: 'created' }, event: 'created' },
@@ -75,7 +81,7 @@ test('each row with `event` has a delivery in these tests, and each delivery a r
 })
 
 describe('the option `event` of a provider', () => {
-  for (const { provider, options } of rows)
+  for (const { provider, options, exampleEvent } of rows)
     test(`${provider}: finds the event`, async () => {
       const delivery = DELIVERIES[provider]
       assert.ok(delivery)
@@ -89,5 +95,6 @@ describe('the option `event` of a provider', () => {
       })
       assert.ok(response.ok, String(response.status))
       assert.equal(store.messages[0]?.data.event, delivery.event)
+      assert.equal(exampleEvent, delivery.event, 'the event that `trivium gateway example` matches')
     })
 })

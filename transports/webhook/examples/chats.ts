@@ -97,6 +97,8 @@ export const CHATS: readonly ProviderExample[] = [
     id: 'meta',
     name: 'Meta (Facebook, Instagram, WhatsApp)',
     also: ['facebook', 'instagram', 'messenger', 'whatsapp'],
+    variables: { META_VERIFY_TOKEN: 'you choose it, and enter it as *Verify Token*' },
+    eventOf: { facebook: 'feed', instagram: 'instagram', messenger: 'page' },
     verify: {
       scheme: 'meta',
       'verify-token': variable('META_VERIFY_TOKEN'),
@@ -211,6 +213,7 @@ export const CHATS: readonly ProviderExample[] = [
   {
     id: 'vk',
     name: 'VK',
+    variables: { VK_CONFIRMATION: 'the text that VK wants as response, in the settings of the Callback API' },
     verify: {
       scheme: 'query',
       name: 'code',
@@ -273,6 +276,7 @@ export const CHATS: readonly ProviderExample[] = [
   {
     id: 'zalo',
     name: 'Zalo',
+    placeholders: { APP: 'the id of your app' },
     verify: {
       scheme: 'hash',
       header: 'X-ZEvent-Signature',

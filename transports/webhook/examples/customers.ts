@@ -5,7 +5,6 @@ export const CUSTOMERS: readonly ProviderExample[] = [
   {
     id: 'cal-com',
     name: 'Cal.com',
-    also: ['cal.com'],
     verify: {
       scheme: 'hmac',
       header: 'X-Cal-Signature-256',

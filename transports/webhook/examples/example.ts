@@ -26,6 +26,14 @@ export type ProviderExample = {
   options?: JsonObject
   /** An event of the provider, for a route. Missing if no field names the event. */
   exampleEvent?: string
+  /** Such an event for a name in `also`. */
+  eventOf?: Readonly<Record<string, string>>
+  /** Words in capitals, with what belongs in their place. */
+  placeholders?: Readonly<Record<string, string>>
+  /** Variables in `verify` and `options`, with their values. */
+  variables?: Readonly<Record<string, string>>
+  /** A second gateway, with another path. */
+  second?: { suffix: string; path: string; options: JsonObject }
   marks?: readonly Mark[]
   /** Remarks with nothing to copy. */
   notes?: readonly string[]
@@ -54,7 +62,7 @@ export function anchorOf({ anchor, name }: ProviderExample): string {
 }
 
 /** The variable for the secret of a gateway with this name. */
-function secretVariable({ variable: own, verify }: ProviderExample, gateway: string): string {
+export function secretVariable({ variable: own, verify }: ProviderExample, gateway: string): string {
   const name = gateway.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
   // This secret is in the address and not in a header.
   return own ?? `${name}_${verify.scheme === 'query' ? 'CODE' : 'SECRET'}`

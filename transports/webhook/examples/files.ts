@@ -142,6 +142,9 @@ export const FILES: readonly ProviderExample[] = [
   {
     id: 'strava',
     name: 'Strava',
+    variables: {
+      STRAVA_VERIFY_TOKEN: 'you choose it, and send it as `verify_token` when you create the subscription',
+    },
     verify: {
       scheme: 'query',
       name: 'code',

@@ -23,6 +23,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     id: 'sns',
     name: 'Amazon SNS',
     also: ['amazon-sns', 'aws-sns'],
+    variables: { SNS_TOPIC: 'the ARN of the topic, `arn:aws:sns:REGION:ACCOUNT:NAME`' },
     isCompared: true,
     verify: {
       scheme: 'sns',
@@ -86,6 +87,11 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
   {
     id: 'fastly',
     name: 'Fastly',
+    second: {
+      suffix: 'challenge',
+      path: '/.well-known/fastly/logging/challenge',
+      options: { challenge: { at: 'header.host', answer: '*' } },
+    },
     verify: {
       scheme: 'header',
       header: 'X-Log-Secret',
@@ -104,6 +110,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     id: 'pubsub',
     name: 'Google Pub/Sub',
     also: ['google-pub-sub'],
+    placeholders: { 'NAME@PROJECT': 'the service account of the push subscription' },
     verify: {
       scheme: 'jwt',
       jwks: 'https://www.googleapis.com/oauth2/v3/certs',

@@ -109,6 +109,7 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'paypal',
     name: 'PayPal',
+    placeholders: { WEBHOOK: 'the id that PayPal shows for the webhook' },
     verify: {
       scheme: 'paypal',
       'webhook-id': 'WEBHOOK',
@@ -141,6 +142,7 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'plaid',
     name: 'Plaid',
+    placeholders: { CLIENT: 'your `client_id`' },
     verify: {
       scheme: 'plaid',
       'client-id': 'CLIENT',
@@ -215,6 +217,7 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'saleor',
     name: 'Saleor',
+    placeholders: { SHOP: 'the host of your shop' },
     verify: {
       scheme: 'jwt',
       header: 'Saleor-Signature',

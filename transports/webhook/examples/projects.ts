@@ -167,7 +167,6 @@ export const PROJECTS: readonly ProviderExample[] = [
   {
     id: 'monday',
     name: 'monday.com',
-    also: ['monday.com'],
     verify: {
       scheme: 'jwt',
       audience: 'https://HOST/PATH',
@@ -233,6 +232,7 @@ export const PROJECTS: readonly ProviderExample[] = [
     id: 'openai',
     name: 'OpenAI, Resend, Svix',
     also: ['resend', 'svix'],
+    eventOf: { resend: 'email.delivered', svix: 'user.created' },
     isCompared: true,
     verify: {
       scheme: 'standard-webhooks',

@@ -16,6 +16,8 @@ export type ProviderRow = {
   verify: Record<string, unknown>
   hasSecret: boolean
   options: Record<string, unknown>
+  /** An event of the provider, which `trivium gateway example` matches. */
+  exampleEvent: string | undefined
   /** Marks and remarks. */
   notes: readonly string[]
   /** Links to the provider's own pages. */
@@ -39,6 +41,7 @@ export function providerRows(): ProviderRow[] {
     verify: withoutVariables(example.verify),
     hasSecret: example.secret !== undefined,
     options: withoutVariables(example.options ?? {}),
+    exampleEvent: example.exampleEvent,
     notes: [...(example.marks ?? []), ...(example.notes ?? [])],
     documentation: typeof example.docs === 'string' ? [example.docs] : Object.values(example.docs ?? {}),
   }))

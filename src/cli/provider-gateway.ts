@@ -1,0 +1,129 @@
+import { PROVIDER_EXAMPLES } from '../../transports/webhook/examples/all.ts'
+import { type ProviderExample, secretVariable } from '../../transports/webhook/examples/example.ts'
+import { gatewayYaml } from '../../transports/webhook/examples/gateway-yaml.ts'
+import { MARKS } from '../../transports/webhook/examples/marks.ts'
+import { TriviumError } from '../core/errors.ts'
+import { nearest, quote } from '../lib/nearest.ts'
+
+/** What to do with the gateway of a provider. Texts are plain. */
+export type ProviderGateway = {
+  provider: string
+  /** Compared with a library, a test vector or an example of the provider. */
+  compared: boolean
+  documentation: string[]
+  gateway: string
+  /** The address to enter at the provider. It begins with `https://HOST` if it is not known. */
+  address: string
+  /** The variables of the gateway, with where to find their values. */
+  variables: Record<string, string>
+  /** Words in the gateway to replace, with what belongs in their place. */
+  replace: Record<string, string>
+  notes: string[]
+  /** The gateway and its route, as in routes.yaml. */
+  yaml: string
+}
+
+/** What the user asked for. */
+type Wanted = {
+  /** The name of the provider, which is the default name of the gateway. */
+  given: string
+  name?: string | undefined
+  path?: string | undefined
+  /** The public address of Trivium, if it is known. */
+  publicUrl?: string | undefined
+  /** Whether TRIVIUM_PUBLIC_URL is set. */
+  isUrlSet?: boolean
+}
+
+/** Finds a provider by the name of its gateway, one of its other names, or its title. */
+export function providerNamed(name: string): ProviderExample {
+  const wanted = slug(name)
+  const found = PROVIDER_EXAMPLES.find((example) => namesOf(example).includes(wanted))
+  if (found) return found
+  const ids = PROVIDER_EXAMPLES.flatMap(namesOf)
+  const near =
+    nearest(wanted, ids) ?? ids.find((id) => wanted !== '' && (id.includes(wanted) || wanted.includes(id)))
+  throw new TriviumError('not_found', {
+    path: `example for a provider ${quote(name)}`,
+    hint: `${near === undefined ? '' : ` Did you mean ${near}?`} \`trivium gateway example\` lists them.`,
+  })
+}
+
+/** The providers with a word in one of their names; all without a word. */
+export function providersWith(word = ''): ProviderExample[] {
+  const wanted = word.toLowerCase()
+  return PROVIDER_EXAMPLES.filter((example) =>
+    [example.name.toLowerCase(), ...namesOf(example)].some((name) => name.includes(wanted)),
+  )
+}
+
+/** The gateway of a provider. */
+export function providerGateway(
+  example: ProviderExample,
+  { given, name, path, publicUrl, isUrlSet }: Wanted,
+): ProviderGateway {
+  const own = example.also?.find((one) => one === slug(given)) ?? example.id
+  const gateway = name ?? own
+  const place = path ?? `/hooks/${gateway}`
+  const host = publicUrl?.replace(/\/+$/, '') ?? 'https://HOST'
+  const event = example.eventOf?.[own] ?? example.exampleEvent
+  const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${host}${place}`, event })
+  const { verify, marks = [], notes = [], docs = {} } = example
+  const isSigned = marks.includes('signs the address')
+  return {
+    provider: example.name,
+    compared: example.isCompared === true,
+    documentation: typeof docs === 'string' ? [docs] : linksFor(own, docs),
+    gateway,
+    address: `${host}${place}${verify.scheme === 'query' ? `?${verify.name}=SECRET` : ''}`,
+    variables: {
+      ...(example.secret !== undefined && { [secretVariable(example, gateway)]: plain(example.secret) }),
+      ...plainValues(example.variables),
+      ...(isSigned && !isUrlSet && { TRIVIUM_PUBLIC_URL: `the public address of Trivium: ${host}` }),
+    },
+    replace: {
+      ...plainValues(example.placeholders),
+      ...(yaml.includes('https://HOST') && { HOST: 'the public host name of Trivium' }),
+    },
+    notes: [
+      ...marks.map((mark) => `${mark}: ${plain(MARKS[mark])}`),
+      ...notes.map(plain),
+      ...sectionNote(example),
+    ],
+    yaml,
+  }
+}
+
+function namesOf({ id, name, also = [] }: ProviderExample): string[] {
+  return [id, ...also, slug(name)]
+}
+
+/** The page for a name, if there is one; otherwise all pages. */
+function linksFor(name: string, pages: Readonly<Record<string, string>>): string[] {
+  const own = Object.keys(pages).find((title) => slug(title) === name)
+  return Object.values(own === undefined ? pages : { own: pages[own] ?? '' })
+}
+
+function slug(text: string): string {
+  return (
+    text
+      .toLowerCase()
+      .match(/[a-z0-9]+/g)
+      ?.join('-') ?? ''
+  )
+}
+
+function plainValues(texts: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, plain(text)]))
+}
+
+function sectionNote({ note, readFirst }: ProviderExample): string[] {
+  if (note === undefined) return []
+  const place = note.includes('.md#') ? note : `webhook-providers.md#${note}`
+  return [readFirst ? `Read docs/${place} first.` : `See docs/${place}.`]
+}
+
+/** Markdown without links and emphasis. */
+function plain(markdown: string): string {
+  return markdown.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll(/(\*\*?)([^*]+)\1/g, '$2')
+}

@@ -1,0 +1,62 @@
+import { wrapped } from '../lib/paragraph.ts'
+import type { ProviderGateway } from './provider-gateway.ts'
+
+/** Width of the comments. */
+const WIDTH = 98
+
+/** The gateway of a provider with comments that say what to do: a file that `include` can name. */
+export function providerYaml(found: ProviderGateway): string {
+  const { provider, documentation, yaml } = found
+  const lines = [
+    [provider, ...documentation].join('  '),
+    '',
+    ...[
+      'Copy the gateway and the route into routes.yaml, or save all of it as a file that `include` names.',
+      ...replaceStep(found),
+      ...variableStep(found),
+      addressStep(found),
+      'Let the provider send a test event, watch `trivium tail`, and let the route run a skill of yours.',
+    ].flatMap((step, at) => listed(`${at + 1}. `, step)),
+    ...(found.notes.length > 0 ? ['', ...found.notes.flatMap((note) => listed('- ', note))] : []),
+    ...(found.compared
+      ? []
+      : ['', 'Not compared with the provider: rely on it only after a real test event was accepted.']),
+  ]
+  return `${lines.map((line) => `# ${line}`.trimEnd()).join('\n')}\n${yaml}`
+}
+
+function replaceStep({ replace }: ProviderGateway): string[] {
+  const words = Object.entries(replace).map(([word, meaning]) => `${word} by ${meaning}`)
+  return words.length === 0 ? [] : [`Replace ${words.join(', ')}.`]
+}
+
+function variableStep({ variables }: ProviderGateway): string[] {
+  const lines = Object.entries(variables).map(([name, meaning]) => {
+    const [, rest] = /^you choose it(.*)$/.exec(meaning) ?? []
+    return rest === undefined
+      ? `${name}=…  ${meaning}`
+      : `${name}=…  you choose it, such as \`openssl rand -hex 20\`${rest}`
+  })
+  return lines.length === 0 ? [] : [['Put into .env:', ...lines].join('\n')]
+}
+
+function addressStep({ address, variables }: ProviderGateway): string {
+  const [name = ''] = Object.keys(variables)
+  const hint = address.endsWith('=SECRET') ? `SECRET is the value of ${name}.` : ''
+  const isKnown = !address.startsWith('https://HOST')
+  const what = isKnown ? 'this address' : 'this address, with the public host name of Trivium as HOST,'
+  return [`Enter ${what} at the provider:`, address, ...(hint === '' ? [] : [hint])].join('\n')
+}
+
+/** An item of a list. Its first line is wrapped, and further lines are indented. */
+function listed(bullet: string, text: string): string[] {
+  const indent = ' '.repeat(bullet.length)
+  const lines = text
+    .split('\n')
+    .flatMap((line, at) =>
+      wrapped(line, WIDTH - 6).map((part, piece) =>
+        at === 0 ? part : `${piece === 0 ? '  ' : '    '}${part}`,
+      ),
+    )
+  return lines.map((line, at) => (at === 0 ? bullet : indent) + line)
+}
