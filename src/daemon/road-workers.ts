@@ -163,6 +163,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       }
     },
     isHeld: roads.pauses.view.holds,
+    heldFor: roads.pauses.view.heldFor,
     voice: parts.voice,
     mustNotMerge: isDecision,
     isUnordered: (route) => route === HANDOVER_CLICK,

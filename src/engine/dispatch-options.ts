@@ -46,6 +46,8 @@ export type DispatchOptions = {
   matched?(route: string): void
   /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
+  /** How long (ms) ended pauses held a job between two times (Unix ms). This is no latency. */
+  heldFor?(job: ClaimedJob, from: number, to: number): number
   /** Whether a message must not be merged into another call, regardless of the route. */
   mustNotMerge?(message: Message): boolean
   /**

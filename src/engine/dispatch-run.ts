@@ -49,8 +49,10 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const started = now()
     const collected = job.collected ?? (history.length === 0 ? [] : await merged.of(history))
     const dispatch = dispatchOf(job, message, route, collected, signal)
-    if (dispatch.isFirst && !job.requeued)
-      metrics.latency(message.gateway, (started - message.receivedAt) / 1000)
+    if (dispatch.isFirst && !job.requeued) {
+      const held = options.heldFor?.({ ...job, group: route.name }, message.receivedAt, started) ?? 0
+      metrics.latency(message.gateway, Math.max(0, started - message.receivedAt - held) / 1000)
+    }
     if (dispatch.attempt > route.retry.attempts)
       return outcomes.failed(job, dispatch, started, lastErrorOf(job))
     try {

@@ -41,5 +41,28 @@ for (const store of ['embedded', 'redis'] as const) {
       await daemon.post('/hook', 'good', { 'content-type': 'text/plain' })
       await until(async () => (await counted()) === 2, 'another first attempt')
     })
+
+    test('does not contain the time in a pause', async () => {
+      const { daemon } = suite
+      const latency = async (what: 'sum' | 'count') => {
+        const text = await (await fetch(`${daemon.control}/metrics`)).text()
+        const line = new RegExp(`^trivium_dispatch_latency_seconds_${what}\\{gateway="hook"\\} (.+)$`, 'm')
+        return Number(line.exec(text)?.[1] ?? 0)
+      }
+      const [sum, count] = [await latency('sum'), await latency('count')]
+      await daemon.invoke('route-pause', { route: 'all' })
+      const { body } = await daemon.post('/hook', 'held', { 'content-type': 'text/plain' })
+      const began = Date.now()
+      const { id } = Object(body)
+      await until(
+        async () =>
+          Object(((await daemon.invoke('message-attempts', { ids: [id] })) as object[])[0]).pausedBy,
+        'the held message',
+      )
+      await until(() => Date.now() - began > 2_000, 'a pause of two seconds')
+      await daemon.invoke('route-resume', { route: 'all' })
+      await until(async () => (await latency('count')) === count + 1, 'its attempt')
+      assert.ok((await latency('sum')) - sum < 1, 'the pause is counted')
+    })
   })
 }

@@ -26,7 +26,7 @@ export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Make
   const skillSeconds = fastSeconds('skill', 'Run time of the skill of a route.', 'route')
   const latency = fastSeconds(
     'dispatch_latency',
-    'Time from acceptance to the start of the skill.',
+    'Time from acceptance to the start of the skill, without the time in pauses.',
     'gateway',
   )
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')

@@ -1,3 +1,4 @@
+import { createHeldTimes } from './held-times.ts'
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
 /** The fields of a job by which pauses hold it. `group`: its route, or the skill of a schedule. */
@@ -14,6 +15,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
   let isEmpty = true
   /** The keys: the name of a gateway, route or skill; `gateway/conversation` of a conversation. */
   let pauses: Record<Pause['kind'], Map<string, Pause>> = byKind([])
+  let heldFor = createHeldTimes([], routes)
 
   const isExpired = (pause: Pause) => (pause.until ?? Infinity) <= now()
   const find = (kind: Pause['kind'], name: string) => {
@@ -49,7 +51,13 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       state = next
       isEmpty = next.pauses.length === 0
       pauses = byKind(next.pauses)
+      heldFor = createHeldTimes(next.ended ?? [], routes)
     },
+    /**
+     * How long (ms) pauses that have ended held a dispatch job between two times (Unix ms), so that
+     * a pause does not count as latency.
+     */
+    heldFor: (job: PausableJob, from: number, to: number) => heldFor(job, from, to),
     state: () => state,
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
     isExpired,
