@@ -10,6 +10,7 @@ import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import type { ReplyLog } from '../core/transport.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type { NameTally } from '../engine/name-tally.ts'
+import type { ReadPulls } from '../engine/pulls.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { Router } from '../engine/router.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
@@ -51,6 +52,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   previous(): Previous | undefined
   routeTally: NameTally
   unrouted: { list(): UnroutedCount[] }
+  readPulls: ReadPulls
   storePause: { since(): number | undefined }
   /** Whether both listeners listen. */
   listening(): boolean

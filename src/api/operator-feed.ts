@@ -2,7 +2,7 @@ import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf } from './metrics/roads.ts'
+import { roadsOf, withPulls } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
@@ -24,7 +24,10 @@ export function createOperatorFeed(
         daemon: deps.owner,
         startedAt: deps.startedAt,
         store: store.kind,
-        roads: withTests(roadsOf(stats), await deps.readCauses(stats)),
+        roads: withPulls(
+          withTests(roadsOf(stats), await deps.readCauses(stats)),
+          await deps.readPulls(gateways.map(({ name }) => name)),
+        ),
         waiting,
         running: oldestRunning(deps.running()),
         gateways: withRefusals(gateways, refusalTroubles(counts, Date.now()), counts),

@@ -6,7 +6,7 @@ import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf } from './metrics/roads.ts'
+import { roadsOf, withPulls } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'
@@ -42,7 +42,10 @@ export async function readStatus(
     registry: assistant.enabled ? prefixSkillsIn(manager) : routedPrefixSkills(manager, routes),
     broken: manager.errors(),
     configuration: reload,
-    roads: withTests(roadsOf(stats), await deps.readCauses(stats)),
+    roads: withPulls(
+      withTests(roadsOf(stats), await deps.readCauses(stats)),
+      await deps.readPulls(configured.map(({ name }) => name)),
+    ),
     troubles: current,
     waiting,
     stats,

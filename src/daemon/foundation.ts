@@ -10,8 +10,10 @@ import { compilePattern } from '../core/pattern.ts'
 import type { Note, Store } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
 import { createGateways } from '../engine/gateways.ts'
+import { createLastPulls } from '../engine/last-pulls.ts'
 import { createLongWork } from '../engine/long-work.ts'
 import { createNameTally } from '../engine/name-tally.ts'
+import { createPulls } from '../engine/pulls.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
 import { createRouter } from '../engine/router.ts'
@@ -56,6 +58,8 @@ export async function makeFoundation(options: DaemonOptions) {
   // Files are removed a day or two after the last message that refers to them.
   const keepFor = () => current.daemon.retention.journal.maxAge + 2 * DAY
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
+  const retention = () => current.daemon.retention.journal.maxAge
+  const lastPulls = createLastPulls({ kv: store.kv, log, now, retention })
   return {
     mode,
     version,
@@ -97,6 +101,8 @@ export async function makeFoundation(options: DaemonOptions) {
     router: createRouter(withOwnRoutes(current)),
     routeTally: createNameTally(now),
     attempts: createRunningAttempts(now),
+    lastPulls,
+    readPulls: createPulls(lastPulls, store.receive),
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     known: () => knownNames(current),

@@ -8,6 +8,7 @@ import type {
   gateways as gatewayOperations,
   refusals as refusalOperations,
 } from '../engine/operations/gateways.ts'
+import type { ReadPulls } from '../engine/pulls.ts'
 import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
@@ -28,21 +29,24 @@ const RATE_MINUTES = 5
 type GatewayService = Pick<ServiceOf<typeof gatewayOperations>, 'list' | 'show' | 'reconnect'> &
   ServiceOf<typeof refusalOperations>
 
+/** Where the secrets of a gateway are configured, and which gateways workers use. */
+type Facts = { secretsOf: SecretsOf; readPulls: ReadPulls }
+
 /** Traffic and refusals of gateways. */
-export function createGatewayService(deps: {
-  gateways: Pick<Gateways, 'list' | 'reconnect' | 'get' | 'since' | 'lastChecks'>
-  refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
-  journal: Pick<Journal, 'search'>
-  jobs: Pick<Jobs, 'held'>
-  kv: Pick<KeyValues, 'get'>
-  pauses: PauseView
-  /** The gateways of routes.yaml. */
-  configured(): readonly { name: string; why?: string }[]
-  /** Where the secrets of a gateway are configured. */
-  secretsOf: SecretsOf
-  /** Names this daemon. */
-  owner: string
-}): GatewayService {
+export function createGatewayService(
+  deps: {
+    gateways: Pick<Gateways, 'list' | 'reconnect' | 'get' | 'since' | 'lastChecks'>
+    refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
+    journal: Pick<Journal, 'search'>
+    jobs: Pick<Jobs, 'held'>
+    kv: Pick<KeyValues, 'get'>
+    pauses: PauseView
+    /** The gateways of routes.yaml. */
+    configured(): readonly { name: string; why?: string }[]
+    /** Names this daemon. */
+    owner: string
+  } & Facts,
+): GatewayService {
   const { gateways, refusals, journal, jobs, pauses, owner: daemon, configured } = deps
   const known = () => configured().map(({ name }) => name)
   /** Throws `forbidden` or `gateway_not_found`. */
@@ -78,7 +82,7 @@ export function createGatewayService(deps: {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
-        secrets: deps.secretsOf(name),
+        ...(await factsOf(name, deps)),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },
@@ -114,6 +118,15 @@ export function createGatewayService(deps: {
 async function failingSince(kv: Pick<KeyValues, 'get'>, name: string, since: number | undefined) {
   const stored = await storedSince(kv, troubleKey('gateway-down', { gateway: name }))
   return Math.min(...[since, stored].filter((each) => each !== undefined))
+}
+
+/**
+ * Where the secrets of a gateway are configured. `pulled`: the last pull of a worker, and the
+ * messages that wait for the next; undefined without workers.
+ */
+async function factsOf(gateway: string, deps: Facts) {
+  const [pull] = await deps.readPulls([gateway])
+  return { secrets: deps.secretsOf(gateway), pulled: pull && { ...pull.last, ...pull.backlog } }
 }
 
 /** The pause of a gateway, with the number of messages that wait for its end. */

@@ -43,7 +43,7 @@ export function createRoadServices(
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
-  const { config, store, gateways, files, metrics, refusals, router, owner, now } = base
+  const { config, store, gateways, files, refusals, router, owner, now } = base
   const gatewayNames = () => config().gateways.map(({ name }) => name)
   const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
   // An id contains its time, from which metrics derive the waiting time.
@@ -73,10 +73,7 @@ export function createRoadServices(
     gateways: {
       ...createReceive({
         store,
-        onTaken(gateway) {
-          metrics.taken(gateway)
-          base.unrouted.countTaken(gateway)
-        },
+        ...countingOf(base),
         known: gatewayNames,
         now,
         removeIfExhausted: parts.deliveries.removeIfExhausted,
@@ -99,12 +96,28 @@ export function createRoadServices(
         kv: store.kv,
         pauses: parts.pauses.view,
         configured: () => config().gateways,
-        secretsOf: (name) => gatewaySecrets(config().asRead, name),
+        ...factsOf(base),
         owner,
       }),
     },
   } satisfies Partial<Omit<OperationServices, 'pauses'>> & {
     pauses: PauseService
     artifacts: ArtifactService
+  }
+}
+
+/** What `gateway-show` adds about a gateway. */
+function factsOf({ config, readPulls }: Foundation) {
+  return { secretsOf: (name: string) => gatewaySecrets(config().asRead, name), readPulls }
+}
+
+/** What is counted about calls of `gateway-receive`. */
+function countingOf({ metrics, unrouted, lastPulls }: Foundation) {
+  return {
+    onTaken(gateway: string) {
+      metrics.taken(gateway)
+      unrouted.countTaken(gateway)
+    },
+    pulled: lastPulls.note,
   }
 }

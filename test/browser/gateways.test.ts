@@ -114,6 +114,21 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 
+  test('from which workers pull have their backlog, and Now counts only these', async () => {
+    await daemon.invoke('gateway-receive', { gateway: 'shop', timeout: 0 })
+    await show('gateways/shop')
+    const facts = page.getByRole('definition')
+    await facts
+      .getByText(/^\d+ messages? not pulled, oldest .*, last pull .* ago by control token$/)
+      .waitFor()
+    await show('now')
+    const road = page.getByRole('row').filter({ hasText: 'receive' })
+    await road.getByText(/^\d+ not pulled; last pull \d+ s ago$/).waitFor()
+    await show('gateways/hub')
+    await page.getByRole('heading', { name: /^hub/ }).waitFor()
+    assert.equal(await facts.getByText(/not pulled/).count(), 0)
+  })
+
   test('show since when a mailbox cannot be read, and its login', async () => {
     await show('gateways')
     await page

@@ -6,6 +6,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none } }
+  other: { transport: webhook, path: /hooks/other, verify: { scheme: none } }
 `
 
 for (const store of ['embedded', 'redis'] as const) {
@@ -33,7 +34,25 @@ for (const store of ['embedded', 'redis'] as const) {
       await suite.daemon.invoke('gateway-ack', { receipt })
       assert.deepEqual(await receiveRoad(), { messages: 2, waiting: 2, leased: 0 })
       await until(async () => (await depth()) === '2', 'the metric')
-      assert.match((await suite.site.run(['status'])).out, /^receive +2 .*not pulled \(normal/m)
+      assert.match(
+        (await suite.site.run(['status'])).out,
+        /^receive +2 .*2 not pulled \(last pull \d+ s ago\)/m,
+      )
+    })
+
+    test('of a gateway from which workers pull are counted on it, without those of others', async () => {
+      await suite.daemon.post('/hooks/other', '{"text":"for a skill"}')
+      const shown = Object(await suite.daemon.invoke('gateway-show', { gateway: 'jobs' }))
+      assert.partialDeepStrictEqual(shown.pulled, { messages: 2, more: false })
+      assert.ok(Date.now() - shown.pulled.at < 60_000 && shown.pulled.oldestAt > 0)
+      const { pulled } = Object(await suite.daemon.invoke('gateway-show', { gateway: 'other' }))
+      assert.equal(pulled, undefined)
+      const { out } = await suite.site.run(['gateway', 'show', 'jobs'])
+      assert.match(
+        out,
+        /Workers: 2 messages not pulled, oldest \d+ s, last pull \d+ s ago by control token\./,
+      )
+      assert.match((await suite.site.run(['status'])).out, /^receive +3 .*2 not pulled \(last pull/m)
     })
   })
 }

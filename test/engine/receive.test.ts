@@ -14,6 +14,7 @@ function receiveWith(store: Store, methods: Partial<Store['receive']> = {}, know
   return createReceive({
     store: { ...store, receive: { ...store.receive, ...methods } },
     onTaken() {},
+    pulled() {},
     removeIfExhausted: async () => false,
     known: () => known,
     now: Date.now,

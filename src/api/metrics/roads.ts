@@ -1,4 +1,5 @@
 import type { StoreStats } from '../../core/store.ts'
+import { type Pull, sumOfPulls } from '../../engine/pulls.ts'
 
 /**
  * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that wait
@@ -33,4 +34,13 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
     },
     ...queues.filter(({ road }) => road !== 'dispatch' && road !== 'receive'),
   ]
+}
+
+/**
+ * Adds to the receive road the messages that are not pulled yet, of gateways that workers use. The
+ * road itself counts the messages of all gateways, also those that only skills handle.
+ */
+export function withPulls<T extends { road: string }>(roads: readonly T[], pulls: readonly Pull[]) {
+  if (pulls.length === 0) return [...roads]
+  return roads.map((road) => (road.road === 'receive' ? { ...road, pulled: sumOfPulls(pulls) } : road))
 }

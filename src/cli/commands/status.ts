@@ -106,9 +106,13 @@ export function deadOf({ dead, tests = 0 }: JsonObject): number | undefined {
 }
 
 /** What the messages of a road are; in a narrow terminal only what is not normal. */
-function roadNote({ road, waiting, leased, lost }: JsonObject, retries: string, isNarrow: boolean): string {
+function roadNote(
+  { road, waiting, leased, lost, pulled }: JsonObject,
+  retries: string,
+  isNarrow: boolean,
+): string {
   if (road === 'receive') {
-    const inWork = Number(leased) > 0 && `${leased} leased, ${waiting} not pulled`
+    const inWork = workersNote(Number(leased), pulled, waiting)
     // Messages that expired unread, of gateways with a consumer.
     const losses = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
     if (losses.length > 0) return `${inWork || 'not pulled'}; EXPIRED UNREAD so far: ${losses.join(', ')}`
@@ -116,6 +120,17 @@ function roadNote({ road, waiting, leased, lost }: JsonObject, retries: string, 
   }
   if (isNarrow) return retries
   return road === 'journal' ? 'kept' : ['waiting or running', retries].filter(Boolean).join('; ')
+}
+
+/**
+ * `1 leased, 2 not pulled`, of gateways that workers use; without a lease, when they last pulled.
+ * Empty if no worker has pulled within the retention.
+ */
+function workersNote(leased: number, pulled: Json | undefined, waiting: Json | undefined): string {
+  const { waiting: count = waiting, more, lastAt } = Object(pulled)
+  const left = `${count}${more === true ? '+' : ''} not pulled`
+  if (leased > 0) return `${leased} leased, ${left}`
+  return pulled === undefined ? '' : `${left} (last pull ${age(lastAt)} ago)`
 }
 
 /** How many messages of a road wait for their next attempt, and when the first of these is due. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
@@ -23,7 +24,7 @@ import { PauseFacts, PauseNote, Waiting } from '../lib/pauses.js'
 import { MANY_REFUSED, refusedMany, refusesNow } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { withLocalTimes } from '../lib/troubles.js'
+import { count, withLocalTimes } from '../lib/troubles.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -183,6 +184,7 @@ export function GatewayPage({ name }) {
           html`for <${Age} at=${downSince} />, since <${Moment} at=${downSince} />`,
         login: found.account,
         ...secretFacts(shown),
+        workers: shown?.pulled && html`<${Pulled} of=${shown.pulled} />`,
         connections: connections === undefined ? undefined : String(connections),
         'last event':
           secondsSinceEvent === undefined || /last event/.test(found.detail)
@@ -199,6 +201,11 @@ export function GatewayPage({ name }) {
     <${Checks} name=${name} traffic=${traffic[name]} />
     ${!refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
   </section>`
+}
+
+/** How many messages workers have not pulled yet, and when they last did. */
+function Pulled({ of: { messages, more, oldestAt, at, by } }) {
+  return html`${count(messages, 'message', more ? '+' : '')} not pulled${oldestAt !== undefined && html`, oldest <${Age} at=${oldestAt} />`}, last pull <${Age} at=${at} /> ago by ${authorOf(by)}`
 }
 
 /** Where the secrets of a gateway are configured; never their values. */

@@ -170,14 +170,19 @@ function Roads() {
     <caption>Roads</caption>
     <thead><tr><th>road</th><th class="number">messages</th><th class="number">dead</th><th>oldest</th></tr></thead>
     <tbody>${roads.map(
-      ({ road, messages, waiting, leased, dead, tests = 0, oldestAt }) => html`<tr key=${road}>
-        <td>${road} <span class="dim wide">${leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : ROADS[road]}</span></td>
+      ({ road, messages, waiting, leased, dead, tests = 0, oldestAt, pulled }) => html`<tr key=${road}>
+        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : ROADS[road]}</span></td>
         <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
         <td class="number">${dead > tests ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead - tests)}<//></a>` : ''}</td>
-        <td>${oldestAt && messages > 0 && (road !== 'receive' || leased > 0) ? html`<${Age} at=${oldestAt} />` : ''}</td>
+        <td>${oldestAt && messages > 0 && road !== 'receive' ? html`<${Age} at=${oldestAt} />` : ''}</td>
       </tr>`,
     )}</tbody>
   </table></div>`
+}
+
+/** The messages that workers have not pulled yet, of gateways that they use. */
+function Pulled({ of: { waiting, more, lastAt }, leased }) {
+  return html`${leased > 0 && `${amount(leased)} leased, `}${amount(waiting)}${more && '+'} not pulled; last pull <${Age} at=${lastAt} /> ago`
 }
 
 function rate(value) {

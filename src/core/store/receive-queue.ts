@@ -25,6 +25,8 @@ export type ReceiveQueue = {
   leased(receipt: string): Promise<Message | undefined>
   /** When the next lease expires (Unix ms), so that waiters need not poll. */
   nextExpiry(): Promise<number | undefined>
+  /** The messages of a gateway that can be taken now; see `Backlog`. */
+  backlog(gateway: string): Promise<Backlog>
   /** Number of parts (shards), numbered from 0, for `look` and `lookAt`. */
   readonly parts: number
   /** Lists messages that could be taken, and takes none: for consumers that filter by content. */
@@ -34,6 +36,12 @@ export type ReceiveQueue = {
    */
   lookAt(part: number, positions: readonly number[]): Promise<Page<PlacedMessage>>
 }
+
+/**
+ * `messages` that wait for a consumer, without those under a lease. `oldestAt`: when the oldest
+ * arrived (Unix ms). `more`: there are more than `messages`; counting stops at 10,000.
+ */
+export type Backlog = { messages: number; oldestAt?: number; more: boolean }
 
 export type ReceiveFilter = {
   gateway?: string

@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { paint, stateText } from '../../lib/paint.ts'
@@ -19,12 +20,20 @@ export function humanGateway(result: Json): string {
     ...(isJsonObject(pause) ? [pauseNote({ kind: 'gateway', ...pause })] : []),
     ...secretLines(gateway.secrets),
     paragraph('', trafficText(Object(gateway.traffic))),
+    ...(isJsonObject(gateway.pulled) ? [paragraph('', pulledText(gateway.pulled))] : []),
     ...(refusals.length > 0 ? ['', ...refusals] : []),
     '',
     checksText(gateway.checks),
     '',
     paragraph('', `(traffic of the last hour and refusals: in the memory of ${daemon})`),
   ].join('\n')
+}
+
+/** `Workers: 3 messages not pulled, oldest 5 min, last pull 20 s ago by token:printer.` */
+function pulledText({ messages, more, oldestAt, at, by }: JsonObject): string {
+  const count = `${messages}${more === true ? '+' : ''} message${messages === 1 && !more ? '' : 's'}`
+  const oldest = oldestAt === undefined ? '' : `, oldest ${age(oldestAt)}`
+  return `Workers: ${count} not pulled${oldest}, last pull ${age(at)} ago by ${shownAuthor(by)}.`
 }
 
 /** `Secret: verify.secret in routes.yaml, from STRIPE_SECRET`. */

@@ -1,6 +1,6 @@
 import type { EndedPause } from './records.ts'
-import type { PausableJob } from './view.ts'
 
+type Job = { lane: string; group: string }
 type Route = { name: string; skill?: string | undefined }
 
 /**
@@ -9,7 +9,7 @@ type Route = { name: string; skill?: string | undefined }
  */
 export function createHeldTimes(ended: readonly EndedPause[], routes: () => readonly Route[]) {
   const skillOf = (group: string) => routes().find(({ name }) => name === group)?.skill
-  return ({ lane, group }: PausableJob, from: number, to: number): number => {
+  return ({ lane, group }: Job, from: number, to: number): number => {
     if (ended.length === 0) return 0
     const concerns = (pause: EndedPause) => {
       if (pause.endedAt <= from || pause.since >= to) return false

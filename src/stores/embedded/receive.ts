@@ -5,6 +5,7 @@ import type { JournalTable } from './journal.ts'
 import { createLeased, type LeasedRow as Row } from './leased.ts'
 import { createLook } from './look.ts'
 import type { Parts } from './parts.ts'
+import { backlogOf } from './receive-backlog.ts'
 import { createTake } from './take.ts'
 
 /**
@@ -57,6 +58,7 @@ export function createReceive(parts: Parts, journal: JournalTable): ReceiveQueue
         return row && journal.at(row.seq)
       }),
     nextExpiry: () => parts.read(nextExpiry),
+    backlog: (gateway) => parts.read(() => backlogOf(parts, gateway)),
     parts: 1,
     look: async (request) => {
       const ends = await parts.read(nextExpiry)

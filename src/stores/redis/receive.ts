@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PlacedMessage, ReceiveFilter, ReceiveQueue, Taken } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { storable, takenNote } from '../shared/values.ts'
+import { MAX_BACKLOG, storable, takenNote } from '../shared/values.ts'
 import { type Entry, messageOf, positionIn } from './codec.ts'
 import { createHandOver, type Handing } from './hand-over.ts'
 import { digest } from './roots.ts'
@@ -70,6 +70,11 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     nextExpiry: async () => {
       const wait = await run<number | null>('receive-lease', main, 'next')
       return wait === null ? undefined : now() + Math.max(0, wait)
+    },
+    backlog: async (gateway) => {
+      const [count, oldestAt] = await run<[number, number]>('receive-backlog', main, gateway)
+      const messages = Math.min(count, MAX_BACKLOG)
+      return { messages, more: count > MAX_BACKLOG, ...defined({ oldestAt: oldestAt || undefined }) }
     },
     parts: 1,
     look: async ({ gateway = '', after, max }) => {

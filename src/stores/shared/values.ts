@@ -118,3 +118,6 @@ export function waitingJob(job: {
   const oldestAt = cameAt === undefined ? undefined : (requeuedAt ?? cameAt)
   return { road, gateway, oldestAt, isHeld, ...defined({ dueAt }) }
 }
+
+/** Counting the messages that wait for a consumer stops here. */
+export const MAX_BACKLOG = 10_000

@@ -43,6 +43,37 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal((await store.receive.take({ conversation: id }))?.message.text, 'reply')
       assert.equal(await store.receive.take({ conversation: id }), undefined)
     },
+    'the backlog of a gateway has the number of its messages that can be taken, and the oldest': async ({
+      store,
+      advance,
+      now,
+    }) => {
+      assert.deepEqual(await store.receive.backlog('a'), { messages: 0, more: false })
+      const began = now()
+      await store.journal.accept([saying('a1', { gateway: 'a', conversation: 'x' })])
+      advance(MINUTE)
+      await store.journal.accept([
+        saying('a2', { gateway: 'a', conversation: 'y' }),
+        saying('a3', { gateway: 'a' }),
+        saying('b1', { gateway: 'b' }),
+      ])
+      const backlog = async () => {
+        const { messages, oldestAt = 0 } = await store.receive.backlog('a')
+        return [messages, oldestAt - began]
+      }
+      assert.deepEqual(await backlog(), [3, 0])
+      // Out of order, by its conversation.
+      await store.receive.take({ gateway: 'a', conversation: 'y' })
+      assert.deepEqual(await backlog(), [2, 0])
+      const leased = await store.receive.take({ gateway: 'a' }, MINUTE)
+      assert.deepEqual(await backlog(), [1, MINUTE])
+      await store.receive.release(leased?.receipt ?? '')
+      assert.deepEqual(await backlog(), [2, 0])
+      await store.receive.take({ gateway: 'a' })
+      await store.receive.take({ gateway: 'a' })
+      assert.deepEqual(await store.receive.backlog('a'), { messages: 0, more: false })
+      assert.equal((await store.receive.backlog('b')).messages, 1)
+    },
     'a lease hides a message until it expires; then it is the oldest again': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b'])
       assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'a')

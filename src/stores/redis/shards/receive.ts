@@ -1,6 +1,7 @@
 import { timeOf } from '../../../core/message-id.ts'
 import { askAll } from '../../../core/reachable.ts'
 import type { ReceiveQueue, Taken } from '../../../core/store.ts'
+import { MAX_BACKLOG } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import { createMerge } from './merge.ts'
 import type { Shard } from './shard.ts'
@@ -51,6 +52,16 @@ export function createShardedReceive(
       const { answers } = await askAll(shards, ({ receive }) => receive.nextExpiry())
       const times = answers.filter((time) => time !== undefined)
       return times.length > 0 ? Math.min(...times) : undefined
+    },
+    backlog: async (gateway) => {
+      const { answers } = await askAll(shards, ({ receive }) => receive.backlog(gateway))
+      const all = answers.reduce((sum, { messages }) => sum + messages, 0)
+      const times = answers.flatMap(({ oldestAt }) => oldestAt ?? [])
+      return {
+        messages: Math.min(all, MAX_BACKLOG),
+        more: all > MAX_BACKLOG || answers.some(({ more }) => more),
+        ...(times.length > 0 && { oldestAt: Math.min(...times) }),
+      }
     },
     parts: shards.length,
     look: (request) => at(request.part).look(request),
