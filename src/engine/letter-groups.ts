@@ -5,6 +5,7 @@ import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
+import { messageSummary } from './message-summary.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 
 /** Maximum characters of the texts of a group. */
@@ -139,7 +140,7 @@ export function messageIdOf({ queue, message }: DeadLetter): string | undefined 
 export function textOf({ queue, message, data }: DeadLetter): string {
   const reply = queue === OUTBOX_QUEUE ? textAt(data, 'text') : undefined
   if (reply) return [textAt(data, 'subject'), reply].filter(Boolean).join(' · ')
-  if (message) return message.subject ?? summaryOf(message.data.body) ?? message.text
+  if (message) return message.subject ?? messageSummary(message) ?? message.text
   return summaryOf(data) ?? String(Object(data).text ?? '')
 }
 

@@ -9,7 +9,7 @@ import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { summaryOf } from '../lib/summary-of.ts'
+import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
 import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
@@ -88,7 +88,7 @@ export function createMessages(deps: {
       const receive = receiveState(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
-      const summary = message.subject === undefined ? summaryOf(message.data.body) : undefined
+      const summary = messageSummary(message)
       return {
         message,
         outcome: outcome && lacksMail(history) ? afterMail(outcome) : outcome,

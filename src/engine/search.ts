@@ -6,8 +6,8 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { SearchWords } from '../core/search-words.ts'
 import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { summaryOf } from '../lib/summary-of.ts'
 import { excerptOf } from './excerpt.ts'
+import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
 
 /**
@@ -26,7 +26,7 @@ export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
   const files = attachments.length || undefined
   const test = isTest(message) || undefined
-  const summary = subject === undefined ? summaryOf(data.body) : undefined
+  const summary = messageSummary(message)
   return {
     ...head,
     text: text.slice(0, maxText),
