@@ -66,7 +66,8 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
     const step = { model: 'm', skill: 's', sender: 'bob', inputTokens: 2, outputTokens: 2 }
     await createCostLedger({ kv, now }).add(step)
     const bobs = ['m', 's', 'bob', 2, 2, 1, 0, 4]
-    assert.deepEqual((await kv.get('usage-cost:2026-01-01'))?.value, [row, bobs, newer])
+    const rows = Object((await kv.get('usage-cost:2026-01-01'))?.value)
+    assert.deepEqual(rows.slice(0, 3), [row, bobs, newer])
     const runs = createRunLogs({ kv, now })
     runs.add('pay', { at: now(), ms: 1, by: 'cli' })
     await runs.flush()

@@ -15,15 +15,17 @@ async function make(t: TestContext) {
   const now = () => clock.time
   const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent, now })
   t.after(() => store.close())
-  const ledger = createCostLedger({ kv: store.kv, now })
-  /** Number of writes of runs until one fails. */
-  const failing = { after: Infinity }
+  /** Number of writes until one fails. `isStored`: only its answer is lost. */
+  const failing = { after: Infinity, isStored: false }
   const set: typeof store.kv.set = async (...args) => {
-    if (failing.after-- === 0)
-      throw new TriviumError('store_unavailable', { store: 'embedded', reason: 'no' })
-    return store.kv.set(...args)
+    const isFailed = failing.after-- === 0
+    const version = isFailed && !failing.isStored ? undefined : await store.kv.set(...args)
+    if (isFailed) throw new TriviumError('store_unavailable', { store: 'embedded', reason: 'no' })
+    return version
   }
-  const runs = createRunLogs({ kv: { ...store.kv, set }, now })
+  const kv = { ...store.kv, set }
+  const ledger = createCostLedger({ kv, now })
+  const runs = createRunLogs({ kv, now })
   const cost = createCost({ ledger, currency: () => undefined, budgets: async () => [], now })
   const skillUsage = createSkillUsage({
     runs,
@@ -32,7 +34,7 @@ async function make(t: TestContext) {
     requireSkill: () => undefined,
     now,
   })
-  return { clock, ledger, runs, cost, skillUsage, failing }
+  return { clock, ledger, runs, cost, skillUsage, failing, kv }
 }
 
 test('the cost of the last month is complete after a year of use', async (t) => {
@@ -63,25 +65,61 @@ test('the runs of a skill are counted even if JavaScript objects have a property
   assert.equal(Object(await skillUsage({ name: 'valueof', since, limit: 30 }, callFrom())).runs, 0)
 })
 
-test('runs that could not be stored are stored by the next flush, each once', async (t) => {
-  const { clock, runs, skillUsage, failing } = await make(t)
-  const since = clock.time - HOUR
-  // Two skills, each with a log and failures, and one slot.
-  const writes = 5
-  for (let failed = 0; failed < writes; failed++) {
-    const at = clock.time
-    for (const skill of ['orders', 'refunds']) runs.add(skill, { at, ms: 5, by: 'cli', code: 'skill_failed' })
-    failing.after = failed
-    await assert.rejects(runs.flush(), { code: 'store_unavailable' })
-    clock.time += 1
+for (const isStored of [false, true]) {
+  const cause = isStored ? 'of which only the answer was lost' : 'that failed'
+
+  test(`runs in a write ${cause} are counted once by the next flush`, async (t) => {
+    const { clock, runs, skillUsage, failing } = await make(t)
+    failing.isStored = isStored
+    const since = clock.time - HOUR
+    // Two skills, each with a log and failures, and one slot.
+    const writes = 5
+    for (let failed = 0; failed < writes; failed++) {
+      const at = clock.time
+      for (const skill of ['orders', 'refunds'])
+        runs.add(skill, { at, ms: 5, by: 'cli', code: 'skill_failed' })
+      failing.after = failed
+      await assert.rejects(runs.flush(), { code: 'store_unavailable' })
+      clock.time += 1
+      await runs.flush()
+    }
+    for (const name of ['orders', 'refunds']) {
+      const days = Object(await skillUsage({ name, since: since - 30 * HOUR, limit: 30 }, callFrom()))
+      const hour = Object(await skillUsage({ name, since, limit: 30 }, callFrom()))
+      const { runs: all, failed } = hour
+      assert.deepEqual([days.runs, all, failed, hour.recent.length], [writes, writes, writes, writes])
+      assert.equal((await runs.failures(name)).length, writes)
+    }
+  })
+
+  test(`the usage of a model in a write ${cause} is counted once`, async (t) => {
+    const { clock, ledger, cost, failing } = await make(t)
+    failing.isStored = isStored
+    const step = { model: 'm', skill: 's', sender: 'ada', inputTokens: 1, outputTokens: 1 }
+    // A day and a slot.
+    for (const failed of [0, 1]) {
+      failing.after = failed
+      const added = [ledger.add(step), ledger.add(step)]
+      for (const each of added) await assert.rejects(each, { code: 'store_unavailable' })
+    }
+    await ledger.add(step)
+    for (const since of [clock.time - HOUR, clock.time - 30 * DAY])
+      assert.equal((await cost({ by: 'model', since })).total.steps, 5)
+    await ledger.flush()
+    assert.equal((await cost({ by: 'model', since: clock.time - HOUR })).total.steps, 5)
+  })
+}
+
+test('several daemons add to the same usage, also of skills named as the mark of a document', async (t) => {
+  const { clock, runs, skillUsage, kv } = await make(t)
+  const others = Array.from({ length: 30 }, () => createRunLogs({ kv, now: () => clock.time }))
+  for (const each of [runs, ...others, runs]) {
+    each.add('applied', { at: clock.time, ms: 5, by: 'cli', code: 'skill_failed' })
+    await each.flush()
   }
-  for (const name of ['orders', 'refunds']) {
-    const days = Object(await skillUsage({ name, since: since - 30 * HOUR, limit: 30 }, callFrom()))
-    const hour = Object(await skillUsage({ name, since, limit: 30 }, callFrom()))
-    const { runs: all, failed } = hour
-    assert.deepEqual([days.runs, all, failed, hour.recent.length], [writes, writes, writes, writes])
-    assert.equal((await runs.failures(name)).length, writes)
-  }
+  const all = Object(await skillUsage({ since: clock.time - HOUR, limit: 30 }, callFrom()))
+  assert.deepEqual([all.length, all[0].runs], [1, 32])
+  assert.equal((await runs.failures('applied')).length, 32)
 })
 
 test('failed runs are found among any number of others, and cancelled ones are not failed', async (t) => {

@@ -3,9 +3,9 @@ import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import { dayOf } from './day.ts'
+import { type Addition, createOnceWrites } from './once-writes.ts'
 import { DAY_RETENTION, SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 /**
@@ -20,6 +20,9 @@ export type StepUsage = {
   outputTokens: number
   money?: number
 }
+
+/** `at`: Unix ms. */
+type Step = { at: number; used: StepUsage }
 
 /** Summed usage. `unpriced`: number of tokens without a price. */
 export type Sum = {
@@ -57,37 +60,48 @@ function storedForm(row: Row): z.input<typeof rowSchema> {
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
- * the last day. `add` resolves when the usage is stored. Concurrent additions share a write.
+ * the last day. Concurrent additions share a write. What could not be stored stays in memory for
+ * the next write.
  */
-export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
-  const { kv, now } = deps
+export function createCostLedger({ kv, now }: { kv: KeyValues; now(): number }) {
   /** Steps that are not stored yet. */
-  let pending: { at: number; used: StepUsage }[] = []
-  let writing: Promise<void> = Promise.resolve()
-
-  const addAll = (key: string, steps: readonly { used: StepUsage }[], ttl: number) =>
-    updateKv(kv, key, (current): { value: Json; ttl: number } => {
-      const { entries, unknown } = readRows(current)
-      const rows = new Map(entries.map((row) => [keyOf(row), row]))
-      for (const { used } of steps) addTo(rows, used)
-      return { value: [...[...rows.values()].map(storedForm), ...unknown], ttl }
-    })
-  const write = async () => {
+  let pending: Step[] = []
+  /** The next write, if there are such steps. */
+  let next: Promise<void> | undefined
+  const take = () => {
     const batch = pending
     pending = []
-    for (const [day, steps] of Map.groupBy(batch, ({ at }) => dayOf(at)))
-      await addAll(DAY_KEY + day, steps, Math.max(DAY, Date.parse(day) + DAY_RETENTION - now()))
-    for (const [slot, steps] of Map.groupBy(batch, ({ at }) => slotOf(at)))
-      await addAll(SLOT_KEY + slot, steps, SLOT_RETENTION)
+    next = undefined
+    const days = Map.groupBy(batch, ({ at }) => dayOf(at))
+    const slots = Map.groupBy(batch, ({ at }) => slotOf(at))
+    const untilEnd = (day: string) => Math.max(DAY, Date.parse(day) + DAY_RETENTION - now())
+    return [
+      ...[...days].map(([day, steps]) => rowAddition(DAY_KEY + day, steps, untilEnd(day))),
+      ...[...slots].map(([slot, steps]) => rowAddition(SLOT_KEY + slot, steps, SLOT_RETENTION)),
+    ]
+  }
+  const writes = createOnceWrites(kv, take)
+  const flush = async () => {
+    try {
+      await writes.flush()
+    } catch (error) {
+      // Steps that were not taken need another write.
+      next = undefined
+      throw error
+    }
   }
 
   return {
-    async add(used: StepUsage): Promise<void> {
+    /**
+     * Resolves when the usage is stored. If it rejects, the usage is stored by the next `flush`.
+     */
+    add(used: StepUsage): Promise<void> {
       pending.push({ at: now(), used })
-      // The first step of a batch starts a write after the previous one; the others wait for it.
-      if (pending.length === 1) writing = writing.catch(() => {}).then(write)
-      await writing
+      next ??= flush()
+      return next
     },
+    /** Stores what could not be stored so far. */
+    flush,
     /** The rows of a span, with their days. */
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
       const prefix = isExact ? SLOT_KEY : DAY_KEY
@@ -95,6 +109,18 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
         readRows(value).entries.map((row) => ({ day: name.slice(0, 10), ...row })),
       )
       return found.flat()
+    },
+  }
+}
+
+function rowAddition(key: string, steps: readonly Step[], ttl: number): Addition {
+  return {
+    key,
+    change(current) {
+      const { entries, unknown } = readRows(current)
+      const rows = new Map(entries.map((row) => [keyOf(row), row]))
+      for (const { used } of steps) addTo(rows, used)
+      return { value: [...[...rows.values()].map(storedForm), ...unknown], ttl }
     },
   }
 }

@@ -4,9 +4,9 @@ import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/jso
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
-import { updateKv } from '../../core/update-kv.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { dayOf } from './day.ts'
+import { type Addition, createOnceWrites } from './once-writes.ts'
 import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
@@ -79,31 +79,21 @@ const DAYS = 8
  * failures. Runs are collected in memory until `flush`, so a killed daemon loses those of the last
  * seconds. What a flush could not store stays in memory for the next one.
  */
-export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
-  const { kv, now } = deps
+export function createRunLogs({ kv, now }: { kv: KeyValues; now(): number }) {
   /** Logs that are not stored yet, by skill. */
   let pending = new Map<string, RunLog>()
   /** Counts that are not stored yet, by slot, then by skill. */
   let slots = new Map<string, SlotCounts>()
-  let flushing: Promise<void> = Promise.resolve()
-  const { writeLogs, writeSlots } = createWriters(deps)
-
-  const write = async () => {
-    const newLogs = pending
-    const newSlots = slots
+  const take = () => {
+    const additions = [
+      ...[...pending].flatMap(([skill, log]) => logAdditions(skill, log, now)),
+      ...[...slots].map(([slot, counts]) => slotAddition(slot, counts)),
+    ]
     pending = new Map()
     slots = new Map()
-    try {
-      await writeLogs(newLogs)
-      await writeSlots(newSlots)
-    } catch (error) {
-      for (const [skill, log] of newLogs) pending.set(skill, joined(log, pending.get(skill)))
-      const oldest = now() - SLOT_RETENTION
-      for (const [slot, older] of newSlots)
-        if (Date.parse(slot) >= oldest) slots.set(slot, sumOf(older, slots.get(slot)))
-      throw error
-    }
+    return additions
   }
+  const { flush } = createOnceWrites(kv, take)
 
   return {
     /** Called after each run, so it must be cheap. */
@@ -139,10 +129,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       return slots.filter((slot) => slot !== undefined)
     },
     /** Stores the collected runs. */
-    flush(): Promise<void> {
-      flushing = flushing.catch(() => {}).then(write)
-      return flushing
-    },
+    flush,
     async read(skill: string): Promise<StoredLog> {
       return readLog((await kv.get(SKILL_KEY + skill))?.value).known
     },
@@ -155,41 +142,36 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   }
 }
 
-/** Makes the functions that store collected runs. Each removes what it has stored from its map. */
-function createWriters({ kv, now }: { kv: KeyValues; now(): number }) {
-  const writeLogs = async (logs: Map<string, RunLog>) => {
-    for (const [skill, log] of logs) {
-      await updateKv(kv, SKILL_KEY + skill, (current): { value: Json; ttl: number } => {
-        const { known, write } = readLog(current)
-        return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
-      })
-      // If storing the failures fails, only they are still to be stored.
-      logs.set(skill, { recent: [], failures: log.failures, days: {} })
-      if (log.failures.length > 0) await addFailures(kv, skill, log.failures)
-      logs.delete(skill)
-    }
+/** The new runs of a skill, for its document and for that of its failures. */
+function logAdditions(skill: string, log: RunLog, now: () => number): Addition[] {
+  const ttl = (DAYS + 1) * DAY
+  const runs: Addition = {
+    key: SKILL_KEY + skill,
+    change(current) {
+      const { known, write } = readLog(current)
+      return { value: write(merged(known, log, now())), ttl }
+    },
   }
-
-  const writeSlots = async (bySlot: Map<string, SlotCounts>) => {
-    for (const [slot, added] of bySlot) {
-      await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
-        const { entries, write } = readSlot(current)
-        const all = { ...entries }
-        for (const [skill, counts] of added) all[skill] = addCounts(countsOf(entries, skill), counts)
-        return { value: write(all), ttl: SLOT_RETENTION }
-      })
-      bySlot.delete(slot)
-    }
+  const failures: Addition = {
+    key: FAILURES_KEY + skill,
+    change(current) {
+      const { entries, write } = readStoredList(runSchema, current)
+      return { value: write(newest([...log.failures, ...entries], MAX_FAILURES)), ttl }
+    },
   }
-
-  return { writeLogs, writeSlots }
+  return log.failures.length > 0 ? [runs, failures] : [runs]
 }
 
-function addFailures(kv: KeyValues, skill: string, added: readonly Run[]) {
-  return updateKv(kv, FAILURES_KEY + skill, (current): { value: Json; ttl: number } => {
-    const { entries, write } = readStoredList(runSchema, current)
-    return { value: write(newest([...added, ...entries], MAX_FAILURES)), ttl: (DAYS + 1) * DAY }
-  })
+function slotAddition(slot: string, added: SlotCounts): Addition {
+  return {
+    key: SLOT_KEY + slot,
+    change(current) {
+      const { entries, write } = readSlot(current)
+      const all = { ...entries }
+      for (const [skill, counts] of added) all[skill] = addCounts(countsOf(entries, skill), counts)
+      return { value: write(all), ttl: SLOT_RETENTION }
+    },
+  }
 }
 
 function readLog(value: Json | undefined) {
@@ -241,23 +223,6 @@ function countCaller(callers: Record<string, number>, by: string, times: number)
 
 function newest(runs: readonly Run[], most: number): Run[] {
   return runs.toSorted((a, b) => b.at - a.at).slice(0, most)
-}
-
-/** The logs of a skill in memory as one. */
-function joined(older: RunLog, newer: RunLog = { recent: [], failures: [], days: {} }): RunLog {
-  const days = { ...older.days }
-  for (const [day, counts] of Object.entries(newer.days)) days[day] = addCounts(days[day], counts)
-  return {
-    recent: newest([...newer.recent, ...older.recent], MAX_RECENT),
-    failures: newest([...newer.failures, ...older.failures], MAX_FAILURES),
-    days,
-  }
-}
-
-function sumOf(older: SlotCounts, newer: SlotCounts = new Map()): SlotCounts {
-  const sum = new Map(older)
-  for (const [skill, counts] of newer) sum.set(skill, addCounts(sum.get(skill), counts))
-  return sum
 }
 
 /** Combines two logs of a skill, and leaves out days that are too old. */

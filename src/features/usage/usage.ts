@@ -11,7 +11,7 @@ import { createRunningRuns } from './running-runs.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
 
-/** Interval (ms) at which the runs of skills are stored. */
+/** Interval (ms) at which the runs of skills, and usage that could not be stored before, are stored. */
 const FLUSH_INTERVAL = 5_000
 
 /** Usage of models and skills, in the store. */
@@ -25,9 +25,13 @@ export function createUsage(deps: {
   const ledger = createCostLedger(deps)
   const runs = createRunLogs(deps)
   const running = createRunningRuns()
-  const flushing = repeat(runs.flush, FLUSH_INTERVAL, 'runs of skills', deps.log)
+  const flush = async () => {
+    const flushed = await Promise.allSettled([runs.flush(), ledger.flush()])
+    for (const { reason } of flushed.filter((one) => one.status === 'rejected')) throw reason
+  }
+  const flushing = repeat(flush, FLUSH_INTERVAL, 'usage of skills and models', deps.log)
   return {
-    /** Records the usage of a model step. Resolves once stored. */
+    /** Records the usage of a model step. Resolves once stored; rejects if it is stored later. */
     spent: ledger.add,
     middleware: createRunsMiddleware({ ...deps, add: runs.add, running }),
     /** `cost` and `skill-usage`. */
@@ -41,10 +45,10 @@ export function createUsage(deps: {
       return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, running, cost }) }
     },
     start: flushing.start,
-    /** Stores collected runs. */
+    /** Stores what was collected. */
     async stop(): Promise<void> {
       await flushing.stop()
-      await runs.flush()
+      await flush()
     },
   }
 }
