@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
 import { TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson, requireFewValues } from '../../src/core/foreign-json.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
@@ -29,6 +30,8 @@ export type DecodedBody = {
   body?: Json
   /** The files of a form. */
   files?: BodyFile[]
+  /** What the hash of the body (`#`) is made of; by default of `text`. */
+  fingerprint?: () => string | Uint8Array
 }
 
 /**
@@ -62,15 +65,15 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
     case 'text':
       return { format: 'text', text: decodeText(raw, charset) }
     case 'binary':
-      return BINARY
+      return asFile(raw)
     case 'octets':
-      return (isUtf8(raw) && guessJson(decodeText(raw, 'utf-8'))) || BINARY
+      return (isUtf8(raw) && guessJson(decodeText(raw, 'utf-8'))) || asFile(raw)
     case 'unknown':
-      if (!isUtf8(raw)) return BINARY
+      if (!isUtf8(raw)) return asFile(raw)
       break
     case 'form':
       // `curl --data-binary @photo.png` labels a file as a form. A real form has no zero bytes.
-      if (raw.includes(0) && !isUtf8(raw)) return BINARY
+      if (raw.includes(0) && !isUtf8(raw)) return asFile(raw)
   }
   // `guess`, `form`, and `unknown` in UTF-8.
   const text = decodeText(raw, charset)
@@ -78,7 +81,9 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
   return guessJson(text) ?? (kind === 'form' ? readForm(raw, charset) : { format: 'text', text })
 }
 
-const BINARY: DecodedBody = { format: 'binary', text: '' }
+function asFile(raw: Buffer): DecodedBody {
+  return { format: 'binary', text: '', fingerprint: () => raw }
+}
 
 function requireJson(text: string): DecodedBody {
   const read = readJson(text)
@@ -174,9 +179,18 @@ function unescapedBytes(escaped: string): Buffer {
 /** The text of a multipart form: its fields as JSON, or its field `payload`. */
 function fromMultipart(raw: Buffer, boundary: string | undefined, name?: string): DecodedBody {
   const { fields, files } = readMultipart(raw, boundary)
-  const payload = payloadOf(fields, name)
-  if (payload) return { ...payload, files }
-  return { format: 'multipart', text: JSON.stringify(fields), body: fields, files }
+  const decoded: DecodedBody = payloadOf(fields, name) ?? {
+    format: 'multipart',
+    text: JSON.stringify(fields),
+    body: fields,
+  }
+  return files.length === 0 ? { ...decoded, files } : { ...decoded, files, ...withHashesOf(files, decoded) }
+}
+
+/** Two forms that only differ in their files are not the same. */
+function withHashesOf(files: readonly BodyFile[], { text }: DecodedBody): Pick<DecodedBody, 'fingerprint'> {
+  const hashed = () => files.map(({ field, name, type, bytes }) => [field, name, type, hash('sha256', bytes)])
+  return { fingerprint: () => JSON.stringify([text, hashed()]) }
 }
 
 /**

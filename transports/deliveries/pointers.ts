@@ -15,6 +15,8 @@ export type ReadableDelivery = {
   headers: IncomingHttpHeaders
   body?: Json | undefined
   text: string
+  /** What the hash of the body is made of; by default of `text`. */
+  fingerprint?: (() => string | Uint8Array) | undefined
   /** For an element of a split delivery: the fields around it. */
   envelope?: JsonObject | undefined
 }
@@ -74,12 +76,15 @@ function parseOne(path: string): Pointer {
   }
 }
 
-function follow(pointer: Pointer, { headers, body, text }: ReadableDelivery): string | undefined {
+function follow(
+  pointer: Pointer,
+  { headers, body, text, fingerprint }: ReadableDelivery,
+): string | undefined {
   const { header, cookie, path, steps, isPlain } = pointer
   if (header !== undefined) return asText(headers[header])
   if (cookie !== undefined) return hashOfCookie(headers.cookie, cookie)
   if (isPlain) return asText(pathGet(body, steps))
-  if (path === '#') return `sha256:${hash('sha256', text)}`
+  if (path === '#') return `sha256:${hash('sha256', fingerprint?.() ?? text)}`
   const all = valuesAt(body, [...steps]).map(asText)
   if (path.includes('+')) return all.length > 0 && all.every(Boolean) ? all.join(' ') : undefined
   const [only, ...others] = new Set(all.filter(Boolean))

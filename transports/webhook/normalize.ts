@@ -103,23 +103,23 @@ function createDeliveryReader(
     valueAt(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
   return (request: IncomingMessage, decoded: DecodedBody, role?: BodyRole): Fields => {
     const { headers } = request
-    const { format, body } = decoded
+    const { format, body, text, fingerprint } = decoded
     const data: JsonObject = { headers: usefulHeaders(headers, signatureHeader), format }
     if (isAwaited) data.respond = 'result'
     if (body !== undefined) data.body = body
     if (request.method !== undefined && request.method !== 'POST') data.method = request.method
     if (request.url?.includes('?')) Object.assign(data, usefulQuery(request, secretParameter))
-    const delivery = { headers, body, text: decoded.text }
+    const delivery = { headers, body, text, fingerprint }
     const views = {
       delivery,
       // The paths of options begin in `data`, so `data` takes the place of the body here.
-      inData: { headers, body: data, text: decoded.text },
+      inData: { headers, body: data, text, fingerprint },
       // The paths of options are then also looked up in the body, as in the elements of a list.
       isElement: role === 'element',
     }
     return {
       data,
-      text: decoded.text,
+      text,
       event: event?.(views) ?? valueAt(preset?.event, delivery) ?? eventOf(delivery),
       // With `split`, falls back to the id of the delivery.
       key: key ? (key(views) ?? (role && deliveryKey(delivery))) : deliveryKey(delivery),

@@ -89,6 +89,59 @@ describe('a captured delivery that is repeated with another content type', () =>
     }
   })
 
+  test('is a duplicate if a text stands before or after the parts of its multipart form', async () => {
+    const part = (boundary: string, name: string, value: string) =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+    const inner = `${part('in', 'id', '8')}--in--`
+    const form = `${part('out', 'id', '7')}${part('out', 'note', inner)}--out--\r\n`
+    for (const body of [
+      `Sent by curl\r\n${form}`,
+      `sent=now\r\n${form}`,
+      `\r\n${form}`,
+      `${form}and a longer text`,
+    ])
+      for (const key of ['data.body.id', '#']) {
+        const { post, store } = await startWebhook({ key, verify })
+        for (const type of [
+          'multipart/form-data; boundary=out',
+          'multipart/form-data; boundary=in',
+          'text/plain',
+          'image/png',
+          'application/octet-stream',
+          FORM,
+        ])
+          await post(body, { ...signatureOf(body), 'content-type': type })
+        assert.deepEqual(
+          store.messages.map(({ data }) => data.body),
+          [{ id: '7', note: inner }],
+          `${JSON.stringify(body)} ${key}`,
+        )
+      }
+  })
+
+  test('is a duplicate by the hash of its body if it is text, a file, or lines of JSON', async () => {
+    for (const body of [
+      '{"id":2}\n{"id":3}\n',
+      'hello',
+      '\ufeffa,b\n',
+      'payload=%7B%22id%22%3A1%7D',
+      'id=Zoë',
+    ]) {
+      const { post, store } = await startWebhook({ key: '#', verify })
+      for (const type of [
+        'application/x-ndjson',
+        'text/plain',
+        'text/plain; charset=utf-16le',
+        'text/csv; charset=windows-1252',
+        'image/png',
+        'application/octet-stream',
+        FORM,
+      ])
+        await post(body, { ...signatureOf(body), 'content-type': type })
+      assert.equal(store.messages.length, 1, body)
+    }
+  })
+
   test('is a duplicate if it is a form that is not in UTF-8', async () => {
     const { post, store } = await startWebhook({ key: 'data.body.id', verify })
     const form = Buffer.from('id=7&name=Zo\xeb', 'latin1')
@@ -113,6 +166,20 @@ describe('a captured delivery that is repeated with another content type', () =>
     await open.post('{}', { 'content-type': 'text/csv' })
     assert.deepEqual([signed.last().data.format, open.last().data.format], ['text', 'text'])
   })
+})
+
+test('two files are not duplicates by the hash of the body, alone or in the same form', async () => {
+  for (const options of [{}, { verify }]) {
+    const { post, store } = await startWebhook({ key: '#', ...options })
+    const send = (body: string, type: string) => post(body, { ...signatureOf(body), 'content-type': type })
+    const form = (content: string) =>
+      `--b\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n\r\n${content}\r\n--b--\r\n`
+    for (const content of ['one', 'two', 'one', 'two']) {
+      await send(content, 'image/png')
+      await send(form(content), 'multipart/form-data; boundary=b')
+    }
+    assert.equal(store.messages.length, 4)
+  }
 })
 
 describe('a form with a signed field', () => {
