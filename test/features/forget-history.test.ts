@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createForgetting } from '../../src/features/assistant/forget-person.ts'
+import { replayChanges } from '../../src/features/documents/events.ts'
+import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
+import type { DocumentBackend } from '../../src/features/documents/spec.ts'
 import { createStateCopy } from '../../src/features/documents/state-documents.ts'
 import { createStoreBackend } from '../../src/features/documents/store-backend.ts'
 import { createIdentities, createReferences } from '../../src/features/person/person.ts'
@@ -107,6 +110,71 @@ describe('the history of the assistant, when a person is erased', () => {
     await copy.stop()
     assert.deepEqual(filesWith(dir, SECRET), [])
     assert.match(readFileSync(join(dir, 'state.json'), 'utf8'), /harmless words/)
+  })
+})
+
+describe('a history that is read while it is erased', () => {
+  /** Commits one value after the other. */
+  const commit = (backend: DocumentBackend, value: number) =>
+    backend.transact('notes', ({ revision }) => {
+      const document = { list: Array.from({ length: value }, (_, at) => at + 1) }
+      const change = {
+        seq: revision + 1,
+        time: new Date(value).toISOString(),
+        event: 'update' as const,
+        actor: 'system:test',
+      }
+      const patch = [{ op: 'add' as const, path: `/list/${value - 1}`, value }]
+      return { change: { ...change, ...(revision === 0 ? { document } : { patch }) }, document }
+    })
+  /** Replays a history of 40 commits that is erased, and gets one more commit, after its first event. */
+  const replayErased = async (backend: DocumentBackend) => {
+    for (let value = 1; value <= 40; value++) await commit(backend, value)
+    return replayChanges(async function* () {
+      let isErased = false
+      for await (const change of backend.changes('notes')) {
+        yield change
+        if (isErased) continue
+        isErased = true
+        await backend.forgetHistory('notes')
+        await commit(backend, 41)
+      }
+    })
+  }
+
+  test('ends with the newest document, in files', async (t) => {
+    const backend = createFileBackend({ dir: await createFolder(t), maxLogSize: 1 })
+    cleanup(t, () => backend.close())
+    const { found, error } = await replayErased(backend)
+    assert.equal(error, undefined)
+    assert.deepEqual(
+      [found?.document.list, found?.revision],
+      [Array.from({ length: 40 }, (_, at) => at + 1), 40],
+    )
+  })
+
+  for (const { kind, place, open } of storeKinds())
+    test(`ends with the newest document, on the ${kind} store`, async (t) => {
+      const { kv } = await open(t, await place(t))
+      const { found, error } = await replayErased(createStoreBackend({ values: kv }))
+      assert.equal(error, undefined)
+      assert.deepEqual(
+        [found?.document.list, found?.revision],
+        [Array.from({ length: 40 }, (_, at) => at + 1), 40],
+      )
+    })
+
+  test('is corrupt in files if a log is missing', async (t) => {
+    const dir = await createFolder(t)
+    const backend = createFileBackend({ dir, maxLogSize: 1 })
+    cleanup(t, () => backend.close())
+    for (let value = 1; value <= 40; value++) await commit(backend, value)
+    const [, second = ''] = readdirSync(dir)
+      .filter((name) => /^notes\.events\.\d/.test(name))
+      .sort()
+    rmSync(join(dir, second))
+    const { error } = await replayChanges(() => backend.changes('notes'))
+    assert.match(String(error), /not \d+/)
   })
 })
 

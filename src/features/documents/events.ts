@@ -24,8 +24,9 @@ export async function lastChange(name: string, path: string): Promise<LoggedChan
 }
 
 /**
- * All changes including those in rotated files, oldest first. Throws `state_corrupt` for a gap or a
- * broken line.
+ * All changes including those in rotated files, oldest first. Throws `state_corrupt` for a broken
+ * line, and for a gap. If the history is erased meanwhile, the rest begins with a change that has
+ * the complete document.
  */
 export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
   let last: number | undefined
@@ -35,12 +36,21 @@ export async function* readChanges(name: string, path: string): AsyncGenerator<C
       const where = `line ${index + 1}`
       if (!change) throw corruptError(name, file, `${where} is not an event`)
       last ??= change.seq - 1
-      if (change.seq !== last + 1)
-        throw corruptError(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
+      const isNext = change.seq === last + 1 || (change.document && (await isErased(path, last)))
+      if (!isNext) throw corruptError(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
       last = change.seq
       yield change
     }
   }
+}
+
+/** Whether the changes up to this one were erased. */
+async function isErased(path: string, last: number): Promise<boolean> {
+  for await (const { handle } of logFiles(path)) {
+    const [first = ''] = (await linesAfter(handle, 0)).lines
+    return (parse(first)?.seq ?? 0) > last
+  }
+  return false
 }
 
 function parse(line: string): LoggedChange | undefined {

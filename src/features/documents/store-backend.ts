@@ -86,13 +86,7 @@ export function createStoreBackend(options: {
     },
     async *changes(name) {
       const head = parseHead(name, (await values.get(headKey(name)))?.value)
-      for (const key of await eventKeys(name)) {
-        const found = (await values.get(key))?.value
-        const events = Array.isArray(found) ? found.filter(isChange) : []
-        // Later events are from a commit that failed, or that came after `head` was read.
-        yield* events.filter(({ seq }) => seq <= (head?.before ?? seq))
-      }
-      yield* head?.changes ?? []
+      yield* readChanges(values, head, await eventKeys(name))
     },
     async backUp(name, label) {
       const found = await values.get(headKey(name))
@@ -101,7 +95,10 @@ export function createStoreBackend(options: {
       return found && key
     },
     async forgetHistory(name) {
-      await updateKv(values, headKey(name), (value) => wholeHead(parseHead(name, value)))
+      await updateKv(values, headKey(name), (value) => {
+        const head = wholeHead(parseHead(name, value))
+        return head && { value: toJson(head) }
+      })
       const backups = await allKeys(values, `document-kept:${name}.`)
       for (const key of [...(await eventKeys(name)), ...backups]) await values.delete(key)
     },
@@ -109,12 +106,31 @@ export function createStoreBackend(options: {
   }
 }
 
+/** The events under the keys, and then those of the head. */
+async function* readChanges(values: Values, head: Head | undefined, keys: readonly string[]) {
+  let last: number | undefined
+  for (const key of keys) {
+    const found = (await values.get(key))?.value
+    for (const event of Array.isArray(found) ? found.filter(isChange) : []) {
+      // Later events are from a commit that failed, or that came after `head` was read.
+      if (head && event.seq > head.before) break
+      // If events were removed meanwhile, the patches after them fit no more.
+      if (last !== undefined && event.seq !== last + 1 && !event.document) continue
+      yield event
+      last = event.seq
+    }
+  }
+  if (!head) return
+  const isNext = last === undefined || last === head.before
+  yield* isNext ? head.changes : (wholeHead(head)?.changes ?? [])
+}
+
 /** A head with only its last event, with the complete document in place of its patch. */
-function wholeHead(head: Head | undefined) {
+function wholeHead(head: Head | undefined): Head | undefined {
   const last = head?.changes.at(-1)
   if (!head || !last) return undefined
   const { patch: _, ...change } = last
-  return { value: toJson({ ...head, changes: [{ ...change, document: head.document }] }) }
+  return { ...head, changes: [{ ...change, document: head.document }] }
 }
 
 function isHead(value: Json | undefined): value is Json & Head {
