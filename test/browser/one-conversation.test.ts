@@ -156,6 +156,26 @@ routes:
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 
+  test('opens at its end, also if a note about it arrives later', async () => {
+    const place = { gateway: 'chat', conversation: 'lou' }
+    for (let n = 0; n < 9; n++) await write('lou', `${n}: nothing has come yet.`)
+    await daemon.invoke('conversation-pause', { ...place, reason: 'I call her. '.repeat(30).trim() })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.route('**/v1/skills/pause-list', async (route) => {
+      await page.getByText('8: nothing has come yet.').waitFor()
+      await route.continue()
+    })
+    await show('conversations/chat/lou')
+    await page.getByText(/^I call her/).waitFor()
+    const left = () =>
+      page
+        .getByRole('main')
+        .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)
+    await until(async () => (await left()) < 3, 'the end of the conversation')
+    await page.unroute('**/v1/skills/pause-list')
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
   test('its place in the list survives a reload, and a notice leaves the button free', async () => {
     await show('conversations')
     await page.getByRole('list', { name: 'Conversations' }).getByText('refund for a lamp').click()

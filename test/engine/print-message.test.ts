@@ -57,3 +57,9 @@ test('a dead message has the commands for its dead letter, and durations in one 
   for (const verb of ['show', 'retry', 'drop']) assert.ok(printed.includes(`trivium dead-letter ${verb} m1`))
   assert.doesNotMatch(shown('done'), /dead-letter/)
 })
+
+test('a message that cannot be answered says why', () => {
+  const found = { message: { id: 'm1', text: 'x', receivedAt: 0 }, outcome: 'done', history: [], receive: {} }
+  const reason = 'its job has already ended'
+  assert.match(humanMessage({ ...found, unanswerable: reason }), /^answer: "?not possible: its job/m)
+})

@@ -60,7 +60,7 @@ function Person({ who, newest, many, at }) {
     <p class="buttons">${!isViewer.value && html`<a href=${link('people', { who })} title=${PERSON_HINT}>All that is kept</a>`}<a href=${link('messages', { search: `from:${quoted(name)}` })}>All messages</a></p>
     <h3>Other conversations</h3>
     ${others?.length === 0 && html`<p class="dim">None${value.next ? ' among the newest messages' : ''}.</p>`}
-    <ul>${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} />`)}</ul>
+    <ul class="others">${others?.slice(0, MAX_SHOWN).map((each) => html`<${Other} key=${`${each.gateway} ${each.conversation}`} of=${each} />`)}</ul>
     ${others?.length > MAX_SHOWN && html`<p><a href=${link('conversations', { show: 'all', search: `from:${quoted(name)}` })}>See all</a></p>`}
   </section>`
 }

@@ -11,6 +11,8 @@ import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
 
+/** Outcomes that the entries after the message show. */
+const QUIET = new Set(['done', 'undelivered'])
 /** Names of the states of a reply. */
 const STATES = { dead: 'not delivered', bounced: 'came back' }
 
@@ -40,7 +42,8 @@ export function Chat({ entries, here, errorShownFor, reload }) {
 
 function Received({ of: entry, here, isAnswered, before, reload }) {
   const { id, outcome, subject, files } = entry
-  const isOutcomeShown = outcome !== 'done' && !(outcome === 'unrouted' && isAnswered)
+  // The reply below says whether it was delivered.
+  const isOutcomeShown = !QUIET.has(outcome) && !(outcome === 'unrouted' && isAnswered)
   return html`<li class=${`sender ${here && id === here ? 'here' : ''}`}>
     <p class="who"><a href=${link(['messages', id])}>${senderOf(entry.from)}</a> · <${When} at=${entry.at} />${isOutcomeShown && html` <${Outcome} outcome=${outcome} />`}</p>
     ${subject && bare(subject) !== bare(before) && html`<p class="subject">${subject}</p>`}

@@ -22,6 +22,8 @@ const PAGE = 50
 const MAX_MESSAGES = 1_000
 /** States of a reply that did not arrive. */
 const UNSENT = new Set(['send failed', 'dead', 'bounced', 'not delivered'])
+/** Events of a person who does something on the page. */
+const ACTIONS = ['wheel', 'pointerdown', 'keydown', 'touchmove']
 /** Delay (ms) before new messages are loaded, as several may arrive at once. */
 const RELOAD_DELAY = 400
 
@@ -112,10 +114,26 @@ function useNewest(many) {
     main.addEventListener('scroll', note)
     return () => main.removeEventListener('scroll', note)
   }, [])
+  const toEnd = () => {
+    const main = document.getElementById('main')
+    if (isAtEnd.current) main.scrollTop = main.scrollHeight
+  }
+  useLayoutEffect(() => {
+    if (many > 0) toEnd()
+  }, [many])
   useLayoutEffect(() => {
     const main = document.getElementById('main')
-    if (isAtEnd.current && many > 0) main.scrollTop = main.scrollHeight
-  }, [many])
+    // A note or an error may arrive after the messages. Once the person does something, what grows
+    // may be what they have opened.
+    const observer = new ResizeObserver(toEnd)
+    const stop = () => observer.disconnect()
+    observer.observe(main.firstElementChild)
+    for (const event of ACTIONS) main.addEventListener(event, stop)
+    return () => {
+      stop()
+      for (const event of ACTIONS) main.removeEventListener(event, stop)
+    }
+  }, [])
 }
 
 /** The last reply to `asked` that did not arrive; undefined if a later one did. */

@@ -8,7 +8,8 @@ import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events, next, traceUrl } = Object(found)
+  const { message, outcome, history, logs, pushes, receive, events, next, traceUrl, unanswerable } =
+    Object(found)
   const { text, html: _html, data, receivedAt, attachments, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
   const lines = withoutFailures(objectsIn(logs), objectsIn(history)).map(
@@ -37,6 +38,7 @@ export function humanMessage(found: Json): string {
       ...recipientsOf(head, data),
       ...(files.length > 0 && { files }),
       ...(traceUrl && { traceUrl }),
+      ...(unanswerable && { answer: `not possible: ${unanswerable}` }),
     }),
     String(text ?? ''),
     '',
