@@ -14,6 +14,7 @@ export const addGateway: AddCommand = (program, context) => {
   const command = program
     .command('gateway')
     .description('state and traffic of gateways, pauses; receive and send messages; examples for providers')
+    .usage('<verb> [options]')
   showHelpAlone(command)
   command
     .command('example')
