@@ -19,7 +19,8 @@ export async function waitingFirst(
 ): Promise<Json> {
   const query = { ...args, ...defined({ limit }) }
   const page: JsonObject = Object(await invoke('conversation-list', query))
-  if (args.before !== undefined || args.unanswered !== undefined) return page
+  if (args.before !== undefined || args.unanswered !== undefined || args.undelivered !== undefined)
+    return page
   const most = Number(limit ?? DEFAULT_LIMIT)
   const found = await readWaiting(invoke, args, most)
   const rows = objectsIn(page.conversations)

@@ -72,10 +72,10 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
   }
 
   /**
-   * Up to `limit` conversations in which somebody waits for an answer. Most conversations are
-   * answered, so it reads several pages.
+   * Up to `limit` conversations in which somebody waits for an answer, and with `undelivered`, has
+   * one that was not delivered. Most conversations are answered, so it reads several pages.
    */
-  async function readUnanswered(search: MessageSearch, limit: number) {
+  async function readUnanswered(search: MessageSearch, limit: number, undelivered?: true) {
     const deadline = performance.now() + UNANSWERED_TIME
     const found: Awaited<ReturnType<typeof read>>['rows'] = []
     const letters = readOnce(deps.store.jobs.deadLetters)
@@ -85,7 +85,7 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
       const page = { ...search, before }
       const { rows, next, away } = await read(page, Math.max(limit, STEP), deps.isOneOff, letters)
       for (const row of rows)
-        if (row.waitingSince !== undefined && (await isNewest(journal, row, deadline))) found.push(row)
+        if (isWaiting(row, undelivered) && (await isNewest(journal, row, deadline))) found.push(row)
       before = next
       missing = away ?? missing
     } while (before !== undefined && found.length < limit && performance.now() < deadline)
@@ -94,14 +94,15 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
   }
 
   return {
-    async list({ limit, before, unanswered, answerable, ...filter }, { caller }) {
+    async list({ limit, before, unanswered, undelivered, answerable, ...filter }, { caller }) {
       const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
       const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
-      const page = unanswered
-        ? readUnanswered(ofPeople, limit)
-        : answerable && !isNamed(filter)
-          ? read(ofPeople, limit, deps.isOneOff)
-          : read(wanted, limit, () => false)
+      const page =
+        unanswered || undelivered
+          ? readUnanswered(ofPeople, limit, undelivered)
+          : answerable && !isNamed(filter)
+            ? read(ofPeople, limit, deps.isOneOff)
+            : read(wanted, limit, () => false)
       const { rows, next, away } = await page
       return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
     },
@@ -134,6 +135,11 @@ function obstacles(
     unanswerable: deps.unanswerable(message),
     unreachable: error === undefined ? undefined : deps.unreachable(message, error),
   })
+}
+
+/** Whether somebody waits in a conversation; with `undelivered`, for an answer that was not delivered. */
+function isWaiting(row: { waitingSince?: number; undelivered?: object }, undelivered?: true): boolean {
+  return row.waitingSince !== undefined && (!undelivered || row.undelivered !== undefined)
 }
 
 /** The failed sends to the senders of messages, by message id. */

@@ -46,6 +46,8 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   const [row] = await waiting()
   assert.partialDeepStrictEqual(row, { id, undelivered: { by: 'ingrid', to: from.id, letter: 'a' } })
   assert.equal(row.reply, undefined)
+  const undelivered = async () => Object(await list({ undelivered: true, limit: 10 }, callOf())).conversations
+  assert.deepEqual(await undelivered(), [row])
   const shown = Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
   assert.deepEqual([shown.waitingSince, shown.undelivered], [row.waitingSince, row.undelivered])
   assert.match(humanConversation(shown), /The answer of ingrid was not delivered .* ago/)
@@ -71,6 +73,9 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   await sent(Date.now() + 1_000, 'ada')
   assert.deepEqual(await waiting(), [])
   assert.deepEqual(await found('undelivered'), [])
+  await store.journal.accept([newMessage({ ...place, conversation: 'another', subject: 'A broken stove' })])
+  assert.equal((await waiting()).length, 1)
+  assert.deepEqual(await undelivered(), [])
 })
 
 test('a mail to the sender that was not delivered is in the history of the message and in its conversation', async (t) => {

@@ -141,6 +141,10 @@ export const conversations = {
         .literal(true)
         .exactOptional()
         .describe('Only those in which somebody waits for an answer'),
+      undelivered: z
+        .literal(true)
+        .exactOptional()
+        .describe('Only those in which the last answer was not delivered'),
       conversationPart: optional('Only conversations whose id begins or ends with this; case is ignored'),
     })
     .describe(
