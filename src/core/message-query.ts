@@ -14,6 +14,8 @@ export type MessageQuery = {
   /** The beginning or the end of the id, in lower case. */
   id?: string | undefined
   gateways?: readonly string[] | undefined
+  /** Gateways whose messages are left out. */
+  withoutGateways?: readonly string[] | undefined
   conversation?: string | undefined
   /** The beginning or the end of the conversation's id; case is ignored. */
   conversationPart?: string | undefined
@@ -52,6 +54,7 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
   return (message) => {
     if (!isWanted(message.id)) return false
     if (gateways && !gateways.includes(message.gateway)) return false
+    if (query.withoutGateways?.includes(message.gateway)) return false
     if (conversation !== undefined && conversation !== message.conversation) return false
     if (!isInConversation(message.conversation.toLowerCase())) return false
     if (transport !== undefined && transport !== message.transport) return false

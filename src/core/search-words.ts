@@ -12,6 +12,8 @@ export type SearchWords = {
   sender?: string
   outcome?: Outcome[]
   gateway?: string
+  /** Gateways whose messages are left out. */
+  withoutGateways?: string[]
   route?: string
   transport?: string
   conversation?: string
@@ -73,6 +75,7 @@ export function parseSearch(text: string): SearchWords {
     // A URL is a text in spite of its colon. So is `10:30`, which the pattern does not split.
     const isUrl = key !== undefined && plain?.startsWith('//')
     if (bare === undefined && (key === undefined || isUrl)) {
+      if (plain !== undefined && leaveOut(found, plain)) continue
       // In quotes, a number may be a part of a longer one.
       if (quoted === undefined && /^\d+$/.test(whole)) numbers.push(whole)
       else found.words.push(isUrl ? whole : (value ?? ''))
@@ -82,6 +85,19 @@ export function parseSearch(text: string): SearchWords {
   }
   found.words = found.words.filter((word) => word !== '')
   return numbers.length > 0 ? { ...found, numbers } : found
+}
+
+/** Adds the condition of `-gateway:shop`. Returns false for other words. */
+function leaveOut(found: SearchWords, word: string): boolean {
+  const [, key = '', value = ''] = /^-([a-z]+):(.*)$/i.exec(word) ?? []
+  const name = key.toLowerCase()
+  if (!isKey(ALIASES.get(name) ?? name)) return false
+  if (name !== 'gateway' || value === '')
+    throw new Error(
+      `${word}: only a gateway can be left out, as in -gateway:shop. Quote it to search for the text: ${quoted(word)}`,
+    )
+  found.withoutGateways = [...(found.withoutGateways ?? []), value]
+  return true
 }
 
 function keyOf(name: string, whole: string): Key {

@@ -61,8 +61,16 @@ describe('search words', () => {
       ['status:dead status:done', /status: is given twice; .*status:dead,retrying/],
       ['from:a from:b', /from: is given twice/],
       ['"no end', /a quotation mark is not closed/],
+      ['-from:ada', /-from:ada: only a gateway can be left out, as in -gateway:shop/],
+      ['-gateway:', /only a gateway can be left out/],
     ]
     for (const [text, message] of invalid) assert.throws(() => parseSearch(text), { message }, text)
+  })
+
+  test('leave out gateways', () => {
+    const found = { words: ['late', '-soon'], withoutGateways: ['team', 'shop'] }
+    assert.deepEqual(parseSearch('late -gateway:team -soon -GATEWAY:shop'), found)
+    assert.deepEqual(parseSearch('"-gateway:team"'), { words: ['-gateway:team'] })
   })
 
   test('that look like an unknown key are found as the error says', () => {

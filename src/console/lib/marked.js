@@ -23,7 +23,7 @@ export function wordTests(search) {
 function patternsIn(search) {
   const patterns = []
   for (const [, key, inQuotes, plain] of search.matchAll(TERM)) {
-    if (key && !OF_SENDER.test(key)) continue
+    if (key ? !OF_SENDER.test(key) : /^-gateway:/i.test(plain)) continue
     const word = escaped(plain ?? inQuotes.replace(/\\(.)/g, '$1'))
     const isNumber = plain !== undefined && /^\d+$/.test(plain)
     if (word) patterns.push(isNumber ? `(?<!\\d)${plain}(?!\\d)` : word)

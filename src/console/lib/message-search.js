@@ -53,6 +53,7 @@ function transports() {
 const WORDS = [
   ['refund "out of stock" olsen', 'in the subject, the text or the sender, each of them'],
   ['4711', 'this number; as "4711" in longer ones too'],
+  ['-gateway:team', 'not of this gateway'],
 ]
 const ALSO = html` The same words work in <code>trivium message list --search</code>.`
 

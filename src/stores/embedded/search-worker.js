@@ -48,7 +48,8 @@ const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
  * The first two values are missing: callers bind the positions of each step.
  */
 function conditionsOf(asked) {
-  const { id, likes, gateways, conversation, conversationPart, outcomes, route, since, until } = asked
+  const { id, likes, gateways, withoutGateways, conversation, conversationPart, outcomes, route } = asked
+  const { since, until } = asked
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -60,6 +61,8 @@ function conditionsOf(asked) {
   if (id !== undefined) addPart('j.id', id)
   if (conversationPart !== undefined) addPart('lower(coalesce(j.conversation, j.id))', conversationPart)
   if (gateways) add(`j.gateway IN (${gateways.map(() => '?').join()})`, ...gateways)
+  if (withoutGateways?.length > 0)
+    add(`j.gateway NOT IN (${withoutGateways.map(() => '?').join()})`, ...withoutGateways)
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
   for (const like of likes) add('j.payload LIKE ?', like)
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)

@@ -13,6 +13,7 @@ type Asked = {
   id: string | undefined
   likes: string[]
   gateways: number[] | undefined
+  withoutGateways: number[] | undefined
   conversation: { name: string; own: number } | undefined
   conversationPart: string | undefined
   outcomes: readonly Outcome[] | undefined
@@ -113,6 +114,7 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
     // An underscore matches any character: `search` removes the additional rows.
     likes: parts.map((part) => `%${part}%`),
     gateways: names,
+    withoutGateways: query.withoutGateways?.flatMap((name) => gateways.find(name) ?? []),
     conversation:
       conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
     conversationPart: isPlainText(query.conversationPart) ? query.conversationPart.toLowerCase() : undefined,
@@ -128,11 +130,12 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
 /** The parts of a query that need no message content. */
 function headsOf({
   gateways,
+  withoutGateways,
   conversation,
   outcomes,
   route,
   since,
   until,
 }: Omit<MessageSearch, 'limit'>): MessageSearch {
-  return { gateways, conversation, outcomes, route, since, until, limit: 0 }
+  return { gateways, withoutGateways, conversation, outcomes, route, since, until, limit: 0 }
 }

@@ -19,7 +19,8 @@ export function createCount(
   places: Places,
   { outcomes, routes }: Lookup,
 ): Journal['countByTime'] {
-  return async ({ gateways, conversation, outcomes: wanted, route, since = 0, until }, width) => {
+  return async (query, width) => {
+    const { gateways, withoutGateways, conversation, outcomes: wanted, route, since = 0, until } = query
     const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
     const spanOf = (time: number) => Math.floor(time / width) * width
@@ -33,6 +34,7 @@ export function createCount(
       const head = parseHead(entry[1][1])
       if (head.time < since || head.time >= (until ?? Number.POSITIVE_INFINITY)) return false
       if (gateways && !gateways.includes(head.gateway)) return false
+      if (withoutGateways?.includes(head.gateway)) return false
       return ofConversation === undefined || head.conversation === ofConversation || positionIn(entry) === own
     }
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)

@@ -57,6 +57,7 @@ export function createSearch(
       const origin = parseHead(head)
       if (!isWanted(places.idAt(origin.time, positionIn(entry), origin.tail))) return false
       if (gateways && !gateways.includes(origin.gateway)) return false
+      if (query.withoutGateways?.includes(origin.gateway)) return false
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
       if (parts.length === 0) return true
       const text = payload.toLowerCase()

@@ -41,6 +41,7 @@ export function searchContract(factory: StoreFactory): void {
         [{ text: 'invoice', gateways: ['mail'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
         [{ gateways: ['mail', 'nobody'] }, ['other\ninvoice 4711', 'the Invoice 4711']],
         [{ gateways: ['nobody'] }, []],
+        [{ withoutGateways: ['mail', 'nobody'] }, ['again an INVOICE', '100% of x_y']],
         [{ transport: 'email' }, ['the Invoice 4711']],
         [{ event: 'issues' }, ['again an INVOICE']],
         [{ sender: 'lovelace' }, ['100% of x_y']],
@@ -139,6 +140,7 @@ export function searchContract(factory: StoreFactory): void {
       })
       assert.deepEqual(await count({ gateways: ['mail'] }), { counts: [{ at: later, count: 1 }] })
       assert.deepEqual(await count({ gateways: ['nobody'] }), { counts: [] })
+      assert.deepEqual(await count({ gateways: ['mail'], withoutGateways: ['mail'] }), { counts: [] })
       assert.deepEqual(await count({ conversation: 'c1' }), { counts: [{ at: later, count: 1 }] })
       assert.deepEqual(await count({ since: later }), { counts: [{ at: later, count: 2 }] })
       assert.deepEqual(await count({ until: later }), { counts: [{ at: start, count: 2 }] })
