@@ -8,6 +8,10 @@ export type Column = {
   title: string
   /** Minimum width of a text that is cut in a narrow terminal. Absent: the texts are never cut. */
   least?: number
+  /** The part of the terminal that such a text gets, if that is more than `least`. */
+  share?: number
+  /** In a terminal that is too narrow, the text has several lines instead of being cut. */
+  wraps?: true
   /** Cuts the beginning of a text instead of its end: ids differ at the end. */
   keepsEnd?: true
   /** Cuts the middle of a text, whose beginning and end tell it from others. */
@@ -33,7 +37,11 @@ export function lineTable(
   width = process.stdout.columns || Number.POSITIVE_INFINITY,
 ): string {
   const cells = rows.map((row) => row.map(cell))
-  const inUse = columns.map((column, index) => ({ ...column, texts: textsOf(column, cells, index) }))
+  const inUse = columns.map((column, index) => ({
+    ...column,
+    ...(column.least !== undefined && { least: Math.max(column.least, shareOf(column, width)) }),
+    texts: textsOf(column, cells, index),
+  }))
   const used = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
   let kept = used
   while (leastWidth(kept) > width) {
@@ -49,8 +57,13 @@ export function lineTable(
   if (leastWidth(kept) > width) return table(head, whole, width) + note
   const widths = widthsIn(kept, width)
   const lines = whole.map((row) => row.map((text, index) => cut(text, widths[index] ?? 0, kept[index] ?? {})))
-  const noUnits = head.map(() => null)
-  return grid(head, lines, noUnits) + note
+  const lineWidths = kept.map(({ wraps }, at) => (wraps ? (widths[at] ?? null) : null))
+  return grid(head, lines, lineWidths) + note
+}
+
+/** Without a terminal, all columns have room for their texts anyway. */
+function shareOf({ share = 0 }: Column, width: number): number {
+  return Number.isFinite(width) ? Math.floor(share * width) : 0
 }
 
 /** Names the columns that are left out, in one line. */
@@ -112,9 +125,9 @@ function widthsIn(columns: readonly InUse[], width: number): number[] {
 function cut(
   text: string,
   width: number,
-  { keepsEnd, keepsBoth }: Pick<Column, 'keepsEnd' | 'keepsBoth'>,
+  { keepsEnd, keepsBoth, wraps }: Pick<Column, 'keepsEnd' | 'keepsBoth' | 'wraps'>,
 ): string {
-  if (lengthOf(text) <= width) return text
+  if (wraps || lengthOf(text) <= width) return text
   const plain = stripVTControlCharacters(text)
   if (keepsEnd) return `…${plain.slice(1 - width)}`
   if (!keepsBoth) return shorten(plain, width)

@@ -73,3 +73,21 @@ test('a column that keeps both ends shows the end in which its texts differ, and
   assert.match(lineTable(columns, rows, 60), /orders +gatew\S*….*orders\/create/)
   assert.match(lineTable(columns, rows, 40), /Not shown: match/)
 })
+
+test('a column with a share of the terminal is wider in a wide one, and one that wraps is never cut', () => {
+  const columns: readonly Column[] = [
+    { title: 'id' },
+    { title: 'title', least: 10, share: 0.5, wraps: true },
+    { title: 'status', least: 6, leftOut: 1 },
+  ]
+  const rows = [['1', 'Refund 64.50 EUR because the stove leaks', 'approved by Ingrid Aune yesterday']]
+  assert.equal(
+    lineTable(columns, rows, 40),
+    [
+      'id  title                         status',
+      '1   Refund 64.50 EUR because the  appro…',
+      '    stove leaks',
+    ].join('\n'),
+  )
+  assert.match(lineTable(columns, rows, 60), /^1 {3}Refund 64.50 EUR because the stove leaks {2}approved/m)
+})

@@ -95,10 +95,7 @@ test('conversations in which somebody waits come first, with names instead of id
     next: 'older',
     moreWaiting: true,
   })
-  assert.match(
-    text,
-    /state.*\n.*Sven Lie +waits for 5 h .*\n.*Ingrid Aune +done .*\n.*ada@mail.example +done /,
-  )
+  assert.match(text, /state.*\n5 h +Sven Lie +waits .*\n.*Ingrid Aune +done .*\n.*ada@mail.example +done /)
   assert.match(text, /trivium conversation list --unanswered/)
 })
 
@@ -119,10 +116,7 @@ test('a conversation in which somebody waits says why: an approval, or an answer
       { ...waits, outcome: 'done' },
     ],
   })
-  assert.match(
-    text,
-    /\n.* approval, waits for 3 h .*\n.* not delivered, waits for 3 h, Ada has it .*\n.* ada +waits for 3 h /,
-  )
+  assert.match(text, /\n3 h .* approval .*\n3 h .* not delivered, Ada has it .*\n3 h +ada +waits /)
 })
 
 test('a search for a number without a match says how to search in longer numbers', () => {
@@ -161,7 +155,7 @@ test('schedules show their last run; one that failed comes first', () => {
   ])
   assert.match(
     text,
-    /late +daily .*failed 2 h ago, began 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago .*\nunplanned .*done 2 h ago /,
+    /late +daily .*failed 2 h ago, 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago .*\nunplanned .*done 2 h ago /,
   )
   assert.doesNotMatch(text, /arguments/)
 })

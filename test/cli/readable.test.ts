@@ -99,7 +99,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       await run('person erase *:cli'),
       /messages +\d+[\s\S]*Nothing was erased; --confirm erases them/,
     )
-    assert.match(await run('conversation list'), /^age +gateway +from +state +messages/)
+    assert.match(await run('conversation list'), /^age +from +state +newest +gateway +messages +conversation/)
     assert.match(await run('subscription pause crm'), /^The subscription crm is paused/)
     assert.match(await run('reload'), /^Reloaded\.\n/)
   })
@@ -181,7 +181,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.match(await run('dead-letter --help'), /^ {2}bulk /m)
     assert.match(await run('help schedule'), /^ {2}create /m)
     assert.match(await run('slack'), /^ {2}installs remove /m)
-    assert.match(await run('audit list'), /^time \(UTC\) +who/)
+    assert.match(await run('audit list'), /^id +time \(UTC\) +who/)
   })
 
   test('docs/personal-data.md describes each place that an erasure counts', async () => {

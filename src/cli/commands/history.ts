@@ -1,9 +1,6 @@
-import { isJsonObject } from '../../core/json.ts'
 import { isRegex, patternText } from '../../core/pattern.ts'
 import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
-import { headOf } from '../../lib/head-of.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { shorten } from '../../lib/short-text.ts'
 import {
   type AddCommand,
   type Environs,
@@ -14,6 +11,7 @@ import {
   wholeNumber,
 } from '../command.ts'
 import { locate } from '../data-dir.ts'
+import { createHistoryLines } from '../history-lines.ts'
 
 type Options = LogQuery & { events?: boolean }
 
@@ -41,14 +39,19 @@ export const addHistory: AddCommand = (program, context) => {
         ...(before !== undefined && { before: new Date(timeOf('--before', before)).toISOString() }),
       }
       const terminal = context.terminal()
-      let isEmpty = true
+      const readable = createHistoryLines()
+      let shown = 0
+      let oldest: unknown
       for await (const entry of events ? logs.events(query) : logs.history(query)) {
-        isEmpty = false
+        shown += 1
+        oldest ??= entry.time
         terminal.out(`${terminal.json ? JSON.stringify(entry) : readable(entry)}\n`)
       }
       await logs.close()
+      const isCut = shown > 0 && shown === filter.limit && !filter.follow
+      if (isCut && terminal.isTerminal && !terminal.json) terminal.out(`Older ones: --before ${oldest}\n`)
       // On stderr, because programs may read the lines of stdout.
-      if (isEmpty && !terminal.json && filter.limit !== 0)
+      if (shown === 0 && !terminal.json && filter.limit !== 0)
         terminal.err(nothingFound(filter.channel, await gatewayNames(environs)))
     })
 }
@@ -72,20 +75,4 @@ function patternOf(flag: string): (text: string) => string {
     if (error) throw usage(`${flag}: ${error.issues[0]?.message}`, error)
     return text
   }
-}
-
-/**
- * `time  id  sender  channel  ← text`. A reply shows the id of the answered message, and its skill
- * as the sender. The time has milliseconds, because it may be the next `--before`.
- */
-function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
-  const at = String(time).slice(0, 23).replace('T', ' ')
-  const place = String(channel ?? '-')
-  if (event !== undefined) return `${at}  ${place}  ${event}  ${JSON.stringify(rest)}`
-  const meta = isJsonObject(rest.meta) ? rest.meta : {}
-  const isReply = role === 'assistant'
-  const id = String((isReply ? meta.inReplyTo : meta.messageId) ?? '-')
-  const sender = shorten(String((isReply ? meta.skill : meta.from) ?? '-'), 60)
-  const text = headOf(String(content), 2_000).replaceAll('\n', '\n    ')
-  return `${at}  ${id}  ${sender}  ${place}  ${isReply ? '→' : '←'} ${text}`
 }

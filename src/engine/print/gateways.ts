@@ -1,10 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint, stateText } from '../../lib/paint.ts'
-import { paragraph } from '../../lib/paragraph.ts'
+import { lengthOf, paragraph } from '../../lib/paragraph.ts'
+import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
-import { table, tableOr } from '../../lib/text-table.ts'
+import { tableOr } from '../../lib/text-table.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
 
 export const printers: Printers = {
@@ -27,16 +29,46 @@ function humanGateways(gateways: readonly JsonObject[]): string {
   if (gateways.length === 0) return 'No gateway runs.'
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
   const hasTraffic = inOrder.some(({ traffic }) => traffic !== undefined)
-  const rows = inOrder.map((gateway) => [
+  const rowOf = (gateway: JsonObject, state: string) => [
     gateway.name,
     gateway.transport,
     ...(hasTraffic ? trafficCells(Object(gateway.traffic)) : []),
-    stateOfGateway(gateway),
-  ])
-  const traffic = hasTraffic ? ['last message', 'a minute', 'refused'] : []
+    state,
+  ]
+  const columns = hasTraffic ? COLUMNS : COLUMNS.filter((column) => !TRAFFIC.includes(column))
+  const states = inOrder.map((gateway) => stateOfGateway(gateway))
   // The end of an error is often the part that matters, so it is not cut.
-  return table(['gateway', 'transport', ...traffic, 'state'], rows)
+  const isBelow = inOrder.map(
+    (gateway, at) => severityOf(gateway) > 0 && lengthOf(states[at] ?? '') > SHORT_STATE,
+  )
+  const short = rowLines(
+    columns,
+    inOrder.map((gateway, at) =>
+      rowOf(gateway, (isBelow[at] && states[at]?.split(': ', 1)[0]) || (states[at] ?? '')),
+    ),
+  )
+  const whole = inOrder.map((gateway, at) => rowOf(gateway, states[at] ?? ''))
+  if (!short || !(process.stdout.columns > 0)) return lineTable(columns, whole)
+  const below = states.map((state, at) =>
+    isBelow[at] ? wrappedBelow(state.split(': ').slice(1).join(': ')) : [],
+  )
+  return withBelow(short, below)
 }
+
+/** Columns of the last hour. */
+const TRAFFIC: readonly Column[] = [
+  { title: 'last message' },
+  { title: 'a minute', leftOut: 2 },
+  { title: 'refused in 1 h', leftOut: 1 },
+]
+const COLUMNS: readonly Column[] = [
+  { title: 'gateway' },
+  { title: 'transport', leftOut: 3 },
+  ...TRAFFIC,
+  { title: 'state', least: 22 },
+]
+/** A longer state (characters) is below the row, so that it is never cut. */
+const SHORT_STATE = 40
 
 /** The traffic of the last hour, if it was asked for. */
 function trafficCells({ lastAt, perMinute, refused, errorShare }: JsonObject): unknown[] {

@@ -20,13 +20,17 @@ const INDENT = '  '
 
 /** The cells of `LETTER_COLUMNS`. */
 export function letterCells(letter: JsonObject): unknown[] {
-  return [
-    shortId(letter.id),
-    age(letter.at),
-    conversationOf(letter),
-    whoOf(letter),
-    shorten(textOf(letter), LONGEST_TEXT),
-  ]
+  const conversation = conversationOf(letter)
+  const who = whoOf(letter)
+  const text = process.stdout.isTTY ? withoutRepeated(textOf(letter), [conversation, who]) : textOf(letter)
+  return [shortId(letter.id), age(letter.at), conversation, who, shorten(text, LONGEST_TEXT)]
+}
+
+/** The parts of a summary that other columns do not have; the whole text if there are none. */
+export function withoutRepeated(text: string, others: readonly string[]): string {
+  const known = new Set(others.filter((other) => other !== ''))
+  const parts = text.split(' · ').filter((part) => !known.has(part.replace(/^\w+: /, '')))
+  return parts.length === 0 ? text : parts.join(' · ')
 }
 
 /** The last error of a dead letter. */

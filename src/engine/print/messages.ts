@@ -108,11 +108,11 @@ const ATTEMPT_COLUMNS: readonly Column[] = [
 
 const CONVERSATION_COLUMNS: readonly Column[] = [
   { title: 'age' },
-  { title: 'gateway', least: 8 },
   { title: 'from', least: 14 },
-  { title: 'state' },
-  { title: 'messages', leftOut: 1 },
-  { title: 'newest', least: 14 },
+  { title: 'state', least: 13 },
+  { title: 'newest', least: 20, share: 0.3 },
+  { title: 'gateway', leftOut: 1 },
+  { title: 'messages', leftOut: 2 },
   { title: 'conversation', least: 12, keepsEnd: true },
 ]
 
@@ -140,13 +140,13 @@ function humanConversations(found: Json): string {
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
     ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
-      age(at),
-      gateway,
+      age(state.waitingSince ?? at),
       senderText(from),
       stateOf(state),
-      messages,
       textWithMark(shorten(String(subject ?? summary ?? text ?? ''), 50), test),
-      conversation,
+      gateway,
+      messages,
+      shortId(conversation),
     ],
   )
   const hint = pathGet(found, 'moreWaiting') === true ? [WHO_WAITS] : []
@@ -157,8 +157,8 @@ function humanConversations(found: Json): string {
 const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
 
 /**
- * Why and since when somebody waits, and for whom, if a person has taken over: `approval, waits for
- * 3 h`, `not delivered, waits for 6 h, Ada has it`.
+ * Why somebody waits, and for whom, if a person has taken over: `approval`, `not delivered, Ada has
+ * it`, `waits`. The age is how long they wait.
  */
 function stateOf({
   outcome,
@@ -169,7 +169,7 @@ function stateOf({
   const holder = heldBy && `${shownAuthor(pathGet(heldBy, 'by'))} has it`
   if (waitingSince === undefined) return holder ?? outcome
   const why = WHY_WAITS.has(String(outcome)) ? outcome : undefined
-  const parts = [undelivered === undefined ? why : 'not delivered', `waits for ${age(waitingSince)}`, holder]
+  const parts = [undelivered === undefined ? (why ?? 'waits') : 'not delivered', holder]
   return paint('yellow', parts.filter(Boolean).join(', '))
 }
 

@@ -9,7 +9,7 @@ import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'approval-list': humanApprovals,
@@ -19,38 +19,56 @@ export const printers: Printers = {
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
-  { title: 'title', least: 30 },
-  { title: 'status', least: 20 },
-  { title: 'reason', least: 20, leftOut: 1 },
-  { title: 'by', least: 16, leftOut: 2 },
-  { title: 'skill', leftOut: 3 },
-  { title: 'arguments', least: 30, leftOut: 4 },
+  // It often ends with the reason for the request.
+  { title: 'title', least: 30, share: 0.5, wraps: true },
+  { title: 'status' },
+  { title: 'decision', leftOut: 1 },
+  { title: 'reason', leftOut: 2 },
+  { title: 'by', least: 16, leftOut: 3 },
+  { title: 'skill', leftOut: 4 },
+  { title: 'arguments', least: 30, leftOut: 5 },
 ]
 
 function isDecided({ status }: JsonObject): boolean {
   return status !== 'pending'
 }
 
-/** `approval-list`: the pending ones first. */
+/** `approval-list`: the pending ones, oldest first, then the others, decided last first. */
 function humanApprovals(result: Json, { id }: JsonObject): string {
   const approvals = objectsIn(result)
   const [one] = approvals
   if (id !== undefined) return one ? humanApproval(one) : `There is no approval ${id}.`
   if (!one) return 'No approvals.'
   const open = approvals.find(({ status }) => status === 'pending')
-  const inOrder = approvals.toSorted((a, b) => Number(isDecided(a)) - Number(isDecided(b)))
-  const rows = inOrder.map(({ id, status, requestedAt, by, skill, args, title, reason, ...rest }) => [
-    id,
+  const pending = approvals.filter((one) => !isDecided(one))
+  const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
+  const rows = [...pending, ...decided].map(rowOf)
+  const list = lineTable(COLUMNS, rows)
+  return open ? `${list}\n${decideHint(open)}` : list
+}
+
+/** In a terminal, the decision and its reason are below the title, where they are never cut. */
+function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...rest }: JsonObject): unknown[] {
+  const decision = stateOf(rest, String(status)).join(', ')
+  const why = String(reason ?? '')
+  const isTerminal = process.stdout.columns > 0
+  const below = isTerminal ? [decision, why].filter((part) => part !== '').join(': ') : ''
+  return [
+    shortId(id),
     age(requestedAt),
-    shorten(String(title), 80),
-    [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
-    shorten(String(reason ?? ''), 60),
+    [shorten(String(title), 80), below].filter((part) => part !== '').join('; '),
+    coloured(String(status)),
+    isTerminal ? '' : decision,
+    isTerminal ? '' : shorten(why, 60),
     shownAuthor(by),
     skill,
     shorten(argumentsText(args), 60),
-  ])
-  const list = lineTable(COLUMNS, rows)
-  return open ? `${list}\n${decideHint(open)}` : list
+  ]
+}
+
+/** When a request was decided, or else made (Unix ms). */
+function decidedAt({ decidedAt: at, requestedAt }: JsonObject): number {
+  return Number(at ?? requestedAt ?? 0)
 }
 
 /** One request: what it asks for, its decision, and all arguments. */

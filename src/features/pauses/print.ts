@@ -29,7 +29,7 @@ export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Pr
 const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'route' },
   { title: 'answers', least: 16 },
-  { title: 'match', least: 24, leftOut: 1, keepsBoth: true },
+  { title: 'match', least: 24, share: 0.33, leftOut: 1, keepsBoth: true },
   { title: 'waiting', leftOut: 0 },
   { title: 'dead', leftOut: 0 },
   { title: 'state', least: 16 },

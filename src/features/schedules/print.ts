@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'name', least: 12, leftOut: 2 },
   { title: 'when', least: 14 },
   { title: 'next' },
-  { title: 'last run', least: 16 },
+  { title: 'last run' },
   { title: 'skill', leftOut: 1 },
   { title: 'from', leftOut: 3 },
   { title: 'arguments', least: 16, leftOut: 4 },
@@ -54,7 +54,7 @@ function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, began 47 min late`. */
+/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, 47 min late`. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun
@@ -63,10 +63,10 @@ function lastRunOf(schedule: JsonObject): string {
   return `${hasFailed(schedule) ? paint('red', text) : text}${lateText(schedule.lastRun)}`
 }
 
-/** `, began 47 min late`. Empty for a run in time, and for one that somebody started. */
+/** `, 47 min late`. Empty for a run in time, and for one that somebody started. */
 function lateText({ planned, startedAt }: JsonObject): string {
   const delay = planned === undefined ? 0 : Number(startedAt) - Number(planned)
-  return delay < LATE ? '' : `, began ${ageText(delay)} late`
+  return delay < LATE ? '' : `, ${ageText(delay)} late`
 }
 
 /** `schedule-show`. */
@@ -77,7 +77,7 @@ function humanDetails(result: Json): string {
   const runs = objectsIn(schedule.runs).map((run) => [
     secondOf(run.planned),
     secondOf(run.startedAt),
-    lateText(run).replace(/^, began /, ''),
+    lateText(run).replace(/^, /, ''),
     run.endedAt === undefined ? `for ${age(run.startedAt)}` : tookText(run),
     run.outcome === 'failed' ? paint('red', 'failed') : run.outcome,
   ])

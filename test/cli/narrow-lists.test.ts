@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { humanResult } from '../../src/cli/skill-output.ts'
+import type { Json } from '../../src/core/json.ts'
+import { withoutRepeated } from '../../src/engine/print/letter-causes.ts'
+import { NOT_SHOWN } from '../../src/lib/line-table.ts'
+
+const HOUR = 3_600_000
+const now = Date.now()
+
+/** The lines of a list in a terminal, without the note about left out columns. */
+function linesAt(t: TestContext, width: number, skill: string, result: Json): string[] {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = width
+  const lines = humanResult(skill, result, {}, true).split('\n')
+  assert.ok(
+    lines.every((line) => line.length <= width),
+    lines.join('\n'),
+  )
+  return lines.filter((line) => !line.startsWith(NOT_SHOWN))
+}
+
+const WHY = 'Refund 1240.00 EUR · order 4890 · the order was a mistake of my son'
+const request = (id: string, hours: number, status: string) => ({
+  id,
+  requestedAt: now - hours * HOUR,
+  status,
+  title: WHY,
+  by: { id: 'support:ada.lovelace@mail.example' },
+  skill: 'refund',
+  args: { order: '4890' },
+  ...(status !== 'pending' && {
+    decidedBy: 'oidc:Tomas Berg',
+    decidedAt: now - (hours - 1) * HOUR,
+    reason: 'outside the 60 days, and used',
+  }),
+})
+
+test('approvals show why they are asked for and decided; pending ones first, then those decided last', (t) => {
+  const requests = [
+    request('old', 50, 'denied'),
+    request('new', 30, 'approved'),
+    request('open', 2, 'pending'),
+  ]
+  for (const width of [80, 140]) {
+    const lines = linesAt(t, width, 'approval-list', requests)
+    const text = lines.join(' ').replaceAll(/\s+/g, ' ')
+    for (const word of `${WHY} Tomas Berg outside days, used`.split(' '))
+      assert.ok(text.includes(word), `${width}: ${word}`)
+    const order = lines.filter((line) => /^(old|new|open)/.test(line)).map((line) => line.split(' ')[0])
+    assert.deepEqual(order, ['open', 'new', 'old'])
+  }
+})
+
+test('each conversation has one line at 80 columns, with its sender, state and newest text', (t) => {
+  const row = (conversation: string, more: object) => ({
+    gateway: 'support',
+    messages: 1,
+    at: now,
+    from: { id: 'u1', address: 'ingvild.koval@mail.example' },
+    conversation,
+    subject: 'Re: Third mail: my order 4655 is still missing',
+    outcome: 'done',
+    ...more,
+  })
+  const conversations = [
+    row('slack:T0NORDLYS:C0OLDHALL:1795955865.002730', {
+      waitingSince: now - 5 * HOUR,
+      undelivered: { at: now },
+    }),
+    row('mail-petra', { waitingSince: now - HOUR, heldBy: { by: 'control-token:Ingrid Aune' } }),
+    row('01a2274f-b879-7000-8003-77df4cd08eb1', {}),
+  ]
+  const lines = linesAt(t, 80, 'conversation-list', { conversations })
+  assert.equal(lines.length, 4, lines.join('\n'))
+  assert.match(lines[1] ?? '', /^5 h +ingvild\S+ +not delivered +Re: Third mail: .*….* +….*5865\.002730$/)
+})
+
+test('in a narrow terminal the errors of gateways are below their rows, and others have one line', (t) => {
+  const detail = 'INBOX cannot be read: Command failed: Password expired on 2026-11-29, please set a new one'
+  const traffic = { lastAt: now, perMinute: 2, refused: 106, errorShare: 1 }
+  const gateways = [
+    {
+      name: 'shop',
+      transport: 'webhook',
+      ok: true,
+      detail: '/hooks/shop',
+      traffic: { ...traffic, refused: 0 },
+    },
+    { name: 'payments', transport: 'webhook', ok: true, refuses: 'every delivery', traffic },
+    { name: 'wholesale', transport: 'email', ok: false, detail, traffic: { ...traffic, refused: 0 } },
+  ]
+  const lines = linesAt(t, 80, 'gateway-list', gateways)
+  const [head, failing, ...others] = lines
+  assert.match(head ?? '', /^gateway .* refused in 1 h +state$/)
+  assert.match(failing ?? '', /^wholesale .* FAILING$/)
+  assert.equal(
+    others
+      .slice(0, 2)
+      .map((line) => line.trim())
+      .join(' '),
+    detail,
+  )
+  assert.match(
+    others.slice(2).join('\n'),
+    /^payments .* 106 \(100.0 %\) +refuses every delivery\nshop .* ok: \/hooks\/shop$/,
+  )
+})
+
+test('a summary leaves out what the columns beside it have', () => {
+  const text = '#5031 · total_price: 334.90 · email: ada@mail.example'
+  assert.equal(withoutRepeated(text, ['#5031', 'ada@mail.example']), 'total_price: 334.90')
+  assert.equal(withoutRepeated('#5031', ['#5031', '']), '#5031')
+})
