@@ -1,4 +1,5 @@
 import { OUTCOMES } from '../lib/outcomes.ts'
+import { isJsonObject } from './json.ts'
 import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
 
@@ -24,7 +25,10 @@ export type MessageQuery = {
   event?: string | undefined
   /** Part of the sender's id, name or address. */
   sender?: string | undefined
-  /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
+  /**
+   * Part of the subject, of the first `SEARCHED_LENGTH` characters of the text, or of a name or
+   * value in the query of a webhook.
+   */
   text?: string | undefined
   /** Each word must be part of the subject, the text (as `text`) or the sender (as `sender`). */
   words?: readonly string[] | undefined
@@ -65,10 +69,15 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const isFrom = (part: string) => [id, name, address].some((field) => has(field, part))
     if (sender !== undefined && !isFrom(sender)) return false
     if (said === undefined && wanted.length === 0) return true
-    const text = message.text.slice(0, SEARCHED_LENGTH).toLowerCase()
-    if (said !== undefined && !has(message.subject, said) && !text.includes(said)) return false
-    return wanted.every((isIn) => isIn(text) || isIn(message.subject) || [id, name, address].some(isIn))
+    const texts = [message.text.slice(0, SEARCHED_LENGTH), message.subject, ...textsInQuery(message)]
+    if (said !== undefined && !texts.some((text) => has(text, said))) return false
+    return wanted.every((isIn) => texts.some(isIn) || [id, name, address].some(isIn))
   }
+}
+
+/** The names and values in the query of a webhook: a GET has its content there. */
+function textsInQuery({ data: { query } }: Message): string[] {
+  return isJsonObject(query) ? Object.entries(query).flatMap(([name, value]) => [name, String(value)]) : []
 }
 
 /** Makes a function that tests whether an id begins or ends with a part, if there is one. */

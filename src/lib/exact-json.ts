@@ -25,6 +25,15 @@ export function mayLoseNumber(text: string): boolean {
   return (LONG_RUN.test(text) && hasLongNumber(text)) || HUGE.test(text)
 }
 
+/** Whether `JSON.parse` may have changed a number of this value. Has false positives. */
+export function mayHaveLostNumber(parsed: unknown): boolean {
+  // An infinite number would become null.
+  const text = JSON.stringify(parsed, (_, value) => (Math.abs(value) === Infinity ? LONG_NUMBER : value))
+  return text !== undefined && mayLoseNumber(text)
+}
+
+const LONG_NUMBER = 2 ** 60
+
 /**
  * Numbers with fewer characters lose no digits. A run of at least this length covers one or more of
  * the indexes in steps of this length, so it suffices to look at these indexes.

@@ -8,7 +8,7 @@ import { queueName } from '../../src/core/queue-name.ts'
 import type { TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
-import { mayLoseNumber } from '../../src/lib/exact-json.ts'
+import { mayHaveLostNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
 import { bounded } from '../bounded-id.ts'
 import { awaitReply, refuseTarget, sendToRequest } from '../reply-to-request.ts'
@@ -137,7 +137,7 @@ async function startWorker(server: QueueServer, options: BullmqOptions, deps: Tr
 
   /** The data of a job; if BullMQ's parser may have rounded a number, read again from Redis. */
   const dataOf = async ({ id, data }: Job): Promise<unknown> => {
-    if (!mayLoseNumber(JSON.stringify(data) ?? '')) return data
+    if (!mayHaveLostNumber(data)) return data
     const raw = await server.options.connection.hget(`${prefix}:${queue}:${id}`, 'data')
     return raw === null ? data : (parseJson(raw) ?? data)
   }

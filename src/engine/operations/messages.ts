@@ -48,7 +48,9 @@ export const messageFilter = closed({
   conversation: ofConversation,
   event: optional('Only with this event name of webhooks or Slack'),
   sender: optional('Part of the id, name or address of the sender'),
-  text: optional('Part of the subject or text; case is ignored'),
+  text: optional(
+    'Part of the subject, the text (its first 16,000 characters) or the query of a webhook; case is ignored',
+  ),
   outcome: outcome
     .exactOptional()
     .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),

@@ -4,7 +4,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { parseJson, toJson } from '../../core/json.ts'
 import { loadPart } from '../../core/parts.ts'
 import { createBatcher } from '../../lib/batch.ts'
-import { mayLoseNumber } from '../../lib/exact-json.ts'
+import { mayHaveLostNumber } from '../../lib/exact-json.ts'
 import { inTime } from '../../lib/pause.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { type AwaitedJob, advance, dueAt, type JobRequest, type NewJob } from './awaited-job.ts'
@@ -105,7 +105,7 @@ async function exactResult(
   id: string,
   result: unknown,
 ) {
-  if (!mayLoseNumber(JSON.stringify(result) ?? '')) return result
+  if (!mayHaveLostNumber(result)) return result
   const raw = await connection.hget(queue.toKey(id), 'returnvalue').catch(() => null)
   return raw === null ? result : (parseJson(raw) ?? result)
 }

@@ -205,6 +205,10 @@ function lengthOf(ranges: Iterable<Range>): number {
  * A message without large fields that filters ignore. The start of the text is copied, because a
  * slice would keep the whole text in memory.
  */
-function shorten({ html: _html, data: { event }, text, ...rest }: Message): Message {
-  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED_LENGTH)).toString() }
+function shorten({ html: _html, data: { event, query }, text, ...rest }: Message): Message {
+  return {
+    ...rest,
+    data: defined({ event, query }),
+    text: Buffer.from(text.slice(0, SEARCHED_LENGTH)).toString(),
+  }
 }

@@ -27,7 +27,7 @@ export function searchContract(factory: StoreFactory): void {
       await say('100% of x_y', { conversation: 'c1', from: { id: 'u1', name: 'Ada Lovelace' } })
       const middle = now()
       await say('again an INVOICE', {
-        data: { event: 'issues' },
+        data: { event: 'issues', query: { Ref: 'order-9981', page: 2 }, headers: { accept: 'teapot' } },
         from: { id: 'u2', address: 'b@example.org' },
       })
       await say('other\ninvoice 4711', { gateway: 'mail', conversation: 'c1' })
@@ -46,6 +46,10 @@ export function searchContract(factory: StoreFactory): void {
         [{ event: 'issues' }, ['again an INVOICE']],
         [{ sender: 'lovelace' }, ['100% of x_y']],
         [{ sender: 'B@EXAMPLE' }, ['again an INVOICE']],
+        [{ text: 'ORDER-9981' }, ['again an INVOICE']],
+        [{ words: ['invoice', 'ref'], numbers: ['9981'] }, ['again an INVOICE']],
+        // Headers are the same in all deliveries of a sender.
+        [{ text: 'teapot' }, []],
         [{ conversation: 'c1' }, ['other\ninvoice 4711', '100% of x_y']],
         [{ words: ['Lovelace', 'x_y'] }, ['100% of x_y']],
         [{ words: ['b@example'] }, ['again an INVOICE']],

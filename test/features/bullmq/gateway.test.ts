@@ -96,6 +96,20 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     assert.equal(message.data.total, 3)
   })
 
+  test('keeps a number that is too large for a double', async () => {
+    const { job, value } = await add('incoming', { text: 'x', data: {} }, { delay: 60_000 })
+    const client = new Redis(redis.url)
+    await client.hset(
+      `bull:incoming:${job.id}`,
+      'data',
+      '{"text":"x","data":{"total":1e400,"list":[-1E+999]}}',
+    )
+    client.disconnect()
+    await job.promote()
+    const { message } = Object(await daemon.invoke('message-show', { id: (await value()).id }))
+    assert.deepEqual([message.data.total, message.data.list], ['1e400', ['-1E+999']])
+  })
+
   test('fails a job whose data is not a message, without another attempt', async () => {
     for (const data of [[1], null, { text: 7 }, { text: 'x', data: { replyTarget: {} } }]) {
       const { job, queue, value } = await add('incoming', data, { attempts: 5 })
