@@ -26,7 +26,8 @@ export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Make
   const skillSeconds = fastSeconds('skill', 'Run time of the skill of a route.', 'route')
   const latency = fastSeconds(
     'dispatch_latency',
-    'Time from acceptance to the start of the skill, without the time in pauses.',
+    'Time from acceptance to the start of the skill, without the time in pauses. ' +
+      'Retried dead letters do not count.',
     'gateway',
   )
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
