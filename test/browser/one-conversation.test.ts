@@ -158,15 +158,17 @@ routes:
 
   test('opens at its end, also if a note about it arrives later', async () => {
     const place = { gateway: 'chat', conversation: 'lou' }
-    for (let n = 0; n < 9; n++) await write('lou', `${n}: nothing has come yet.`)
+    // They fit on the page without the note.
+    for (let n = 0; n < 4; n++) await write('lou', `${n}: nothing has come yet.`)
     await daemon.invoke('conversation-pause', { ...place, reason: 'I call her. '.repeat(30).trim() })
     await page.setViewportSize({ width: 390, height: 844 })
     await page.route('**/v1/skills/pause-list', async (route) => {
-      await page.getByText('8: nothing has come yet.').waitFor()
+      await page.getByText('3: nothing has come yet.').waitFor()
       await route.continue()
     })
     await show('conversations/chat/lou')
-    await page.getByText(/^I call her/).waitFor()
+    await page.reload()
+    await page.getByText(/I call her/).waitFor()
     const left = () =>
       page
         .getByRole('main')
