@@ -28,7 +28,7 @@ export function showConfiguration(
   },
   control?: Address,
 ): Json {
-  const { file, asRead, warnings, daemon, routes } = deps.config()
+  const { file, envFile, asRead, warnings, daemon, routes } = deps.config()
   const { dataDir, publicUrl, retention, grace, drainDelay } = daemon
   // With port 0, the system chooses a port.
   const listen = deps.address() ?? daemon.listen
@@ -37,6 +37,7 @@ export function showConfiguration(
   const counts = new Map(deps.routeTally.list().map(({ name, ...count }) => [name, count]))
   return toJson({
     file,
+    envFile,
     ...asRead,
     inForce,
     warnings,

@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -173,6 +173,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     environment: env,
     /** Absolute paths of the file, and of the files that it includes. */
     file,
+    /** The absolute path of `.env`, which need not exist. */
+    envFile: join(cwd, '.env'),
     included: checker.files.slice(1),
     daemon,
     gateways,

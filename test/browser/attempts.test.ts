@@ -109,6 +109,20 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await timeline.getByText(/by control token/).waitFor()
   })
 
+  test('the error of a dead message is in its row, and a search for it leads to the dead letters', async () => {
+    await show('messages?outcome=dead')
+    const row = page.getByRole('listitem').filter({ hasText: 'charges' })
+    await row.locator('.cause').getByText('no money', { exact: true }).waitFor()
+    await show('messages?search=status:dead "no money"')
+    await page.getByText('Errors are not searched here.', { exact: false }).waitFor()
+    await page.getByRole('link', { name: '1 charges: no money' }).click()
+    await page.getByRole('heading', { name: 'Dead letters of charges' }).waitFor()
+    await page.getByRole('link', { name: /charge 1/ }).click()
+    await page.getByRole('link', { name: 'See the message' }).waitFor()
+    await page.getByRole('definition').getByRole('link', { name: 'shop', exact: true }).waitFor()
+    await timeline.getByText(/no money$/).waitFor()
+  })
+
   test('the audit log shows the title of a decision, and is filtered by the target', async () => {
     await post('refund')
     let request: { id?: string } = {}

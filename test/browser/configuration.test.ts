@@ -75,6 +75,8 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
   test('has the real ports', async () => {
     const facts = page.locator('dl.facts > div')
     await facts.filter({ hasText: `control API${daemon.control.replace('http://', '')}` }).waitFor()
+    await facts.filter({ hasText: /^file\/.*routes\.yaml$/ }).waitFor()
+    await facts.filter({ hasText: /^variables\/.*\/\.env, or the environment/ }).waitFor()
     await facts.filter({ hasText: /^listens127\.0\.0\.1:[1-9]/ }).waitFor()
   })
 

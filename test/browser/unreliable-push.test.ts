@@ -51,6 +51,9 @@ routes: [{ name: all, skill: echo }]
     await page.getByLabel('Outcome').selectOption('failed')
     await table.getByText('accepted').first().waitFor({ state: 'detached' })
     await table.getByText('disk quota exceeded').first().waitFor()
+    const reasons = page.getByRole('list', { name: 'Why attempts failed' }).getByRole('listitem')
+    assert.equal(await reasons.count(), 1)
+    await reasons.getByText('it answered 503: disk quota exceeded').waitFor()
     assert.match(page.url(), /outcome=failed/)
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
@@ -68,7 +71,7 @@ routes: [{ name: all, skill: echo }]
     })
     await show('queues/gateway-message/feed')
     await table
-      .getByRole('link', { name: /^orders\/create\s*#5012/ })
+      .getByRole('link', { name: /^orders\/create\s*#5012(?!.*#5012)/ })
       .first()
       .waitFor()
   })

@@ -64,8 +64,10 @@ export async function cancelJob(job, reload) {
 export function Deliveries({ of: { outcomes, target } }) {
   const { delivered, waiting, dead } = outcomes
   const letters = link('dead-letters', { queue: `push/${target.subscription}` })
+  // Those that wait have failed before, or are next.
+  const failed = link(['queues', target.topic, target.subscription], { outcome: 'failed' })
   const number = (value) => value.toLocaleString('en')
-  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<${Badge} kind="warn">${number(waiting)} waiting<//> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
+  return html`<span class="outcomes"><${Badge} kind=${delivered > 0 ? 'good' : 'dim'}>${number(delivered)} delivered<//> ${waiting > 0 && html`<a href=${failed} title="Their failed attempts"><${Badge} kind="warn">${number(waiting)} waiting<//></a> `}${dead > 0 ? html`<a href=${letters}><${Badge} kind="bad">${number(dead)} dead<//></a>` : html`<span class="dim">0 dead</span>`}</span>`
 }
 
 /** The present outcomes of the messages that a job retried. */

@@ -19,13 +19,21 @@ function gistOf(id) {
       const { subject, text, data, gateway, conversation } = message
       const event = typeof data?.event === 'string' ? data.event : undefined
       // An event of a program names its object, such as an order, as its conversation.
-      const about = event && conversation?.replace(`${gateway}:`, '')
-      return { subject: subject ?? about, summary, event, text: text.slice(0, MAX_TEXT) }
+      const object = conversation?.replace(`${gateway}:`, '')
+      const about = event && object !== id ? object : undefined
+      const rest = about === undefined ? summary : withoutStart(summary, about)
+      return { subject: subject ?? about, summary: rest, event, text: text.slice(0, MAX_TEXT) }
     })
     known.set(id, loading)
     loading.catch((error) => error.status !== 404 && known.delete(id))
   }
   return known.get(id).catch(() => undefined)
+}
+
+/** The summary of a body without the object that is shown before it, such as `#5012`. */
+function withoutStart(summary, object) {
+  if (summary === object) return ''
+  return summary?.startsWith(`${object} · `) ? summary.slice(object.length + 3) : summary
 }
 
 /**

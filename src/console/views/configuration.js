@@ -55,7 +55,7 @@ function AllPage({ query }) {
 }
 
 function Shown({ configuration, query: { show: what = 'file' } }) {
-  const { files, variables, inForce, warnings, reload, previous } = configuration
+  const { file, envFile, files, variables, inForce, warnings, reload, previous } = configuration
   const tabs = [
     ['file', files.length > 1 ? 'Files' : 'File'],
     ['change', 'Last change'],
@@ -79,7 +79,7 @@ function Shown({ configuration, query: { show: what = 'file' } }) {
       <div>
         ${warnings.length > 0 && html`<h2>Warnings</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${Badge} kind="warn">${line ? `${files.length > 1 ? `${file}:` : 'line '}${line}` : 'note'}<//> <${Words} text=${message} /></li>`)}</ul>`}
         <h2>In force</h2>
-        <${Facts} of=${factsOf(inForce)} />
+        <${Facts} of=${{ file: html`<code>${file}</code>`, variables: html`<code>${envFile}</code>, or the environment of the daemon`, ...factsOf(inForce) }} />
         <h2>Variables</h2>
         ${variables.length === 0 && html`<p class="dim">The file names none.</p>`}
         <ul class="plain">${variables.map(

@@ -12,6 +12,14 @@ import { UnsentReply } from './unsent-reply.js'
 
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
+function gatewayLink(name) {
+  return html`<a href=${link(['gateways', name])}>${name}</a>`
+}
+
+function senderOf({ name, address, id } = {}) {
+  return name && address ? `${name} <${address}>` : name || address || id
+}
+
 const REASONS_OF = {
   attempts: 'after all its attempts',
   permanent: 'as the error is permanent',
@@ -67,6 +75,8 @@ export function Letter({ id, from }) {
         html`<${Age} at=${letter.retriedAt} /> ago${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}, and failed again`,
       queue,
       [isReply ? 'gateway' : 'route']: group,
+      ...(message && !isReply && { gateway: gatewayLink(message.gateway), from: senderOf(message.from) }),
+      message: message && html`<a href=${link(['messages', message.id])}>See the message</a>`,
       ...(message && queue === 'dispatch'
         ? {
             conversation: html`<a href=${link(['conversations', message.gateway, message.conversation])}>${message.conversation}</a>`,
@@ -78,7 +88,7 @@ export function Letter({ id, from }) {
     <h2>Attempts</h2>
     <ol class="timeline">${errors.map(
       (each, index) => html`<li key=${index} class="bad"><div class="when"><${Moment} at=${each.at} /></div>
-      <div><code>${each.code}</code>${(index < errors.length - 1 || each.message !== errorOf(letter)) && html`<p class="error">${each.message}</p>`}${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
+      <div><code>${each.code}</code><p class="error">${each.message}</p>${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
     )}</ol>
     ${
       message && queue === 'dispatch'

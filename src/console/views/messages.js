@@ -68,7 +68,7 @@ export function MessagesPage({ query }) {
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<${NumberHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
+              ? html`<${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`
@@ -83,6 +83,31 @@ function NumberHint({ filter }) {
   if (!/^\d+$/.test(filter.search ?? '')) return null
   const search = `"${filter.search}"`
   return html`In longer numbers: <a href=${link('messages', { ...filter, search })}>${search}</a>. `
+}
+
+/** The words of a search without `key:value`, and without quotes. */
+function plainWords(search = '') {
+  return search
+    .replace(/(^|\s)-?[a-z][a-z-]*:("[^"]*"|\S+)/gi, ' ')
+    .replaceAll('"', '')
+    .trim()
+}
+
+/** The search does not find errors of attempts: dead letters with the words in their error. */
+function ErrorHint({ filter: { search } }) {
+  const words = plainWords(search)
+  const { value: groups = [] } = useLoaded(
+    async (signal) =>
+      words.length < 3 ? [] : invoke('dead-letter-groups', { error: words }, signal).catch(() => []),
+    [words],
+  )
+  if (words === '') return null
+  if (groups.length === 0)
+    return html`Errors are not searched here: <a href=${link('dead-letters')}>Dead letters</a> has them. `
+  return html`<span class="error-hint">Errors are not searched here. Dead letters with this error: ${groups.map(
+    ({ queue, group, code, pattern, common, count: many }) =>
+      html`<a key=${`${queue} ${group} ${pattern}`} class="chip" href=${link('dead-letters', { queue, group, code, pattern })}><b>${many.toLocaleString('en')}</b> ${group}: <span class="error">${causeOf(common)}</span></a> `,
+  )}</span>`
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */
@@ -110,13 +135,14 @@ const hrefOf = ({ id }) => link(['messages', id])
 function Row({ message, selection, wanted }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
-  // If the message is retried, the error comes first: a long text would cut it off.
-  const isRetrying = outcome === 'retrying'
-  const cause = attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`
+  // The error comes first, because a long text would cut it off, and leaves room for the text.
+  const hasCause = (outcome === 'retrying' || outcome === 'dead') && attempt?.error
+  const cause =
+    hasCause && html`<span class="error cause" title=${attempt.error}>${causeOf(attempt.error)}</span> `
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
-    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${isRetrying && cause} <${Gist} of=${message} wanted=${wanted} />${outcome === 'dead' && cause}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
+    <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${cause}<${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
