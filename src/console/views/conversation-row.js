@@ -9,7 +9,7 @@ import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
 
 /** Outcomes that say why somebody waits. */
-const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
+const WHY_WAITS = new Set(['approval', 'running', 'dead', 'retrying', 'replying', 'bounced'])
 /** Outcomes of messages that their skill has yet to handle. */
 const UNHANDLED = new Set(['waiting', 'retrying', 'approval'])
 
