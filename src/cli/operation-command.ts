@@ -5,6 +5,7 @@ import type { CommandContext } from './command.ts'
 import { ask, type Connection, type OpenConnection } from './connection.ts'
 import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
+import { refuseTimes } from './time-as-id.ts'
 
 /**
  * Adds the flags of an operation to a command, made from the schema of its arguments. `without`:

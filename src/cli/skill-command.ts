@@ -23,10 +23,18 @@ import { readFlags, withFlagNames } from './operation-flags.ts'
 import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
-import { BUILT_IN, commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
+import {
+  argsOfBuiltIn,
+  BUILT_IN,
+  commandFor,
+  type Described,
+  describedSkill,
+  readPositional,
+} from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
+import { refuseTimes } from './time-as-id.ts'
 import { waitingFirst } from './waiting-first.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
@@ -92,6 +100,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
         ? await missingArgument(name, withPositional, skill.args, { places, daemon: connection })
         : undefined
     if (missing) throw missing
+    if (isBuiltIn) refuseTimes(argsOfBuiltIn(name), withPositional, flags)
     const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     const args = isBuiltIn
       ? await withFullIds(name, await withGateway(name, given, connection), connection)

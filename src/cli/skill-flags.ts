@@ -58,7 +58,7 @@ export function commandFor(
 }
 
 /** The schema of a built-in skill, with its declarations for the command line. */
-function argsOfBuiltIn(name: string): ZodType | undefined {
+export function argsOfBuiltIn(name: string): ZodType | undefined {
   return builtInSkills.find((skill) => skill.name === name)?.args
 }
 

@@ -92,6 +92,16 @@ export function parseTime(text: string): number | undefined {
   return WITHOUT_ZONE.test(words) ? parsedIso(`${words}Z`) : undefined
 }
 
+/** Part of an id in hexadecimal digits, which may be an age by chance: `120d`. */
+const PART_OF_ID = /^[0-9a-f-]{4,36}$/i
+/** A date would be hexadecimal digits too. */
+const DATE = /^\d{4}-\d{2}(-\d{2})?$/
+
+/** Whether a text that should be an id is a time or an age. */
+export function looksLikeTime(text: string): boolean {
+  return parseTime(text) !== undefined && (DATE.test(text) || !PART_OF_ID.test(text))
+}
+
 function parsedIso(text: string): number | undefined {
   const time = Date.parse(text)
   return Number.isNaN(time) || !hasRealDate(text) ? undefined : time
