@@ -54,6 +54,7 @@ export function runsOperation(
   const { read, flags } = operationFlags(command, schema)
   return command.action((options: object) => {
     let args = read(options)
+    refuseTimes(schema, args, flags)
     const call = async (daemon: Connection) => {
       args = await withFullIds(operation, args, daemon)
       return run(daemon, args).catch((error: unknown) => {

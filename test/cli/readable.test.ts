@@ -63,7 +63,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id +age +title +status +by +skill[\s\S]*text: refund 5.*\nDecide: `trivium approval decide/,
+      /^id +age +title +status +by +skill[\s\S]*text: refund 5.*\n {2}→ `trivium approval show \S+` shows the request/,
     )
     const [{ id }] = await json('approval list')
     const shown = await run(`approval show ${id.slice(0, 6)}`)

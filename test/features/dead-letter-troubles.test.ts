@@ -91,7 +91,7 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
 
-test('the command of a cause leaves out other causes with the same route and code', async () => {
+test('the command of a cause has its error, and leaves out other causes with the same route and code', async () => {
   const found = await troublesOf([
     ...letters('dispatch', 'orders', 'Skill confirm failed: SKU 4711 is not in the catalogue', [HOUR]),
     ...letters('dispatch', 'orders', "Skill confirm failed: customs: didn't answer; it is too busy", [HOUR]),
@@ -100,7 +100,7 @@ test('the command of a cause leaves out other causes with the same route and cod
   const commands = found.map(({ where, todo }) => [where.group, todo.split('`')[1]])
   const start = 'trivium dead-letter list --queue dispatch'
   assert.deepEqual(commands.toSorted(), [
-    ['labels', `${start} --route labels --code skill_failed`],
+    ['labels', `${start} --route labels --code skill_failed --error 'the address has no street'`],
     ['orders', `${start} --route orders --code skill_failed --error 'is not in the catalogue'`],
     ['orders', `${start} --route orders --code skill_failed --error 'it is too busy'`],
   ])

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -144,8 +145,15 @@ export function humanLetter(result: Json): string {
     ...(message === undefined && data !== undefined ? ['', fields({ data })] : []),
     '',
     paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
+    ...(queue === 'outbox' ? [paragraph('', otherAddress(group))] : []),
     paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
   ].join('\n')
+}
+
+/** A reply keeps its address, so another one needs a new send. */
+function otherAddress(gateway: unknown): string {
+  const send = commandText('gateway send', 'TEXT', '--gateway', gateway, '--to', 'ADDRESS')
+  return `To write to another address: ${send}, if the gateway is \`open: true\`; then remove this one.`
 }
 
 /** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */

@@ -37,14 +37,14 @@ function isDecided({ status }: JsonObject): boolean {
 function humanApprovals(result: Json, { id }: JsonObject): string {
   const approvals = objectsIn(result)
   const [one] = approvals
-  if (id !== undefined) return one ? humanApproval(one) : `There is no approval ${id}.`
-  if (!one) return 'No approvals.'
+  if (id !== undefined && one) return humanApproval(one)
+  if (!one) return id === undefined ? 'No approvals.' : `There is no approval ${id}.`
   const open = approvals.find(({ status }) => status === 'pending')
   const pending = approvals.filter((one) => !isDecided(one))
   const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
   const rows = [...pending, ...decided].map(rowOf)
   const list = lineTable(COLUMNS, rows)
-  return open ? `${list}\n${decideHint(open)}` : list
+  return open ? `${list}\n${showHint(open)}` : list
 }
 
 /** In a terminal, the decision and its reason are below the title, where they are never cut. */
@@ -141,8 +141,16 @@ function argumentLines([name, value]: [string, unknown]): string[] {
   return [name, ...text.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('  ', line)))]
 }
 
+/** A row of the list is cut, so the first step is to read the request. */
+function showHint({ id }: JsonObject): string {
+  return paragraph('  → ', `${commandText('approval show', id)} shows the request, and how to decide it.`)
+}
+
 function decideHint({ id }: JsonObject): string {
-  return paragraph('', `Decide: \`trivium approval decide ${id} --approve\` (or --no-approve)`)
+  return paragraph(
+    '  → ',
+    `${commandText('approval decide', id, '--approve', '--reason', 'TEXT')} approves it, --no-approve denies it.`,
+  )
 }
 
 /** `approval-decide`. */

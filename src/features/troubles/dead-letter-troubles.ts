@@ -57,31 +57,41 @@ function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: n
 
 const FIX = 'Fix the cause, then retry or drop them'
 const FIXES: Record<string, string> = {
-  outbox: 'Tell them another way, or correct the address and retry',
+  outbox: 'Tell them another way and drop it, or retry it when the address works',
 }
 
-/** The command that lists the dead letters of a cause. */
+/** The command that lists the dead letters of a cause. Its filters also fit `retry` and `drop`. */
 function listCommand(cause: LetterCause, all: readonly LetterCause[]): string {
   const { queue, group, code } = cause
   const route = group === '' ? [] : ['--route', group]
-  const own = ownWords(cause, all)
-  const error = own === undefined ? [] : ['--error', own]
-  return commandText('dead-letter list', '--queue', queue, ...route, '--code', code, ...error)
+  return commandText(
+    'dead-letter list',
+    '--queue',
+    queue,
+    ...route,
+    '--code',
+    code,
+    ...errorFilter(cause, all),
+  )
 }
 
 /**
- * Words of the error that no other cause with the same queue, group and code has. Undefined if there
- * is no such cause, or if there are no such words. They have no punctuation that ends a sentence.
+ * The filter for the error of a cause: words that no other cause with the same queue, group and code
+ * has, else the whole pattern. Neither has punctuation that ends a sentence.
  */
-function ownWords({ queue, group, code, pattern }: LetterCause, all: readonly LetterCause[]) {
+function errorFilter({ queue, group, code, pattern }: LetterCause, all: readonly LetterCause[]): string[] {
   const rivals = all
     .filter((one) => one.queue === queue && one.group === group && one.code === code)
     .map((one) => one.pattern.toLowerCase())
     .filter((one) => one !== pattern.toLowerCase())
-  if (rivals.length === 0) return undefined
-  const parts = pattern.split(/[#`'"\n]|[.;:]\s|[.;:]$/).map((part) => part.trim())
+  const parts = pattern
+    .replace(KNOWN_START, '')
+    .split(/[#`'"\n]|[.;:]\s|[.;:]$/)
+    .map((part) => part.trim())
   const own = parts.filter((part) => part !== '' && !rivals.some((one) => one.includes(part.toLowerCase())))
-  return own.toSorted((one, other) => other.length - one.length)[0]
+  const words = own.toSorted((one, other) => other.length - one.length)[0]
+  if (words !== undefined) return ['--error', words]
+  return /[`\n]|[.;:](\s|$)/.test(pattern) ? [] : ['--pattern', pattern]
 }
 
 function titleOf({ queue, group, count }: LetterCause): string {
