@@ -6,6 +6,30 @@ import { fullId } from './short-ids.ts'
 /** Number of gateways that may have a conversation with the same id. */
 const MAX_GATEWAYS = 20
 
+/** Skills that take a conversation, and its gateway if several have one with this id. */
+export const OF_CONVERSATIONS: readonly string[] = [
+  'conversation-show',
+  'conversation-pause',
+  'conversation-resume',
+]
+
+/**
+ * The arguments of `conversation show|pause|resume` that are given as two words: the gateway and the
+ * conversation, in any order. Other words are returned as they are.
+ */
+export async function conversationWords(
+  name: string,
+  words: readonly string[],
+  daemon: Pick<Connection, 'invoke'>,
+): Promise<{ args: JsonObject; words: readonly string[] }> {
+  const [first = '', second = ''] = words
+  if (!OF_CONVERSATIONS.includes(name) || words.length !== 2) return { args: {}, words }
+  const gateways = objectsIn(await daemon.invoke('gateway-list', {}).catch(() => []))
+  const isGateway = (word: string) => gateways.some((gateway) => gateway.name === word)
+  const [gateway, conversation] = isGateway(second) && !isGateway(first) ? [second, first] : [first, second]
+  return { args: { gateway, conversation }, words: [] }
+}
+
 /**
  * Makes `conversation show ID` work like `conversation resume ID`: a single word is the
  * conversation, and its gateway is looked up. Throws `usage` if none or several gateways have it.

@@ -31,12 +31,14 @@ export async function missingArgument(
   { places, daemon }: { places: readonly string[]; daemon: Daemon },
 ): Promise<TriviumError | undefined> {
   // `conversation show ID` finds the gateway.
-  const isAlone = name === 'conversation-show' && (args.gateway ?? args.conversation) !== undefined
-  const missing = required.filter((each) => args[each] === undefined && !isSecret(properties[each]))
+  const isAlone = name === 'conversation-show' && args.gateway !== undefined
+  const isOfConversation = name === 'conversation-show'
+  const wanted = isOfConversation ? ['conversation'] : required
+  const missing = wanted.filter((each) => args[each] === undefined && !isSecret(properties[each]))
   const [first] = missing
   if (first === undefined || isAlone) return undefined
   const noun = spokenName(name).split(' ')[0] ?? ''
-  const form = formOf(name, places, properties)
+  const form = formOf(name, isOfConversation ? wanted : places, properties)
   const words = inOrder(missing, places).map((each) => wordOf(each, noun))
   const found = await candidatesOf(name, first, daemon).catch(() => undefined)
   const list = CREATING.test(name) ? undefined : listFor(noun, first)

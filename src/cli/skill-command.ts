@@ -11,7 +11,7 @@ import { withTitles } from './audit-pages.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { confirmsSkill } from './confirms.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
-import { withGateway } from './conversation-alone.ts'
+import { conversationWords, withGateway } from './conversation-alone.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { forAll, forPeople } from './for-people.ts'
 import { withFullIds } from './full-ids.ts'
@@ -93,8 +93,11 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json, ...readFlags(flags, options) }
-    const withPositional = { ...named, ...readPositional(command.args, named, skill.args, flags) }
     const isBuiltIn = skill.kind === BUILT_IN
+    const { args: ofWords, words } = isBuiltIn
+      ? await conversationWords(name, command.args, connection)
+      : { args: {}, words: command.args }
+    const withPositional = { ...named, ...ofWords, ...readPositional(words, named, skill.args, flags) }
     const missing =
       isBuiltIn && !context.terminal().json
         ? await missingArgument(name, withPositional, skill.args, { places, daemon: connection })

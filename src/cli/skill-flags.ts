@@ -4,6 +4,7 @@ import { type JsonObject, jsonObjectSchema, objectsIn } from '../core/json.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { CONFIRMED } from './confirms.ts'
+import { OF_CONVERSATIONS } from './conversation-alone.ts'
 import { listGlobals } from './global-options.ts'
 import { inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
@@ -39,15 +40,16 @@ export function commandFor(
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
   const names = first === undefined ? others : [first, ...others]
   const places = names.map((each) => (required.includes(each) || each === first ? `<${each}>` : `[${each}]`))
-  const help = names.length > 0 ? `${names.join(', ')}, in this order, or with their flags` : ''
   const command = new Command(`trivium ${spokenName(name)}`)
     .configureHelp(NARROW_HELP)
     .description(inCommandWords(description))
-    .usage(['[options]', ...places].join(' '))
+    .usage(
+      ['[options]', ...(OF_CONVERSATIONS.includes(name) ? ['[gateway] <conversation>'] : places)].join(' '),
+    )
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')
-    .argument('[values...]', help)
+    .argument('[values...]', helpOf(names))
   listGlobals(command)
   if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
@@ -55,6 +57,14 @@ export function commandFor(
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })
   return { command, flags, places: names }
+}
+
+/** How to give the arguments without flags. */
+function helpOf([first, ...others]: readonly string[]): string {
+  if (first === undefined) return ''
+  return others.length === 0
+    ? `the ${first}, or with its flag`
+    : `${[first, ...others].join(', ')}: in this order, or each with its flag`
 }
 
 /** The schema of a built-in skill, with its declarations for the command line. */

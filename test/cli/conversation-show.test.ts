@@ -40,6 +40,16 @@ describe('conversation show', { timeout: 120_000 }, async () => {
     await waits
   })
 
+  test('and pause and resume take the gateway and the conversation in any order', async () => {
+    for (const words of [['shop:o1'], ['shop', 'shop:o1'], ['shop:o1', 'shop']]) {
+      for (const verb of ['pause', 'show', 'resume']) {
+        const { code, err } = await site.run(['conversation', verb, ...words])
+        assert.equal(code, 0, `${verb} ${words}: ${err}`)
+      }
+    }
+    assert.equal((await site.run(['conversation', 'resume', 'shop', 'shop:o1', 'more'])).code, 2)
+  })
+
   test('finds the gateway of an id that only one gateway has', async () => {
     const alone = await site.run(['conversation', 'show', 'shop:o1'])
     assert.match(alone.out, /You said: where is it/)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { humanLetters } from '../../src/engine/print/dead-letters.ts'
+import { humanLetter, humanLetters } from '../../src/engine/print/dead-letters.ts'
 import { humanGroup } from '../../src/engine/print/group.ts'
 import { lettersByCause } from '../../src/engine/print/letter-causes.ts'
 import { humanRefused } from '../../src/engine/print/refusals.ts'
@@ -343,4 +343,13 @@ test('messages that wait show their route and what they wait for', () => {
   assert.match(text, /m1 .*paused: route reviews +reviews +hello\n/)
   assert.match(text, /m2 .*paused: taken over .*\nm3 .*running for 20 min +ledger .*\n/)
   assert.match(text, /m4 .*retrying in 5 min +labels .*\nm5 .*done /)
+})
+
+test('a dead reply says how to write to another address, and a dead message does not', () => {
+  const letter = { id: 'd1', at: 1, lane: 'l', group: 'support', reason: 'permanent', errors: [] }
+  assert.match(
+    humanLetter({ ...letter, queue: 'outbox' }),
+    /`trivium gateway send TEXT --gateway support --to ADDRESS`, if the gateway is `open: true`/,
+  )
+  assert.doesNotMatch(humanLetter({ ...letter, queue: 'dispatch' }), /gateway send/)
 })
