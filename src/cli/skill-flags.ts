@@ -63,8 +63,8 @@ export function commandFor(
 function helpOf([first, ...others]: readonly string[]): string {
   if (first === undefined) return ''
   return others.length === 0
-    ? `the ${first}, or with its flag`
-    : `${[first, ...others].join(', ')}: in this order, or each with its flag`
+    ? `${first}; or use its flag`
+    : `${[first, ...others].join(', ')}, in this order; or use their flags`
 }
 
 /** The schema of a built-in skill, with its declarations for the command line. */
