@@ -61,11 +61,12 @@ function copied(lines: readonly string[], { note }: ProviderExample): string {
     .join('; ')
 }
 
-function notes({ secret, marks = [], notes = [], note, readFirst }: ProviderExample): string {
+function notes({ secret, variables = {}, marks = [], notes = [], note, readFirst }: ProviderExample): string {
   const section =
     note === undefined ? [] : [readFirst ? `read [the note](#${note}) first` : `[note](#${note})`]
   return [
     secretNote(secret),
+    ...Object.entries(variables).map(([name, text]) => `${code(name)}: ${text}`),
     ...marks.map((mark) => `[${mark}](#${markAnchor(mark)})`),
     ...notes,
     ...section,

@@ -16,12 +16,13 @@ export type ProviderGateway = {
   address: string
   /** The variables of the gateway, with where to find their values. */
   variables: Record<string, string>
-  /** Words in the gateway to replace, with what belongs in their place. */
-  replace: Record<string, string>
   notes: string[]
   /** The gateway and its route, as in routes.yaml. */
   yaml: string
 }
+
+/** The beginning of a note without which the gateway does not work. */
+export const READ_FIRST = 'Read first: '
 
 /** What the user asked for. */
 type Wanted = {
@@ -68,30 +69,38 @@ export function providerGateway(
   const host = publicUrl?.replace(/\/+$/, '') ?? 'https://HOST'
   const event = example.eventOf?.[own] ?? example.exampleEvent
   const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${host}${place}`, event })
-  const { verify, marks = [], notes = [], docs = {} } = example
+  const { marks = [], notes = [], docs = {} } = example
   const isSigned = marks.includes('signs the address')
   return {
     provider: example.name,
     compared: example.isCompared === true,
     documentation: typeof docs === 'string' ? [docs] : linksFor(own, docs),
     gateway,
-    address: `${host}${place}${verify.scheme === 'query' ? `?${verify.name}=SECRET` : ''}`,
+    address: addressOf(example, `${host}${place}`),
     variables: {
-      ...(example.secret !== undefined && { [secretVariable(example, gateway)]: plain(example.secret) }),
+      ...(example.secret !== undefined && { [secretVariable(example, gateway)]: secretNote(example) }),
       ...plainValues(example.variables),
       ...(isSigned && !isUrlSet && { TRIVIUM_PUBLIC_URL: `the public address of Trivium: ${host}` }),
     },
-    replace: {
-      ...plainValues(example.placeholders),
-      ...(yaml.includes('https://HOST') && { HOST: 'the public host name of Trivium' }),
-    },
     notes: [
       ...marks.map((mark) => `${mark}: ${plain(MARKS[mark])}`),
-      ...notes.map(plain),
+      ...notes.map((note) => plain(note.replace(/^(answers|confirms|decrypts) /, 'The gateway $1 '))),
       ...sectionNote(example),
     ],
     yaml,
   }
+}
+
+/** The address to enter, with the word SECRET if the secret is a part of it. */
+function addressOf({ verify, secret = '' }: ProviderExample, address: string): string {
+  if (verify.scheme === 'query') return `${address}?${verify.name}=SECRET`
+  return secret.includes('@HOST/PATH') ? address.replace('://', `://${verify.user}:SECRET@`) : address
+}
+
+/** Where to find the secret. If it is a part of the address, the address shows it. */
+function secretNote(example: ProviderExample): string {
+  const { secret = '' } = example
+  return addressOf(example, '').includes('SECRET') || /@HOST/.test(secret) ? 'you choose it' : plain(secret)
 }
 
 function namesOf({ id, name, also = [] }: ProviderExample): string[] {
@@ -120,10 +129,13 @@ function plainValues(texts: Readonly<Record<string, string>> = {}): Record<strin
 function sectionNote({ note, readFirst }: ProviderExample): string[] {
   if (note === undefined) return []
   const place = note.includes('.md#') ? note : `webhook-providers.md#${note}`
-  return [readFirst ? `Read docs/${place} first.` : `See docs/${place}.`]
+  return [readFirst ? `${READ_FIRST}docs/${place}.` : `See docs/${place}.`]
 }
 
-/** Markdown without links and emphasis. */
+/** Markdown without emphasis, and with the files of its links. */
 function plain(markdown: string): string {
-  return markdown.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll(/(\*\*?)([^*]+)\1/g, '$2')
+  return markdown
+    .replaceAll(/\[([^\]]+)\]\(#([^)]*)\)/g, '$1 (docs/webhook-providers.md#$2)')
+    .replaceAll(/\[([^\]]+)\]\((?!https?:)([^)]*)\)/g, '$1 (docs/$2)')
+    .replaceAll(/(\*\*?)([^*]+)\1/g, '$2')
 }

@@ -1,5 +1,5 @@
 import { wrapped } from '../lib/paragraph.ts'
-import type { ProviderGateway } from './provider-gateway.ts'
+import { type ProviderGateway, READ_FIRST } from './provider-gateway.ts'
 
 /** Width of the comments. */
 const WIDTH = 98
@@ -7,27 +7,25 @@ const WIDTH = 98
 /** The gateway of a provider with comments that say what to do: a file that `include` can name. */
 export function providerYaml(found: ProviderGateway): string {
   const { provider, documentation, yaml } = found
+  const first = found.notes.filter((note) => note.startsWith(READ_FIRST))
+  const notes = found.notes.filter((note) => !note.startsWith(READ_FIRST))
+  const hostHint = yaml.includes('https://HOST') ? ' Replace HOST by the public host name of Trivium.' : ''
   const lines = [
     [provider, ...documentation].join('  '),
     '',
     ...[
-      'Copy the gateway and the route into routes.yaml, or save all of it as a file that `include` names.',
-      ...replaceStep(found),
+      ...first,
+      `Copy the gateway and the route into routes.yaml, or save everything as a file that \`include\` names.${hostHint}`,
       ...variableStep(found),
       addressStep(found),
       'Let the provider send a test event, watch `trivium tail`, and let the route run a skill of yours.',
     ].flatMap((step, at) => listed(`${at + 1}. `, step)),
-    ...(found.notes.length > 0 ? ['', ...found.notes.flatMap((note) => listed('- ', note))] : []),
+    ...(notes.length > 0 ? ['', ...notes.flatMap((note) => listed('- ', note))] : []),
     ...(found.compared
       ? []
       : ['', 'Not compared with the provider: rely on it only after a real test event was accepted.']),
   ]
   return `${lines.map((line) => `# ${line}`.trimEnd()).join('\n')}\n${yaml}`
-}
-
-function replaceStep({ replace }: ProviderGateway): string[] {
-  const words = Object.entries(replace).map(([word, meaning]) => `${word} by ${meaning}`)
-  return words.length === 0 ? [] : [`Replace ${words.join(', ')}.`]
 }
 
 function variableStep({ variables }: ProviderGateway): string[] {
@@ -42,10 +40,12 @@ function variableStep({ variables }: ProviderGateway): string[] {
 
 function addressStep({ address, variables }: ProviderGateway): string {
   const [name = ''] = Object.keys(variables)
-  const hint = address.endsWith('=SECRET') ? `SECRET is the value of ${name}.` : ''
-  const isKnown = !address.startsWith('https://HOST')
-  const what = isKnown ? 'this address' : 'this address, with the public host name of Trivium as HOST,'
-  return [`Enter ${what} at the provider:`, address, ...(hint === '' ? [] : [hint])].join('\n')
+  const hint = address.includes('SECRET') ? `SECRET is the value of ${name}.` : ''
+  const isKnown = !/\bHOST\b/.test(address)
+  const meaning = isKnown ? '' : ' HOST is the public host name of Trivium.'
+  return [`At the provider, enter this address.${meaning}`, address, ...(hint === '' ? [] : [hint])].join(
+    '\n',
+  )
 }
 
 /** An item of a list. Its first line is wrapped, and further lines are indented. */

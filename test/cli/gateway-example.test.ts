@@ -111,11 +111,12 @@ describe('gateway example', { timeout: 300_000 }, async () => {
 
     test('accepts the signed sample of each provider, and refuses a delivery without its signature', async () => {
       const env: Record<string, string> = { TRIVIUM_PUBLIC_URL: 'https://hooks.example.com' }
-      for (const { id, name } of PROVIDER_EXAMPLES) {
+      for (const { id, name, variables: others = {} } of PROVIDER_EXAMPLES) {
         const { yaml, variables } = printed.get(id) ?? assert.fail(id)
         const { secret = SECRET } = OTHER_SAMPLES[name] ?? SAMPLES[name] ?? {}
         for (const variable of Object.keys(variables))
-          if (variable !== 'TRIVIUM_PUBLIC_URL') env[variable] = secret
+          if (variable !== 'TRIVIUM_PUBLIC_URL')
+            env[variable] = Object.hasOwn(others, variable) ? variable : secret
         const own = parse(yaml)
         const { verify } = own.gateways[id]
         Object.assign(verify, optionsOf(name, verify))

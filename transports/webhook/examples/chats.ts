@@ -276,13 +276,13 @@ export const CHATS: readonly ProviderExample[] = [
   {
     id: 'zalo',
     name: 'Zalo',
-    placeholders: { APP: 'the id of your app' },
+    variables: { ZALO_APP_ID: 'the id of your app' },
     verify: {
       scheme: 'hash',
       header: 'X-ZEvent-Signature',
       prefix: 'mac=',
       'timestamp-field': 'timestamp',
-      template: 'APP{body}{timestamp}{secret}',
+      template: `${variable('ZALO_APP_ID')}{body}{timestamp}{secret}`,
       tolerance: '1d',
     },
     secret: '*OA Secret Key*',
@@ -295,7 +295,6 @@ export const CHATS: readonly ProviderExample[] = [
     },
     exampleEvent: 'user_send_text',
     marks: ['id is a hash'],
-    note: 'zalo',
   },
   {
     id: 'zoom',

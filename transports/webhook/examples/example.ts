@@ -28,9 +28,7 @@ export type ProviderExample = {
   exampleEvent?: string
   /** Such an event for a name in `also`. */
   eventOf?: Readonly<Record<string, string>>
-  /** Words in capitals, with what belongs in their place. */
-  placeholders?: Readonly<Record<string, string>>
-  /** Variables in `verify` and `options`, with their values. */
+  /** Variables in `verify` and `options` beside the secret, with where to find their values. */
   variables?: Readonly<Record<string, string>>
   /** A second gateway, with another path. */
   second?: { suffix: string; path: string; options: JsonObject }

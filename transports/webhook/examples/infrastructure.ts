@@ -110,14 +110,16 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     id: 'pubsub',
     name: 'Google Pub/Sub',
     also: ['google-pub-sub'],
-    placeholders: { 'NAME@PROJECT': 'the service account of the push subscription' },
+    variables: {
+      PUBSUB_ACCOUNT: 'the service account of the push subscription, `NAME@PROJECT.iam.gserviceaccount.com`',
+    },
     verify: {
       scheme: 'jwt',
       jwks: 'https://www.googleapis.com/oauth2/v3/certs',
       issuer: 'https://accounts.google.com',
       audience: 'https://HOST/PATH',
       claims: {
-        email: 'NAME@PROJECT.iam.gserviceaccount.com',
+        email: variable('PUBSUB_ACCOUNT'),
         email_verified: true,
       },
     },

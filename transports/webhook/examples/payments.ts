@@ -1,4 +1,4 @@
-import type { ProviderExample } from './example.ts'
+import { type ProviderExample, variable } from './example.ts'
 
 /** The first item of a delivery, the only one that is signed. */
 const ADYEN_ITEM = 'notificationItems.0.NotificationRequestItem'
@@ -109,10 +109,10 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'paypal',
     name: 'PayPal',
-    placeholders: { WEBHOOK: 'the id that PayPal shows for the webhook' },
+    variables: { PAYPAL_WEBHOOK_ID: 'the id that PayPal shows for the webhook' },
     verify: {
       scheme: 'paypal',
-      'webhook-id': 'WEBHOOK',
+      'webhook-id': variable('PAYPAL_WEBHOOK_ID'),
     },
     exampleEvent: 'PAYMENT.CAPTURE.COMPLETED',
     marks: ['sender not verified'],
@@ -142,10 +142,10 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'plaid',
     name: 'Plaid',
-    placeholders: { CLIENT: 'your `client_id`' },
+    variables: { PLAID_CLIENT_ID: 'the `client_id` of the account' },
     verify: {
       scheme: 'plaid',
-      'client-id': 'CLIENT',
+      'client-id': variable('PLAID_CLIENT_ID'),
     },
     secret: 'secret of the account',
     options: {
@@ -217,12 +217,12 @@ export const PAYMENTS: readonly ProviderExample[] = [
   {
     id: 'saleor',
     name: 'Saleor',
-    placeholders: { SHOP: 'the host of your shop' },
+    variables: { SALEOR_HOST: 'the host of your shop' },
     verify: {
       scheme: 'jwt',
       header: 'Saleor-Signature',
       detached: true,
-      jwks: 'https://SHOP/.well-known/jwks.json',
+      jwks: `https://${variable('SALEOR_HOST')}/.well-known/jwks.json`,
     },
     options: {
       event: 'header.saleor-event',

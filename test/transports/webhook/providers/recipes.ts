@@ -95,7 +95,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     userOptions: { jwks: google.url },
     body: { message: { data: 'aGk=', messageId: '136969346945' }, subscription: 's' },
     async sign(_, at) {
-      const claims = { email: 'NAME@PROJECT.iam.gserviceaccount.com', email_verified: true }
+      const claims = { email: 'PUBSUB_ACCOUNT', email_verified: true }
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
         .setIssuer('https://accounts.google.com')
@@ -239,7 +239,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
       message: { msg_id: 'z-1' },
     },
     sign: (text) => ({
-      'x-zevent-signature': `mac=${hash('sha256', `APP${text}${NOW}${SECRET}`)}`,
+      'x-zevent-signature': `mac=${hash('sha256', `ZALO_APP_ID${text}${NOW}${SECRET}`)}`,
     }),
   },
 }
