@@ -40,6 +40,12 @@ export default defineConfig({
         state.pos += anchor.length
         return true
       })
+      // A comment on a line of its own is not shown, as on GitHub.
+      md.block.ruler.before('paragraph', 'comment', (state, line, _end, isSilent) => {
+        if (!/^<!--.*-->$/.test(state.getLines(line, line + 1, 0, false).trim())) return false
+        if (!isSilent) state.line = line + 1
+        return true
+      })
       const normalize = md.normalizeLink
       md.normalizeLink = (href) => {
         const [, file] = REPOSITORY_FILE.exec(href) ?? []

@@ -78,6 +78,7 @@ describe('the docs', () => {
     assert.ok(existsSync(join(root, 'docs/.vitepress/dist/files/slack-manifest.yaml')))
     const providers = readFileSync(join(root, 'docs/.vitepress/dist/webhook-providers.html'), 'utf8')
     assert.match(providers, /<td><a id="row-stripe"><\/a><a href="https:\/\/docs\.stripe\.com\/webhooks"/)
+    assert.doesNotMatch(providers, /&lt;!--/, 'a comment is shown')
   })
 })
 
