@@ -91,6 +91,8 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     await show(`jobs/${job.id}`)
     await fact('delivered').getByText('3 delivered').waitFor()
     await fact('delivered').getByText('1 waiting').waitFor()
+    const failed = await fact('delivered').getByRole('link', { name: '1 waiting' }).getAttribute('href')
+    assert.match(failed ?? '', /^#\/queues\/.*outcome=failed$/)
     await fact('delivered').getByText('0 dead').waitFor()
     await page.getByRole('heading', { name: /delivering$/ }).waitFor()
     assert.deepEqual(await faultsOf(page), [])

@@ -25,7 +25,7 @@ test('a gateway whose login is rejected says which setting and variable to corre
     findTroubles({ ...READINGS, gateways: [{ name: 'post', ok: false, detail }] }, 0)[0]?.todo
   assert.equal(
     todoOf('INBOX cannot be read: Command failed: Password expired'),
-    'Correct the login. It is `imap.pass` of gateway post in routes.yaml: the variable `POST_PASSWORD`, in .env or the environment. `trivium doctor` checks the gateway.',
+    'Correct the login. The secret is `imap.pass` of gateway post in routes.yaml: the variable `POST_PASSWORD`, in .env or the environment. `trivium doctor` checks the gateway.',
   )
   assert.doesNotMatch(todoOf('connect ECONNREFUSED 127.0.0.1:1') ?? '', /imap\.pass/)
 })
@@ -44,5 +44,8 @@ test('a gateway that refuses deliveries because of its secret says where the sec
   }
   const secret = { setting: 'verify.secret', variables: ['SHOP_SECRET'], file: 'routes.yaml' }
   const [found] = refusalTroubles([count], 1_000, () => [secret])
-  assert.match(found?.todo ?? '', /It is `verify\.secret` of gateway shop .* the variable `SHOP_SECRET`/)
+  assert.match(
+    found?.todo ?? '',
+    /^The secret is `verify\.secret` of gateway shop .* the variable `SHOP_SECRET`/,
+  )
 })

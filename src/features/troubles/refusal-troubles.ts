@@ -101,7 +101,9 @@ function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: Secrets
 function withPlace({ gateway, cause, todo }: RefusalVerdict, secretsOf?: SecretsOf): string {
   const isAboutSecret = cause === 'rotated-secret' || cause === 'wrong-secret'
   const place = isAboutSecret ? placeText(gateway, secretsOf?.(gateway) ?? []) : ''
-  return place === '' ? todo : `${todo} ${place}`
+  // The place comes first: where there is little space, the text is cut.
+  const compare = 'Compare it with that of the sender; it can list both the old and the new one.'
+  return place === '' ? todo : `${place} ${compare}`
 }
 
 const RECOVERED = 'accepts deliveries again'

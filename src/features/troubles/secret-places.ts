@@ -14,8 +14,8 @@ export function isRejectedLogin(detail: string): boolean {
 }
 
 /**
- * `It is \`imap.pass\` of gateway shop in routes.yaml: the variable \`SHOP_PASSWORD\`, in .env or the
- * environment.` Empty if no secret is configured.
+ * Where the secrets of a gateway are: their settings, the file and the variables. Empty if no secret
+ * is configured.
  */
 export function placeText(gateway: string, secrets: readonly GatewaySecret[]): string {
   const [first] = secrets
@@ -26,5 +26,6 @@ export function placeText(gateway: string, secrets: readonly GatewaySecret[]): s
   const named = variables.map((each) => `\`${each}\``).join(', ')
   const what = variables.length === 1 ? 'the variable' : 'the variables'
   const where = variables.length === 0 ? '' : `: ${what} ${named}, in .env or the environment`
-  return `It is ${settings.join(', ')}${more} of gateway ${gateway} in ${first.file}${where}.`
+  const subject = secrets.length === 1 ? 'The secret is' : 'The secrets are'
+  return `${subject} ${settings.join(', ')}${more} of gateway ${gateway} in ${first.file}${where}.`
 }
