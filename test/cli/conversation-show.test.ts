@@ -94,7 +94,9 @@ test('conversation show says why it cannot be answered', () => {
   const entries = [{ role: 'sender', at: 1, id: 'm1', from: { id: 'shop' }, conversation: 'c1', text: 'x' }]
   const shown = (found: JsonObject) => humanResult('conversation-show', { entries, ...found }, {}, true)
   assert.match(shown({ unanswerable: 'its job has ended' }), /It cannot be answered: its job has ended\./)
-  const gone = shown({ unreachable: 'the mailbox does not exist', waitingSince: 1 })
+  const undelivered = { at: 1, letter: 'outbox:a' }
+  const gone = shown({ unreachable: 'the mailbox does not exist', waitingSince: 1, undelivered })
+  assert.match(gone, /`trivium dead-letter show outbox:a` shows why it failed/)
   assert.match(gone, /Another answer would fail too: the mailbox does not exist\./)
   assert.doesNotMatch(gone, /gateway send/)
 })

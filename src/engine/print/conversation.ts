@@ -132,9 +132,7 @@ function nextSteps(
   const { conversation, id } = lastMessage ?? {}
   const letter = pathGet(undelivered ?? null, 'letter')
   const steps = [
-    ...(letter === undefined
-      ? []
-      : [step(commandText('dead-letter show', letter, '--queue', 'outbox'), 'shows why it failed.')]),
+    ...(letter === undefined ? [] : [step(commandText('dead-letter show', letter), 'shows why it failed.')]),
     ...(waitingSince === undefined || unreachable !== undefined
       ? []
       : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),
