@@ -41,5 +41,21 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     const texts = await rows.allTextContents()
     const order = texts.map((text) => /one|two|three|four|five/.exec(text)?.[0])
     assert.deepEqual(order, ['five', 'four', 'three', 'two', 'one'])
+    await page.unroute('**/v1/skills/message-search')
+  })
+
+  test('catches up with more messages than one page has', async () => {
+    const before = Object(await daemon.invoke('message-search', { limit: 1 }))
+    for (let count = 0; count < 150; count++) await post(`later ${count}`)
+    let searches = 0
+    await page.route('**/v1/skills/message-search', async (route) => {
+      // As if all of them had arrived after the first page was read, and before the stream began.
+      if (++searches === 1) await route.fulfill({ json: { result: { messages: before.messages } } })
+      else await route.continue()
+    })
+    // Another filter is another list.
+    await show('messages?gateway=shop')
+    await page.getByText(/^151 messages$/).waitFor()
+    await page.unroute('**/v1/skills/message-search')
   })
 })

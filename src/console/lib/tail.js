@@ -14,6 +14,8 @@ const TAIL_LIMITS = { max: 2_000, kept: 1_000 }
 const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead', 'undelivered'])
 /** Maximum number of unfinished messages whose outcomes are loaded when the list is shown again. */
 const MAX_REFRESHED = 300
+/** Maximum number of pages that are loaded after a time without the stream. */
+const MAX_MISSED_PAGES = 20
 /** Minimum interval (ms) of updates. */
 const UPDATE_INTERVAL = 200
 
@@ -92,7 +94,10 @@ function createTail(filter) {
   const addMissed = (count) => {
     missed += count
   }
-  const events = createEvents({ rows, paging, changed, refresh, addMissed, updateSoon })
+  const caughtUp = () => {
+    missed = 0
+  }
+  const events = createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, updateSoon })
   return {
     more: paging.more,
     rows: rows.all,
@@ -123,7 +128,7 @@ function createTail(filter) {
  * The functions for the events of the stream. `lastId` is not one: the stream begins after the
  * message with this id.
  */
-function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon }) {
+function createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, updateSoon }) {
   /**
    * Whether this connection had its first `now` event, after which the messages that it missed, and
    * current outcomes, are loaded.
@@ -142,7 +147,11 @@ function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon })
     now() {
       if (isCaughtUp) return
       isCaughtUp = true
-      refresh.newest()
+      refresh.newest(MAX_MISSED_PAGES).then((isComplete) => {
+        if (!isComplete) return
+        caughtUp()
+        updateSoon()
+      })
       refresh.unfinished()
     },
     refused(failure) {
@@ -151,7 +160,8 @@ function createEvents({ rows, paging, changed, refresh, addMissed, updateSoon })
     },
     gap(gap) {
       addMissed(gap.missed)
-      refresh.newest()
+      // Only one page: more would slow down a daemon that is already busy.
+      refresh.newest(1)
     },
     outcome({ id, outcome }) {
       rows.change(id, outcome)
@@ -305,20 +315,30 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPa
   // by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
-    /** Loads new messages, and the outcomes of the newest ones. */
-    async newest() {
+    /**
+     * Loads new messages, and the outcomes of the newest ones: up to `maxPages`. Resolves with
+     * whether these are all.
+     */
+    async newest(maxPages) {
       // Otherwise the first page would count as new messages, which wait while the list is in use.
       await firstPage()
       // Read before the search: otherwise a message that the stream sends during it would count as
       // the newest, and older ones that the search finds would be left out.
       const newest = rows.newest()
-      const page = await search(anyOutcome).catch(() => undefined)
-      for (const message of page?.messages.toReversed() ?? []) {
-        const { id, outcome } = message
-        if (rows.has(id)) rows.change(id, outcome)
-        else if (id > newest && (!wanted || wanted.split(',').includes(outcome))) rows.addFresh([message])
+      let before
+      for (let pages = 0; pages < maxPages; pages++) {
+        const page = await search({ ...anyOutcome, ...(before && { before }) }).catch(() => undefined)
+        if (!page) return false
+        for (const message of page.messages.toReversed()) {
+          const { id, outcome } = message
+          if (rows.has(id)) rows.change(id, outcome)
+          else if (id > newest && (!wanted || wanted.split(',').includes(outcome))) rows.addFresh([message])
+        }
+        updateSoon()
+        before = page.next
+        if (before === undefined || before <= newest) return true
       }
-      updateSoon()
+      return false
     },
     /** Loads the outcomes of the newest unfinished messages. */
     async unfinished() {
