@@ -273,10 +273,18 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** Why a file cannot be used. If permissions are missing, also what to do. */
+export function fileReason(error: unknown): string {
+  const reason = reasonOf(error)
+  const isForbidden = error instanceof Error && 'code' in error && /^(EACCES|EPERM)$/.test(String(error.code))
+  if (!isForbidden) return reason
+  return `${reason} (this process runs as user ${process.getuid?.()}: run it as the owner of the file, or change the owner)`
+}
+
 /** Returns a function that creates the error for a file that cannot be locked or written. */
 export function fileFailure(path: string) {
   return (code: 'state_locked' | 'state_unwritable', cause?: unknown): TriviumError =>
-    new TriviumError(code, { path, seconds: LOCK_TIMEOUT / 1000, reason: reasonOf(cause) }, { cause })
+    new TriviumError(code, { path, seconds: LOCK_TIMEOUT / 1000, reason: fileReason(cause) }, { cause })
 }
 
 /** Turns a failed file write into a TriviumError; TriviumErrors are returned unchanged. */

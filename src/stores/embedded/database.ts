@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { reasonOf, TriviumError } from '../../core/errors.ts'
+import { fileReason, TriviumError } from '../../core/errors.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 
@@ -74,7 +74,7 @@ export function lockDirectory(dir: string): Disposable {
   const path = join(dir, 'trivium.lock')
   const note = `${path}.json`
   const lock = createFileLock(path, (_kind, cause) => {
-    const reason = `${path} cannot be locked: ${reasonOf(cause)}`
+    const reason = `${path} cannot be locked: ${fileReason(cause)}`
     return new TriviumError('store_unavailable', { store: dir, reason }, { cause })
   })
   if (!lock.tryAcquire()) {
