@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../../src/core/call.ts'
 import { DAY, HOUR } from '../../src/core/units.ts'
 import { createOutbox, OUTBOX_QUEUE, type Sending } from '../../src/engine/outbox.ts'
@@ -134,7 +135,7 @@ for (const { kind, place, open } of storeKinds()) {
       pass(HOUR)
       await plan(later, 'b', 0)
       await until(async () => (await store.kv.get(entry)) === undefined, 'the end of the entry')
-      assert.deepEqual(await keys(later), ['a'])
+      await until(async () => isDeepStrictEqual(await keys(later), ['a']), 'the end of b')
       pass(HOUR)
       await plan(later, 'c', 0)
       const found: string[] = []

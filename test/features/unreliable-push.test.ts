@@ -15,7 +15,9 @@ test('a push that fails on every second attempt is a trouble, although it is act
   const { url, wait } = await startReceiver(t, (response, _, count) =>
     response.writeHead(count % 2 === 0 ? 503 : 204).end(),
   )
-  const push = await startPush(t, store, [subscription(url, { concurrency: 1 })])
+  // Whichever event a failure hits, none is given up.
+  const retry = { attempts: 20, delay: 5, 'max-delay': 10 }
+  const push = await startPush(t, store, [subscription(url, { concurrency: 1, retry })])
   const before = Date.now()
   for (let n = 0; n < 10; n++) await emit(store, { n, conversation: `c${n}` })
   await wait(18)

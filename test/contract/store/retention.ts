@@ -20,6 +20,7 @@ import {
   readGroup,
   type StoreFactory,
   saying,
+  until,
 } from './kit.ts'
 
 const ONE_DAY: Retention = { journal: { maxAge: DAY, maxCount: 1_000_000 } }
@@ -108,7 +109,12 @@ export function retentionContract(factory: StoreFactory): void {
       advance(DAY + HOUR)
       await trimAll(store, { journal: { maxAge: DAY, maxCount: 1 } })
       assert.deepEqual(await textsOf(store), ['b', 'c'])
-      assert.equal((await store.journal.unpumped(9)).items.length, 2)
+      // On shards, the leases of this store have expired, and it may have to take them again.
+      const unread = new Set<string>()
+      await until(async () => {
+        for (const { id } of (await store.journal.unpumped(9)).items) unread.add(id)
+        return unread.size === 2
+      }, 'the unread messages')
     },
     'keeps the message of an unfinished job until the job ends': async ({ store, advance, now }) => {
       const [needed = ''] = await acceptAll(store, ['needed', 'unneeded'])
