@@ -76,14 +76,33 @@ const PHRASES = ['schedule-in-words']
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
 /** Further forms of skills: those of consumer groups under `group`, and `show` of one list entry. */
-const OTHER_FORMS: readonly [noun: string, verb: string, name: string, first?: string, text?: string][] = [
+const OTHER_FORMS: readonly [
+  noun: string,
+  verb: string,
+  name: string,
+  first?: string | undefined,
+  text?: string,
+][] = [
+  [
+    'conversation',
+    'list',
+    'conversation-list',
+    undefined,
+    'Lists conversations: those in which somebody waits, longest first, then the newest. Later pages may repeat some.',
+  ],
   ['group', 'list', 'event-groups'],
   ['group', 'seek', 'event-seek', 'queue'],
   ['group', 'replay', 'event-replay', 'queue'],
   ['group', 'delete', 'event-unsubscribe', 'queue'],
   ['audit', 'list', 'audit-list'],
   ['audit', 'show', 'audit-list', 'id', 'Shows one entry with its result and what it changed.'],
-  ['approval', 'list', 'approval-list'],
+  [
+    'approval',
+    'list',
+    'approval-list',
+    undefined,
+    'Lists approval requests: pending ones, then those decided last.',
+  ],
   ['approval', 'show', 'approval-list', 'id', 'Shows one request with its full arguments.'],
 ]
 
@@ -140,6 +159,11 @@ export const WITH_FORMS: ReadonlySet<string> = new Set(SPOKEN.map(({ name }) => 
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
+}
+
+/** The form of a built-in skill, with its words for the help; without `first` its first form. */
+export function formOf(name: string, first: string | undefined): Spoken | undefined {
+  return SPOKEN.find((one) => one.name === name && (first === undefined || one.first === first))
 }
 
 /** Other nouns that people may try, with the command for each. */

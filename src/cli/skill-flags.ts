@@ -6,7 +6,7 @@ import { usage } from './command.ts'
 import { CONFIRMED } from './confirms.ts'
 import { OF_CONVERSATIONS } from './conversation-alone.ts'
 import { listGlobals } from './global-options.ts'
-import { inCommandWords, spokenName } from './grammar.ts'
+import { formOf, inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 import { addFlags, type Flag, flagsOf } from './operation-flags.ts'
 import { readValue } from './skill-value.ts'
@@ -40,9 +40,11 @@ export function commandFor(
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
   const names = first === undefined ? others : [first, ...others]
   const places = names.map((each) => (required.includes(each) || each === first ? `<${each}>` : `[${each}]`))
-  const command = new Command(`trivium ${spokenName(name)}`)
+  const form = kind === BUILT_IN ? formOf(name, first) : undefined
+  const spoken = form ? `${form.noun} ${form.verb.replaceAll('-', ' ')}` : spokenName(name)
+  const command = new Command(`trivium ${spoken}`)
     .configureHelp(NARROW_HELP)
-    .description(inCommandWords(description))
+    .description(inCommandWords(form?.description ?? description))
     .usage(
       ['[options]', ...(OF_CONVERSATIONS.includes(name) ? ['[gateway] <conversation>'] : places)].join(' '),
     )

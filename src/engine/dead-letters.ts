@@ -15,6 +15,7 @@ import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 import { createRetriedLetters, createRetries } from './retried-letters.ts'
+import { createDropNotes } from './undelivered.ts'
 
 type Service = ServiceOf<typeof deadLetters>
 type Filter = Parameters<Service['groups']>[0]
@@ -109,12 +110,17 @@ export function createDeadLetters(deps: {
 }
 
 /** Makes the function that retries or drops letters, and returns those that still existed. */
-function createAct({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
+function createAct(store: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
+  const { journal } = store
+  const { deadLetters } = store.jobs
+  const beforeDrop = createDropNotes(store)
   return async (verb: 'retry' | 'drop', letters: readonly LetterKey[], by: string): Promise<LetterKey[]> => {
     const at = now()
+    const noteDropped = verb === 'drop' ? await beforeDrop(letters) : undefined
     // All are started in the same turn, so that the order within a lane is kept.
     const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
     const acted = letters.filter((_, index) => done[index])
+    await noteDropped?.(new Set(acted.map(({ id }) => id)))
     const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
     const ids = verb === 'retry' ? acted.flatMap(({ messageId }) => messageId ?? []) : []
     await Promise.all(ids.map((id) => journal.note(id, [note])))

@@ -30,6 +30,44 @@ export function createUndelivered(deadLetters: Letters) {
   }
 }
 
+/** Maximum number of dropped letters of one call whose messages are looked for. */
+const MOST_DROPPED = 100
+/** Messages of a sender that are looked at, newest first. */
+const MOST_MESSAGES = 20
+/** Maximum number of pages of the journal that are searched for them. */
+const MOST_PAGES = 5
+
+/**
+ * Makes a function that is called before letters are dropped. After the drop, call what it returns:
+ * it notes failed sends in the history of the message that they may answer, which is then the only
+ * place that says that they were not delivered.
+ */
+export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 'journal' | 'jobs'>) {
+  const messageOf = async (letter: DeadLetter) => {
+    const sender = recipientOf(letter)
+    let before: string | undefined
+    for (let pages = 0; sender !== undefined && pages < MOST_PAGES; pages++) {
+      const query = { gateways: [letter.group], sender, limit: MOST_MESSAGES, before, isPartial: true }
+      const { found, next } = await journal.search(query)
+      const match = found.find(({ message }) => mayAnswer(letter, message))
+      if (match || next === undefined) return match?.message
+      before = next
+    }
+    return undefined
+  }
+  return async (letters: readonly Pick<DeadLetter, 'id' | 'queue'>[]) => {
+    const ofOutbox = letters.filter(({ queue }) => queue === OUTBOX_QUEUE).slice(-MOST_DROPPED)
+    const found = await Promise.all(ofOutbox.map(({ id, queue }) => deadLetters.get(id, queue)))
+    return async (dropped: ReadonlySet<string>) => {
+      for (const letter of found) {
+        if (!letter || !dropped.has(letter.id)) continue
+        const message = await messageOf(letter)
+        if (message) await journal.note(message.id, [noteOf(letter, false)])
+      }
+    }
+  }
+}
+
 /** The same dead letters, read once per gateway: for one call that looks at many messages. */
 export function readOnce({ list }: Letters): Letters {
   const pages = new Map<string | undefined, ReturnType<typeof list>>()
@@ -74,9 +112,11 @@ export function writtenAt({ at, data }: DeadLetter): number {
   return typeof queuedAt === 'number' ? queuedAt : at
 }
 
-function noteOf(letter: DeadLetter): Note {
+/** `isKept`: the letter still exists. */
+function noteOf(letter: DeadLetter, isKept = true): Note {
   const { id, data, errors } = letter
   const { key = id, to, subject, text, by } = Object(data)
-  const detail = { key, letter: id, ...defined({ to, subject, text, by, error: errors.at(-1)?.message }) }
+  const error = errors.at(-1)?.message
+  const detail = { key, ...defined({ letter: isKept ? id : undefined, to, subject, text, by, error }) }
   return outboxNote(writtenAt(letter), NOT_DELIVERED, detail)
 }

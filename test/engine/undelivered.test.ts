@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../../src/core/message-query.ts'
 import { createConversations } from '../../src/engine/conversations.ts'
+import { createDeadLetters } from '../../src/engine/dead-letters.ts'
+import { createLongWork } from '../../src/engine/long-work.ts'
 import { createMessages } from '../../src/engine/messages.ts'
 import { humanConversation } from '../../src/engine/print/conversation.ts'
 import { createSearch } from '../../src/engine/search.ts'
 import { createUndeliveredMails } from '../../src/engine/undelivered-mails.ts'
 import { bury, job } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
@@ -76,6 +79,26 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   await store.journal.accept([newMessage({ ...place, conversation: 'another', subject: 'A broken stove' })])
   assert.equal((await waiting()).length, 1)
   assert.deepEqual(await undelivered(), [])
+})
+
+test('a mail stays undelivered after its dead letter is dropped', async (t) => {
+  const store = await openStore(t)
+  const from = { id: 'h.olsen@example.com', address: 'H.Olsen@example.com' }
+  const place = { gateway: 'support', conversation: 'order', from, subject: 'Where is order 4777?' }
+  await store.journal.accept([newMessage({ ...place, transport: 'email' })])
+  const data = { key: 'a', to: from.id, subject: 'Re: Where is order 4777?', text: 'Found.', by: 'ingrid' }
+  await bury({ store, now: () => Date.now() + 10 }, 'outbox', job('a', 'a', { group: 'support', data }))
+  const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
+  const letters = createDeadLetters({ store, longWork, now: Date.now })
+  const { show } = createConversations({ ...REST, store })
+  const shown = async () =>
+    Object(await show({ gateway: 'support', conversation: 'order', limit: 9 }, callOf()))
+  const before = await shown()
+  await letters.drop({ all: true, queue: 'outbox', limit: 10 }, callOf())
+  const after = await shown()
+  const { letter, ...undelivered } = before.undelivered
+  assert.equal(letter, 'a')
+  assert.deepEqual([after.undelivered, after.waitingSince], [undelivered, before.waitingSince])
 })
 
 test('a mail to the sender that was not delivered is in the history of the message and in its conversation', async (t) => {

@@ -10,7 +10,7 @@ import { runsOperation } from '../operation-command.ts'
 export const addAudit: AddCommand = (program, context) => {
   const command = program
     .command('audit')
-    .description('decisions and changes with their author, newest first')
+    .description('decisions and changes with their author, newest first; `trivium audit show ID` shows one')
     .option('--csv', 'as CSV; without --limit, all entries that match')
   const isCsv = () => command.opts().csv === true
   runsOperation(command, context, {
