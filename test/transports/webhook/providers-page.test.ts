@@ -24,6 +24,14 @@ test('the example at the top has the options of its row', () => {
   assert.equal(inSteps, cells(/^\| <a id="row-okta">.*$/m.exec(guide)?.[0]))
 })
 
+test('the gateway of LINE in the page of chats has the options of the row', () => {
+  const chats = readFileSync(new URL('../../../docs/chats.md', import.meta.url), 'utf8')
+  const [, yaml = ''] = /```yaml\n(gateways:\n *line:.*?)```/s.exec(chats) ?? []
+  const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.line
+  assert.deepEqual([path, enabled], ['/hooks/line', 'auto'])
+  assert.deepEqual(options, providerRows().find(({ provider }) => provider === 'LINE')?.options)
+})
+
 test('the page lists the providers whose events have no name', () => {
   const [, list = ''] = /No field names it \(([^)]+)\)/.exec(guide) ?? []
   const unnamed = PROVIDER_EXAMPLES.filter(({ exampleEvent }) => exampleEvent === undefined)
