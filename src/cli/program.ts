@@ -142,7 +142,10 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       await invokeSpoken(rest, at, context)
       return code
     }
-    if (isHelp(rest, name)) await listSkills(program)
+    if (isHelp(rest, name)) {
+      await addExamples(program)
+      await listSkills(program)
+    }
     listGlobals(program)
     await program.parseAsync(rest, { from: 'user' })
     return code
@@ -202,6 +205,17 @@ function currentName(rest: string[], at: number, terminal: Terminal): string | u
 
 function isHelp(rest: readonly string[], name: string | undefined): boolean {
   return name === undefined || name === 'help' || rest.includes('--help') || rest.includes('-h')
+}
+
+/** Adds their examples to the help of commands. */
+async function addExamples(program: Command): Promise<void> {
+  const { examplesOf } = await import('./examples.ts')
+  const add = (command: Command, words: string) => {
+    const examples = examplesOf(words)
+    if (examples !== '') command.addHelpText('after', examples)
+    for (const child of command.commands) add(child, `${words} ${child.name()}`)
+  }
+  for (const command of program.commands) add(command, command.name())
 }
 
 /** Adds skills to the help: nouns to the main help, and missing verbs to each group. */

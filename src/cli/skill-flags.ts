@@ -5,6 +5,7 @@ import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
 import { CONFIRMED } from './confirms.ts'
 import { OF_CONVERSATIONS } from './conversation-alone.ts'
+import { examplesOf } from './examples.ts'
 import { listGlobals } from './global-options.ts'
 import { formOf, inCommandWords, spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
@@ -53,6 +54,8 @@ export function commandFor(
     .option('--args <json>', 'all arguments as one JSON object')
     .argument('[values...]', helpOf(names))
   listGlobals(command)
+  const examples = examplesOf(spokenName(name))
+  if (examples !== '') command.addHelpText('after', examples)
   if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')

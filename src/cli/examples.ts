@@ -1,0 +1,107 @@
+/**
+ * Examples for the help of commands, by their words. A test checks their flags. `#` begins a
+ * comment.
+ */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  'message list': [
+    'trivium message list --outcome dead --since today',
+    `trivium message list --search 'from:petra order 4655'`,
+  ],
+  'message send': [
+    'trivium message send cli hello there',
+    'trivium message send cli hello --explain   # only the route',
+  ],
+  'message resend': [`trivium message resend ID --text 'a corrected text'`],
+  'message retry': ['trivium message retry ID'],
+  'conversation list': [
+    'trivium conversation list --unanswered',
+    'trivium conversation list --gateway support --since 2d',
+  ],
+  'conversation show': [
+    'trivium conversation show mail-petra',
+    'trivium conversation show support mail-petra',
+  ],
+  'conversation pause': [`trivium conversation pause mail-petra --for 2h --reason 'I call her'`],
+  'dead-letter list': [
+    'trivium dead-letter list --route orders --since today',
+    `trivium dead-letter list --error 'Bad Gateway'`,
+  ],
+  'dead-letter groups': ['trivium dead-letter groups --since 4h'],
+  'dead-letter retry': [
+    'trivium dead-letter retry ID',
+    `trivium dead-letter retry --all --error 'Bad Gateway' --dry-run`,
+    `trivium dead-letter retry --all --error 'Bad Gateway'`,
+  ],
+  'dead-letter drop': [
+    'trivium dead-letter drop ID',
+    'trivium dead-letter drop --all --route orders --until 7d --yes',
+  ],
+  'dead-letter bulk': ['trivium dead-letter bulk --do retry --queue dispatch --code model_failed --since 4h'],
+  history: [`trivium history --grep 'order 4655'`, 'trivium history --channel support --follow'],
+  tail: ['trivium tail --gateway shop', `trivium tail --match '{"event":"orders/paid"}'`],
+  listen: ['trivium listen --forward http://127.0.0.1:3000/hook', 'trivium listen --gateway shop --max 1'],
+  audit: [
+    'trivium audit --since yesterday --without message-submit',
+    'trivium audit --since 30d --csv > audit.csv',
+  ],
+  'route explain': ['trivium route explain ID', 'trivium route explain message.json --all'],
+  'route pause': [`trivium route pause reviews --for 2h --reason 'a wave of spam'`],
+  'route replay': ['trivium route replay --since 2h --dry-run', 'trivium route replay --since 2h'],
+  'gateway example': [
+    'trivium gateway example stripe --url https://hooks.example.com',
+    'trivium gateway example --search mail',
+  ],
+  'gateway pause': ['trivium gateway pause shop --for 30m'],
+  'gateway send': [
+    `trivium gateway send 'It arrives on Monday.' --message-id ID`,
+    `trivium gateway send 'Good morning' --gateway team --to '#sales' --in 2h`,
+  ],
+  'gateway receive': ['trivium gateway receive --gateway printing --timeout 30s --json'],
+  'refusal try': ['trivium refusal try payments', 'echo "$SECRET" | trivium refusal try payments --id ID'],
+  'skill pause': ['trivium skill pause export-ledger --for 1d'],
+  'skill usage': ['trivium skill usage helpdesk --since 30d --outcome failed'],
+  'skill test': ['trivium skill test helpdesk', 'trivium skill test helpdesk --record --case refund*'],
+  'run cancel': [`trivium run cancel ID --reason 'it hangs'`],
+  'approval decide': [
+    'trivium approval decide ID --approve',
+    `trivium approval decide ID --no-approve --reason 'over the limit'`,
+  ],
+  'schedule create': [
+    'trivium schedule create daily-report --cron "0 9 * * 1-5" --timezone Europe/Oslo',
+    'trivium schedule create clean-up --every 15m',
+  ],
+  'event emit': [`trivium event emit orders --type paid --data '{"order":4655}'`],
+  'event wait': [
+    'trivium event wait orders --queue books --follow',
+    'trivium event wait gateway-message --no-ack   # only look',
+  ],
+  'group replay': ['trivium group replay audit gateway-message --since 2h --dry-run'],
+  'group seek': ['trivium group seek audit gateway-message now'],
+  'subscription create': ['trivium subscription create crm https://crm.example.com/hook --topic orders'],
+  'subscription replay': [
+    'trivium subscription replay crm --since 2h --dry-run',
+    'trivium subscription replay crm --since 2026-11-27T08:00Z --until 2026-11-27T09:30Z',
+  ],
+  'person export': ['trivium person export support:ada@example.com --json > ada.json'],
+  'person erase': [
+    'trivium person erase support:ada@example.com   # only counts',
+    'trivium person erase support:ada@example.com --confirm --wait 60s',
+  ],
+  'call settle': [
+    'trivium call settle KEY --happened',
+    'trivium call settle KEY --no-happened   # it runs again',
+  ],
+  'cost show': ['trivium cost show --by skill --since 30d'],
+  'state set': ['trivium state set limit 500 --ttl 1d'],
+  backup: ['trivium backup /backups/trivium.tgz'],
+  restore: ['trivium restore --check /backups/trivium.tgz   # changes nothing'],
+}
+
+/** The commands that have examples. */
+export const WITH_EXAMPLES: readonly string[] = Object.keys(EXAMPLES)
+
+/** The end of the help of a command (`message list`): its examples; empty without any. */
+export function examplesOf(command: string): string {
+  const examples = Object.hasOwn(EXAMPLES, command) ? EXAMPLES[command] : undefined
+  return examples === undefined ? '' : `\nExamples:\n${examples.map((each) => `  ${each}`).join('\n')}`
+}
