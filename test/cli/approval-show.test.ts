@@ -39,7 +39,7 @@ test('approval show says who decided, when and why, and how the run ended', () =
   assert.match(denied, /^reason +no photo$/m)
   const run = { at: now, ms: 90_000, code: 'skill_failed', error: 'the bank is closed' }
   const failed = show({ status: 'approved', ...decided, run })
-  assert.match(failed, /^run +failed with skill_failed 20.* took 1\.5m: the bank is closed$/m)
+  assert.match(failed, /^run +failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
 test('the arguments in the list of approvals are words', () => {

@@ -32,14 +32,14 @@ describe('skill list and skill show', { timeout: 120_000 }, async () => {
     const shown = await run('skill', 'show', 'label')
     assert.match(shown, /Paused by \S+ since .*, until 20.* UTC: no paper\. 0 messages wait\./)
     assert.match(shown, /`trivium skill resume label` ends the pause/)
-    assert.match(shown, /^last 7 days +1 run, 1 failed, p50 \S+, p95 \S+$/m)
+    assert.match(shown, /^last 7 days +1 run, 1 failed, p50 \d+ m?s, p95 \d+ m?s$/m)
     assert.match(shown, /^last run +failed \d+ s ago$/m)
     assert.match(shown, /^called by +route labels \(1\), route later \(no run\)$/m)
     assert.match(shown, /^1 +skill_failed +no paper +\d+ s ago$/m)
     const listed = await run('skill', 'list')
     assert.match(
       listed,
-      /^label +paused until .* UTC by \S+: no paper +failed \d+ s ago +1 +1 \(100\.0 %\) +\S+ +route labels, route later +Prints/m,
+      /^label +paused until .* UTC by \S+: no paper +failed \d+ s ago +1 +1 \(100\.0 %\) +\d+ m?s +route labels, route later +Prints/m,
     )
   })
 

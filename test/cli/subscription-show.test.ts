@@ -40,7 +40,7 @@ routes: [{ name: all, skill: echo }]
     assert.match(out, /^analytics +push of the topic gateway-message: (retrying|failing) for \d+ s/m)
     assert.match(out, /^failing since +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
     assert.match(out, /^last attempts +\d+ of \d+ failed; no success among them$/m)
-    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d +1 +\\S+ +it answered 503 +disk quota exceeded +${id} +ada@example\\.com: `
+    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d +1 +\\d+ m?s +it answered 503 +disk quota exceeded +${id} +ada@example\\.com: `
     assert.match(out, new RegExp(`^${attempt}`, 'm'))
     assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
     const group = await run('group', 'show', 'analytics')

@@ -4,6 +4,7 @@ import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
@@ -116,25 +117,20 @@ const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' 
 
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
-  const { text, error, ...others } = withoutQuestion(Object(detail))
-  // An error may be long, so it is last.
-  const rest = defined({ ...others, error })
+  const { text, error, code, ...others } = withoutQuestion(Object(detail))
+  // That a skill failed is in the text of its error.
+  const rest = defined({ ...others, code: code === 'skill_failed' && error !== undefined ? undefined : code })
   const parts = Object.entries(rest).map(
     ([name, value]) => `${WORDS[name] ?? name} ${detailText(name, value)}`,
   )
-  return [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
+  const facts = [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
+  // An error may be long, so it is last.
+  if (error === undefined) return facts
+  return [facts, detailText('error', error)].filter((part) => part !== '').join(': ')
 }
 
 function detailText(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'number') return JSON.stringify(value)
   return name === 'ms' || name === 'delay' ? durationText(value) : String(value)
-}
-
-const SECOND = 1_000
-
-/** `250 ms`, `4.1 s`, `16 min`. */
-function durationText(ms: number): string {
-  if (ms < SECOND) return `${Math.round(ms)} ms`
-  return ms < 10 * SECOND ? `${Number((ms / SECOND).toFixed(1))} s` : ageText(ms)
 }

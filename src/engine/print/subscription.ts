@@ -1,10 +1,10 @@
 import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
-import { formatDuration } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
@@ -75,7 +75,7 @@ function attemptsOf({ attempts, topic }: JsonObject): string {
   const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason, answer, about }) => [
     secondOf(at).slice(0, 19),
     attempt,
-    typeof ms === 'number' ? formatDuration(ms) : '',
+    typeof ms === 'number' ? durationText(ms) : '',
     reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
     shorten(String(answer ?? ''), LONGEST_ANSWER),
     shortId(event),

@@ -2,9 +2,9 @@ import { argumentsIn, argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf } from '../../core/readable.ts'
-import { formatDuration } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -128,7 +128,7 @@ function runText({ status, run, pausedBy }: JsonObject): string {
   if (waits !== undefined) return waits
   if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
   const { at, ms, code, error, result } = Object(run)
-  const took = typeof ms === 'number' ? `, took ${formatDuration(ms)}` : ''
+  const took = typeof ms === 'number' ? `, took ${durationText(ms)}` : ''
   const end = code === undefined ? paint('green', 'ran') : paint('red', `failed with ${code}`)
   const output = error ?? (typeof result === 'string' ? result : undefined)
   return `${end} ${whenText(at)}${took}${output === undefined ? '' : `: ${shorten(String(output), 200)}`}`

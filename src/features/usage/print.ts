@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
-import { formatDuration } from '../../core/units.ts'
 import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
@@ -126,5 +126,5 @@ function lastOf({ lastAt }: JsonObject): string {
 }
 
 export function formatMs(ms: unknown): string {
-  return typeof ms === 'number' ? formatDuration(ms) : '-'
+  return typeof ms === 'number' ? durationText(ms) : '-'
 }
