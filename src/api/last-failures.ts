@@ -12,6 +12,10 @@ const RETRIED: Readonly<Record<string, Outcome>> = { dispatch: 'retrying', outbo
 
 /** Causes and tests are found among this many of the newest messages that are tried again. */
 const MAX_SEARCHED = 50
+/** Maximum number of pages of a search. A page covers a limited part of the journal. */
+const MAX_PAGES = 5
+/** Time (ms) after which no further page is read. */
+const MAX_SEARCH_TIME = 500
 /** How long (ms) the last failure of a message is cached. The list of troubles is read often. */
 const LIFETIME = 5_000
 
@@ -58,13 +62,7 @@ async function splitByCause(
 ): Promise<Entry[]> {
   const outcome = RETRIED[one.road]
   if (!outcome) return [one]
-  const { found } = await journal.search({
-    gateways: one.gateway === '' ? undefined : [one.gateway],
-    outcomes: [outcome],
-    limit: MAX_SEARCHED,
-    isPartial: true,
-  })
-  const messages = found.map(({ message }) => message)
+  const { messages, isAll } = await findRetried(journal, one.gateway, outcome)
   const others = messages.filter((message) => !isTest(message))
   const tests = messages.length - others.length
   if (tests > 0 && others.length === 0 && tests >= one.count) return []
@@ -73,7 +71,6 @@ async function splitByCause(
   )
   const causes = [...Map.groupBy(failed, causeOf).values()]
   const total = Math.max(others.length, one.count - tests)
-  const isAll = messages.length < MAX_SEARCHED
   if (causes.length < 2) {
     const since = tests > 0 && isAll ? sinceOf(one, others) : one.oldestAt
     return [{ ...one, count: total, oldestAt: since, ...defined({ failure: failed[0]?.failure }) }]
@@ -83,6 +80,26 @@ async function splitByCause(
     ...causes.map((messagesOfIt) => entryOf(one, messagesOfIt)),
     ...(rest > 0 ? [{ ...one, count: rest }] : []),
   ]
+}
+
+/** The newest messages of a gateway (empty: of all) with this outcome. `isAll`: there are no others. */
+async function findRetried(journal: Pick<Reader, 'search'>, gateway: string, outcome: Outcome) {
+  const messages: Message[] = []
+  const deadline = performance.now() + MAX_SEARCH_TIME
+  let before: string | undefined
+  for (let pages = 0; pages < MAX_PAGES && performance.now() < deadline; pages++) {
+    const { found, next } = await journal.search({
+      gateways: gateway === '' ? undefined : [gateway],
+      outcomes: [outcome],
+      limit: MAX_SEARCHED - messages.length,
+      isPartial: true,
+      before,
+    })
+    messages.push(...found.map(({ message }) => message))
+    before = next
+    if (next === undefined || messages.length >= MAX_SEARCHED) break
+  }
+  return { messages, isAll: before === undefined }
 }
 
 /** Identifies a cause. */

@@ -66,6 +66,41 @@ test('messages that are tried again for long have the last failure of the newest
   assert.deepEqual(await createRetryCauses(journal)([one], 1), [one])
 })
 
+test('messages that are tried again are found in older parts of the journal, and the others are counted', async () => {
+  const one = {
+    road: 'dispatch',
+    gateway: 'shop',
+    oldestAt: 0,
+    state: 'retrying',
+    count: 5,
+    nextAt: 9,
+  } as const
+  const messages = ['a', 'b'].map((id) => ({ ...messageOf({}), id, receivedAt: 1_000 }))
+  const errors: Record<string, string> = { a: '423 Locked', b: 'SKU undefined' }
+  const journal = {
+    // Each page covers a part of the journal, and the newest part has none of them.
+    search: async ({ before = '0' }: { before?: string | undefined }) => {
+      const message = messages[Number(before) - 1]
+      return {
+        found: message ? [{ message, outcome: 'retrying' as const }] : [],
+        next: String(Number(before) + 1),
+      }
+    },
+    history: async (id: string) => [
+      { at: 1, road: 'dispatch' as const, what: 'failed', detail: { error: errors[id] ?? '' } },
+    ],
+  }
+  const found = await createRetryCauses(journal)([one], 3_600_000)
+  assert.deepEqual(
+    found.map((each) => [Object(each).count, each.failure?.error]),
+    [
+      [1, '423 Locked'],
+      [1, 'SKU undefined'],
+      [3, undefined],
+    ],
+  )
+})
+
 test('tests do not count among the messages that are tried again, and do not hide why others fail', async () => {
   const one = {
     road: 'dispatch',
