@@ -310,7 +310,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match((await site.run(['cost'])).out, /^No model was used/)
     assert.match(
       (await site.run(['gateway'])).out,
-      /^gateway +transport +last message +a minute +refused +state\ndemo +webhook/,
+      /^gateway +transport +last message +a minute +refused in 1 h +state\ndemo +webhook/,
     )
     assert.match((await site.run(['approval', '--status', 'pending'])).out, /^No approvals/)
     assert.match((await site.run(['message'])).out, /^id +age +gateway/)
