@@ -61,12 +61,14 @@ function copied(lines: readonly string[], { note }: ProviderExample): string {
     .join('; ')
 }
 
-function notes({ secret, variables = {}, marks = [], notes = [], note, readFirst }: ProviderExample): string {
+function notes(example: ProviderExample): string {
+  const { secret, variables = {}, exampleEvent, marks = [], notes = [], note, readFirst } = example
   const section =
     note === undefined ? [] : [readFirst ? `read [the note](#${note}) first` : `[note](#${note})`]
   return [
     secretNote(secret),
     ...Object.entries(variables).map(([name, text]) => `${code(name)}: ${text}`),
+    ...(exampleEvent === undefined ? [] : [`events such as ${code(exampleEvent)}`]),
     ...marks.map((mark) => `[${mark}](#${markAnchor(mark)})`),
     ...notes,
     ...section,
