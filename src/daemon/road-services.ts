@@ -48,6 +48,7 @@ export function createRoadServices(
   const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
   // An id contains its time, from which metrics derive the waiting time.
   const newKey = () => makeId(now(), 0)
+  const withMails = createUndeliveredMails(store)
   return {
     events: parts.events,
     sends: parts.later.service,
@@ -60,9 +61,9 @@ export function createRoadServices(
     }),
     messages: {
       ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
-      ...createSearch(store, createUndeliveredMails(store)),
+      ...createSearch(store, withMails),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
-      ...createHistogram(store, now),
+      ...createHistogram(store, now, withMails),
       ...createRetryNow(store),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),

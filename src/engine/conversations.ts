@@ -97,14 +97,11 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
     async list({ limit, before, unanswered, undelivered, answerable, ...filter }, { caller }) {
       const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
       const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
-      const page =
-        unanswered || undelivered
-          ? readUnanswered(ofPeople, limit, undelivered)
-          : answerable && !isNamed(filter)
-            ? read(ofPeople, limit, deps.isOneOff)
-            : read(wanted, limit, () => false)
-      const { rows, next, away } = await page
-      return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
+      if (undelivered ?? isOnlyUndelivered(wanted))
+        return pageOf(await readUnanswered({ ...ofPeople, outcomes: undefined }, limit, true))
+      if (unanswered) return pageOf(await readUnanswered(ofPeople, limit))
+      if (answerable && !isNamed(filter)) return pageOf(await read(ofPeople, limit, deps.isOneOff))
+      return pageOf(await read(wanted, limit, () => false))
     },
 
     async show({ gateway, conversation, before, limit }, { caller }) {
@@ -140,6 +137,17 @@ function obstacles(
 /** Whether somebody waits in a conversation; with `undelivered`, for an answer that was not delivered. */
 function isWaiting(row: { waitingSince?: number; undelivered?: object }, undelivered?: true): boolean {
   return row.waitingSince !== undefined && (!undelivered || row.undelivered !== undefined)
+}
+
+type PageOf<Row> = { rows: Row[]; next: string | undefined; away: number[] | undefined }
+
+function pageOf<Row>({ rows, next, away }: PageOf<Row>) {
+  return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
+}
+
+/** Whether a search wants only undelivered answers. Stores do not know those that are mails. */
+function isOnlyUndelivered({ outcomes }: Pick<MessageSearch, 'outcomes'>): boolean {
+  return outcomes?.join() === 'undelivered'
 }
 
 /** The failed sends to the senders of messages, by message id. */

@@ -6,6 +6,7 @@ import { DAY, HOUR, MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
+import type { WithMails } from './undelivered-mails.ts'
 
 const SECOND = 1_000
 /** Minimum and maximum length (ms) of the period of a histogram. */
@@ -29,6 +30,7 @@ const PAGE = 500
 export function createHistogram(
   store: Pick<Store, 'journal' | 'stats'>,
   now: () => number,
+  withMails?: WithMails,
 ): Pick<ServiceOf<typeof messages>, 'histogram'> {
   return {
     async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
@@ -49,11 +51,23 @@ export function createHistogram(
       const bars = Math.ceil((until - from) / width)
       const counts = Array.from({ length: bars }, () => 0)
       for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
-      const total = found.reduce((sum, { count }) => sum + count, 0)
+      const mails = await undeliveredMails(search, countedTo, withMails)
+      for (const at of mails) {
+        const bar = Math.floor((at - from) / width)
+        counts[bar] = (counts[bar] ?? 0) + 1
+      }
+      const total = found.reduce((sum, { count }) => sum + count, mails.length)
       const isCut = countedTo !== undefined && countedTo > from
       return { from, width, counts, total, ...(isCut && { countedTo }), ...defined({ away }) }
     },
   }
+}
+
+/** The times of messages that are undelivered because of a later mail, from `countedTo` on. */
+async function undeliveredMails(search: Search, countedTo = 0, withMails?: WithMails): Promise<number[]> {
+  if (!withMails || !search.outcomes?.includes('undelivered')) return []
+  const { found } = await withMails({ ...search, limit: PAGE }, { found: [] })
+  return found.map(({ message }) => timeOf(message.id)).filter((at) => at >= countedTo)
 }
 
 /**

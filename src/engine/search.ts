@@ -4,11 +4,12 @@ import { timeOf } from '../core/message-id.ts'
 import type { MessageQuery, Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { SearchWords } from '../core/search-words.ts'
-import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { excerptOf } from './excerpt.ts'
 import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
+import type { WithMails } from './undelivered-mails.ts'
 
 /**
  * A message in lists and in the stream. `summary`: the essence of a machine-written body; `event`:
@@ -93,7 +94,7 @@ function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Fil
  */
 export function createSearch(
   store: Pick<Store, 'journal'>,
-  withMails = async (_query: MessageSearch, page: FoundMessages) => page,
+  withMails: WithMails = async (_query, page) => page,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
     /** Returns fewer messages than `limit` if they are large; an empty list is the end. */

@@ -7,6 +7,9 @@ import { mayAnswer, recipientOf, writtenAt } from './undelivered.ts'
 
 type Found = FoundMessages['found'][number]
 
+/** Adds to a page of a search the messages with an undelivered mail, and sets their outcome. */
+export type WithMails = (query: MessageSearch, page: FoundMessages) => Promise<FoundMessages>
+
 /** Maximum number of dead letters of the outbox that are looked at, newest first. */
 const MOST_LETTERS = 100
 /** Maximum number of messages of a sender that are compared with a letter, newest first. */
@@ -22,7 +25,7 @@ const LAST = '~'
  * Adds to a page of a search what stores do not know: a message is `undelivered` too if a later
  * mail to its sender failed permanently. Such mail answers no message by id.
  */
-export function createUndeliveredMails({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>) {
+export function createUndeliveredMails({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>): WithMails {
   /** The message of each letter; undefined if there is none. */
   const messageOf = new Map<string, string | undefined>()
 
@@ -61,7 +64,7 @@ export function createUndeliveredMails({ journal, jobs }: Pick<Store, 'journal' 
     return new Set((await Promise.all(ids)).flat())
   }
 
-  return async (query: MessageSearch, page: FoundMessages): Promise<FoundMessages> => {
+  return async (query, page) => {
     const ids = await unanswered()
     if (ids.size === 0) return page
     const { outcomes, before = LAST, limit } = query

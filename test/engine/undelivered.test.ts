@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Outcome } from '../../src/core/message-query.ts'
 import { createConversations } from '../../src/engine/conversations.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
+import { createHistogram } from '../../src/engine/histogram.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { createMessages } from '../../src/engine/messages.ts'
 import { humanConversation } from '../../src/engine/print/conversation.ts'
@@ -69,6 +70,11 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   assert.deepEqual(await search({ outcome: ['undelivered'], before: id, limit: 10 }, callOf()), {
     messages: [],
   })
+  const { histogram } = createHistogram(store, () => Date.now() + 1_000, createUndeliveredMails(store))
+  const counted = Object(await histogram({ outcome: ['undelivered'], buckets: 10 }, callOf()))
+  assert.deepEqual([counted.total, Math.max(...counted.counts)], [1, 1])
+  const ofOutcome = await list({ outcome: ['undelivered'], limit: 10 }, callOf())
+  assert.deepEqual(Object(ofOutcome).conversations, [row])
   const one = { outcome: ['undelivered' as const, 'waiting' as const], limit: 1 }
   const page = Object(await search(one, callOf()))
   assert.deepEqual([page.messages.length, page.messages[0].id, page.next], [1, later?.id, later?.id])
