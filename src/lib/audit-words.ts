@@ -64,10 +64,11 @@ export function actionInWords(entry: Entry): string {
  * Whether an action that succeeded changed nothing: the object did not exist, as a pause that is
  * resumed, nothing matched, or a pause is the same as before.
  */
-export function changedNothing({ status = 'done', target, result, changes }: Entry): boolean {
+export function changedNothing({ action, status = 'done', target, result, changes }: Entry): boolean {
   if (status !== 'done') return false
   if (result?.existed === false) return true
-  if (target?.all === true && result?.count === 0) return true
+  const isMany = target?.all === true || action.endsWith('-bulk')
+  if (isMany && (result?.count ?? result?.total) === 0) return true
   const { before, after } = changes?.pause ?? {}
   return isSet(before) && JSON.stringify(before) === JSON.stringify(after)
 }

@@ -150,4 +150,18 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     assert.equal(lines.length, 2)
     assert.match(lines[1] ?? '', /gateway-pause.*the warehouse is down/)
   })
+
+  test('shows the filter of a bulk action, and that an action changed nothing', async () => {
+    await call('skill-resume', { skill: 'echo' })
+    await call('dead-letter-retry', { all: true, group: 'all', error: 'P is not in the catalogue' })
+    await call('dead-letter-bulk', { do: 'drop', code: 'skill_failed' })
+    await show('audit')
+    await rows.filter({ hasText: 'Tried to resume a skill' }).getByText('nothing changed').waitFor()
+    const retried = rows.filter({ hasText: 'route all error P is not in the catalogue' })
+    await retried.getByText('nothing changed').waitFor()
+    await rows
+      .filter({ hasText: 'Tried to drop dead letters drop code skill_failed' })
+      .getByText('nothing changed')
+      .waitFor()
+  })
 })
