@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json } from '../../src/core/json.ts'
 import { withoutRepeated } from '../../src/engine/print/letter-causes.ts'
@@ -9,13 +9,12 @@ const HOUR = 3_600_000
 const now = Date.now()
 
 /** The lines of a list in a terminal, without the note about left out columns. */
-function linesAt(t: TestContext, width: number, skill: string, result: Json): string[] {
+function linesAt(width: number, skill: string, result: Json): string[] {
   const { columns } = process.stdout
-  t.after(() => {
-    process.stdout.columns = columns
-  })
   process.stdout.columns = width
   const lines = humanResult(skill, result, {}, true).split('\n')
+  // A test may call this several times, and other files share the process.
+  process.stdout.columns = columns
   assert.ok(
     lines.every((line) => line.length <= width),
     lines.join('\n'),
@@ -39,14 +38,14 @@ const request = (id: string, hours: number, status: string) => ({
   }),
 })
 
-test('approvals show why they are asked for and decided; pending ones first, then those decided last', (t) => {
+test('approvals show why they are asked for and decided; pending ones first, then those decided last', () => {
   const requests = [
     request('old', 50, 'denied'),
     request('new', 30, 'approved'),
     request('open', 2, 'pending'),
   ]
   for (const width of [80, 140]) {
-    const lines = linesAt(t, width, 'approval-list', requests)
+    const lines = linesAt(width, 'approval-list', requests)
     const text = lines.join(' ').replaceAll(/\s+/g, ' ')
     for (const word of `${WHY} Tomas Berg outside days, used`.split(' '))
       assert.ok(text.includes(word), `${width}: ${word}`)
@@ -55,7 +54,7 @@ test('approvals show why they are asked for and decided; pending ones first, the
   }
 })
 
-test('each conversation has one line at 80 columns, with its sender, state and newest text', (t) => {
+test('each conversation has one line at 80 columns, with its sender, state and newest text', () => {
   const row = (conversation: string, more: object) => ({
     gateway: 'support',
     messages: 1,
@@ -74,12 +73,12 @@ test('each conversation has one line at 80 columns, with its sender, state and n
     row('mail-petra', { waitingSince: now - HOUR, heldBy: { by: 'control-token:Ingrid Aune' } }),
     row('01a2274f-b879-7000-8003-77df4cd08eb1', {}),
   ]
-  const lines = linesAt(t, 80, 'conversation-list', { conversations })
+  const lines = linesAt(80, 'conversation-list', { conversations })
   assert.equal(lines.length, 4, lines.join('\n'))
   assert.match(lines[1] ?? '', /^5 h +ingvild\S+ +not delivered +Re: Third mail: .*….* +….*5865\.002730$/)
 })
 
-test('in a narrow terminal the errors of gateways are below their rows, and others have one line', (t) => {
+test('in a narrow terminal the errors of gateways are below their rows, and others have one line', () => {
   const detail = 'INBOX cannot be read: Command failed: Password expired on 2026-11-29, please set a new one'
   const traffic = { lastAt: now, perMinute: 2, refused: 106, errorShare: 1 }
   const gateways = [
@@ -93,7 +92,7 @@ test('in a narrow terminal the errors of gateways are below their rows, and othe
     { name: 'payments', transport: 'webhook', ok: true, refuses: 'every delivery', traffic },
     { name: 'wholesale', transport: 'email', ok: false, detail, traffic: { ...traffic, refused: 0 } },
   ]
-  const lines = linesAt(t, 80, 'gateway-list', gateways)
+  const lines = linesAt(80, 'gateway-list', gateways)
   const [head, failing, ...others] = lines
   assert.match(head ?? '', /^gateway .* refused in 1 h +state$/)
   assert.match(failing ?? '', /^wholesale .* FAILING$/)
