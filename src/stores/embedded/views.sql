@@ -56,12 +56,15 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
 
 -- The outcome of each message: that of dispatch, or that of the reply if dispatch has ended. A
 -- bounce may come days later, and takes precedence over other replies. `not sent` is no outcome:
--- the gateway cannot reply.
+-- the gateway cannot reply. `not delivered`, a mail to the sender, is noted when its dead letter is
+-- dropped, with the time of the mail.
 CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     WHEN outcome NOT IN ('done', 'unrouted') THEN outcome
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')
       AND NOT EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'sent') THEN 'suppressed'
+    WHEN EXISTS (SELECT 1 FROM note m WHERE m.seq = d.seq AND m.road = 2 AND m.what = 'not delivered' AND NOT EXISTS
+        (SELECT 1 FROM note s WHERE s.seq = d.seq AND s.road = 2 AND s.what = 'sent' AND s.at > m.at)) THEN 'undelivered'
     ELSE CASE (SELECT what FROM note WHERE note.seq = d.seq AND road = 2
         AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1)
       WHEN 'send failed' THEN 'replying' WHEN 'dead' THEN 'undelivered' ELSE outcome END

@@ -280,6 +280,8 @@ export function searchContract(factory: StoreFactory): void {
         { outbox: ['send failed', 'dead'], outcome: 'undelivered' },
         { outbox: ['dead', 'sent'], outcome: 'done' },
         { outbox: ['sent', 'dead'], outcome: 'undelivered' },
+        { outbox: ['sent', 'not delivered'], outcome: 'undelivered' },
+        { outbox: ['not delivered', 'sent'], outcome: 'done' },
         { outbox: ['not sent'], outcome: 'done' },
         { outbox: ['not sent', 'sent'], outcome: 'done' },
         { name: 'without a route', outbox: ['sent', 'bounced'], outcome: 'bounced', isRouted: false },
@@ -296,7 +298,7 @@ export function searchContract(factory: StoreFactory): void {
       assert.ok(await store.journal.pumped(cursor, ids.at(-2) ?? '', jobs))
       const { items: claimed } = await store.jobs.claim('dispatch', { max: jobs.length, lease: MINUTE })
       for (const [index, { outbox }] of cases.entries()) {
-        const notes = outbox.map((what) => ({ at: 1, road: 'outbox' as const, what }))
+        const notes = outbox.map((what, at) => ({ at: at + 1, road: 'outbox' as const, what }))
         await store.journal.note(ids[index] ?? '', notes)
       }
       // The reply may have been sent before dispatch notes that it is done.

@@ -51,17 +51,21 @@ end
 
 -- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts
 -- until a later attempt ends the reply. `not sent` is no outcome: the gateway cannot reply.
+-- `not delivered`, a mail to the sender, is noted when its dead letter is dropped, with the time of
+-- the mail.
 local function answered(position)
   local found, mark, last = {}, position .. ' ', nil
   for _, line in ipairs(notes_near(position)) do
     if string.sub(line, 1, #mark) == mark then
-      local what = string.match(line, '^%d+ %[[%d.e+-]+,"o","([^"]*)"')
-      if what then found[what] = true end
+      local at, what = string.match(line, '^%d+ %[([%d.e+-]+),"o","([^"]*)"')
+      if what then found[what] = math.max(tonumber(at), found[what] or 0) end
       if what and ENDING[what] then last = what end
     end
   end
   if found.bounced then return 'bounced' end
   if found.suppressed and not found.sent then return 'suppressed' end
+  local mailed = found['not delivered']
+  if mailed and mailed >= (found.sent or 0) then return 'undelivered' end
   return last == 'send failed' and 'replying' or last == 'dead' and 'undelivered' or nil
 end
 
