@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Log } from '../core/log.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { KeyValues } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 
@@ -38,11 +39,21 @@ export function createLastPulls(deps: {
     const own = pulls.get(gateway)
     let cached = kept.get(gateway)
     if (!cached || Math.abs(now() - cached.readAt) >= LIFETIME) {
-      const { value } = (await kv.get(`${PREFIX}${gateway}`)) ?? {}
-      cached = { readAt: now(), pull: recordSchema.safeParse(value).data }
+      cached = { readAt: now(), pull: await storedPull(gateway, cached?.pull) }
       kept.set(gateway, cached)
     }
     return later(own, cached.pull)
+  }
+
+  /** While the store, or the part with this record, is away: what was known before. */
+  async function storedPull(gateway: string, known: LastPull | undefined): Promise<LastPull | undefined> {
+    try {
+      const { value } = (await kv.get(`${PREFIX}${gateway}`)) ?? {}
+      return recordSchema.safeParse(value).data
+    } catch (error) {
+      if (!isStoreAway(error)) throw error
+      return known
+    }
   }
 
   return {
