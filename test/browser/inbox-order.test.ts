@@ -126,8 +126,24 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     assert.equal(await held.getByText(/^waits/).count(), 0)
   })
 
+  test('loads further pages until one has rows, as each covers only a part of the journal', async () => {
+    await page.route('**/v1/skills/conversation-list', async (route) => {
+      const { unanswered, before, ...args } = route.request().postDataJSON()
+      if (unanswered) return route.fulfill({ json: { result: { conversations: [] } } })
+      // Two pages without rows come first.
+      const next = { undefined: 'first', first: 'second' }[String(before)]
+      if (next) return route.fulfill({ json: { result: { conversations: [], next } } })
+      return route.continue({ postData: JSON.stringify(args) })
+    })
+    await show('conversations?show=all')
+    await rows.filter({ hasText: 'And on Sundays from 10.' }).waitFor()
+    await page.unroute('**/v1/skills/conversation-list')
+  })
+
   test('on a phone, the tabs are one line, and gateway and time are folded', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
+    await show('conversations')
+    await rows.filter({ hasText: 'Where is my parcel?' }).waitFor()
     const list = page.getByRole('list', { name: 'Conversations' })
     assert.ok(Object(await list.boundingBox()).y < 190)
     const filter = page.getByRole('button', { name: 'Filter', exact: true })

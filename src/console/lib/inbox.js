@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useCallback, useEffect, useMemo } from 'preact/hooks'
 import { invoke, openStream } from './api.js'
+import { route } from './router.js'
 
 const PAGE = 50
 /** Maximum number of conversations in which somebody waits. */
@@ -16,18 +17,20 @@ const RETRY_INTERVAL = 500
 
 export const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
 
-/** The last inbox, shown in the same order after a conversation was read. */
+/** The last inbox, shown in the same order on going back to it. */
 let last = { key: undefined, inbox: undefined }
 
 /** The inbox of these arguments of `conversation-list`, updated while the component is shown. */
 export function useInbox(args) {
-  const key = JSON.stringify(args)
+  const key = JSON.stringify([route.peek().entry, args])
   const inbox = useMemo(() => {
     if (last.key !== key) last = { key, inbox: createInbox(args) }
     return last.inbox
   }, [key])
   useEffect(() => inbox.follow(), [inbox])
-  return inbox
+  // A new function for each page: the list then calls it again, even if the page added no row.
+  const more = useCallback(() => inbox.more(), [inbox, inbox.state.value.shown?.next])
+  return { ...inbox, more }
 }
 
 /**
@@ -43,9 +46,12 @@ function createInbox(args) {
     state.value = { ...state.peek(), ...change }
   }
   let isLoading = false
+  let isLoadingAgain = false
   let isLoadingMore = false
 
   async function load() {
+    // What is being read may be older than the change that this call is for.
+    if (isLoading) isLoadingAgain = true
     if (isLoading) return
     isLoading = true
     try {
@@ -55,6 +61,8 @@ function createInbox(args) {
       set({ error })
     }
     isLoading = false
+    if (isLoadingAgain) load()
+    isLoadingAgain = false
   }
   function arrive(newest) {
     const { shown, turn } = state.peek()
@@ -71,36 +79,34 @@ function createInbox(args) {
     const before = state.peek().shown?.next
     if (before === undefined || isLoadingMore) return
     isLoadingMore = true
-    try {
-      const page = await readPage({ ...args, before })
-      const { shown } = state.peek()
-      // Otherwise, a new order was shown meanwhile.
-      if (shown.next === before)
-        set({ shown: { ...shown, rest: [...shown.rest, ...page.rows], next: page.next } })
-    } catch (error) {
-      set({ error })
-    }
+    const page = await readPage({ ...args, before }).catch((error) => set({ error }))
     isLoadingMore = false
+    const { shown } = state.peek()
+    // Otherwise, a new order was shown meanwhile.
+    if (page && shown.next === before)
+      set({ shown: { ...shown, rest: [...shown.rest, ...page.rows], next: page.next } })
   }
 
   function follow() {
     load()
     let timer
+    const refresh = () => document.hidden || isLoading || load()
     const soon = () => {
       timer ??= setTimeout(() => {
         timer = undefined
-        load()
+        refresh()
       }, RELOAD_INTERVAL)
     }
     const close = openStream(
       { only: 'message,outcome' },
       { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
     )
-    const poll = () => document.hidden || load()
     const look = () => state.peek().isDue && !document.hidden && !isUsed.current() && apply()
-    const intervals = [setInterval(look, RETRY_INTERVAL), setInterval(poll, POLL_INTERVAL)]
+    const intervals = [setInterval(look, RETRY_INTERVAL), setInterval(refresh, POLL_INTERVAL)]
+    document.addEventListener('visibilitychange', refresh)
     return () => {
       close()
+      document.removeEventListener('visibilitychange', refresh)
       clearTimeout(timer)
       intervals.forEach(clearInterval)
     }
