@@ -140,6 +140,43 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     await page.unroute('**/v1/skills/conversation-list')
   })
 
+  test('while others are shown, the conversations of people are read only if one was taken over', async () => {
+    const read: unknown[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/skills/conversation-list')) read.push(request.postDataJSON())
+    })
+    const ofPeople = () => read.filter((args) => Object(args).conversation !== undefined).length
+    await show('conversations?show=unanswered')
+    await page.getByRole('button', { name: 'Taken over 1' }).waitFor()
+    const before = ofPeople()
+    const all = read.length
+    // When the second one is shown, what the first one led to has been read.
+    for (const text of ['Is anybody there?', 'Nobody?']) {
+      await write('eve', text)
+      await rows.filter({ hasText: text }).waitFor()
+    }
+    assert.ok(read.length > all)
+    assert.equal(ofPeople(), before)
+  })
+
+  test('says how many wait, or that there may be others, if the search ended early', async () => {
+    await page.route('**/v1/skills/conversation-list', async (route) => {
+      const args = route.request().postDataJSON()
+      if (!args.unanswered) return route.continue()
+      const response = await route.fetch()
+      const { result } = await response.json()
+      await route.fulfill({ json: { result: { ...result, next: 'later' } } })
+    })
+    await show('conversations?show=undelivered')
+    await page.locator('footer').getByText('None among the newest messages.').waitFor()
+    await page.getByRole('button', { name: 'Unanswered' }).click()
+    await page
+      .locator('footer')
+      .getByText(/^\d+\+ conversations$/)
+      .waitFor()
+    await page.unroute('**/v1/skills/conversation-list')
+  })
+
   test('on a phone, the tabs are one line, and gateway and time are folded', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('conversations')

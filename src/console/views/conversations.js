@@ -45,7 +45,7 @@ function Conversations({ query }) {
   // conversations if the filter names a gateway.
   const inbox = useInbox({ ...filter, ...(show !== 'all' && { answerable: true }) })
   const { shown, newest, isDue, turn, error } = inbox.state.value
-  const holds = useHolds(filter, turn)
+  const holds = useHolds(filter, turn, show === 'held' || show === 'mine')
   const { rows, isWhole } = listOf(show, shown, holds)
   const set = (change) => replace('conversations', { ...query, ...change })
   const isLong = show === '' || show === 'all'
@@ -64,15 +64,21 @@ function Conversations({ query }) {
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
         : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
     }
-    <footer class="under">${rows && (isWhole ? count(rows.length, 'conversation') : 'Scroll for older ones.')}</footer>
+    <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
   </section>`
+}
+
+/** How many rows a list has, and whether it may have more. */
+function footerOf({ rows, isWhole, isLong }) {
+  if (isWhole) return count(rows.length, 'conversation')
+  if (isLong) return 'Scroll for older ones.'
+  return rows.length === 0 ? 'None among the newest messages.' : count(rows.length, 'conversation', '+')
 }
 
 /** The rows of a tab, undefined until they are known. `isWhole`: there are no others. */
 function listOf(show, shown, holds) {
-  if (show === 'held') return { rows: holds, isWhole: holds !== undefined }
-  if (show === 'mine')
-    return { rows: holds?.filter(({ heldBy }) => isOwn(heldBy?.by)), isWhole: holds !== undefined }
+  if (show === 'held') return { rows: holds?.rows, isWhole: holds?.isCut === false }
+  if (show === 'mine') return { rows: holds?.rows.filter(isMine), isWhole: holds?.isCut === false }
   if (!shown) return { isWhole: false }
   if (show === 'unanswered') return { rows: shown.waiting, isWhole: !shown.isCut }
   if (show === 'undelivered')
@@ -80,15 +86,20 @@ function listOf(show, shown, holds) {
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
 }
 
+const isMine = ({ heldBy }) => isOwn(heldBy?.by)
+
 /** The numbers beside the tabs. */
 function countsOf(newest, holds) {
-  const plus = newest?.isCut ? '+' : ''
-  const of = (rows) => rows?.length > 0 && `${rows.length}${plus}`
+  const of = (rows, isCut) => rows?.length > 0 && `${rows.length}${isCut ? '+' : ''}`
   return {
-    unanswered: newest?.waiting.length >= MAX_WAITING ? `${MAX_WAITING}+` : of(newest?.waiting),
-    undelivered: of(newest?.waiting.filter(({ undelivered }) => undelivered)),
-    held: holds?.length > 0 && holds.length,
-    mine: holds?.filter(({ heldBy }) => isOwn(heldBy?.by)).length || false,
+    unanswered:
+      newest?.waiting.length >= MAX_WAITING ? `${MAX_WAITING}+` : of(newest?.waiting, newest?.isCut),
+    undelivered: of(
+      newest?.waiting.filter(({ undelivered }) => undelivered),
+      newest?.isCut,
+    ),
+    held: of(holds?.rows, holds?.isCut),
+    mine: of(holds?.rows.filter(isMine), holds?.isCut),
   }
 }
 
@@ -132,10 +143,11 @@ function None({ show, isFiltered }) {
 }
 
 /**
- * The conversations that people have taken over, as rows; undefined until they are known for this
- * filter.
+ * The conversations that people have taken over: `rows`, and whether these are all. Undefined until
+ * they are known for this filter. The rows are read again if somebody takes over or hands back, and
+ * while they are shown, for each `turn`.
  */
-function useHolds(filter, turn) {
+function useHolds(filter, turn, isShown) {
   const { value: pauses } = useLoaded(
     async (signal) => (await invoke('pause-list', {}, signal)).filter(({ kind }) => kind === 'conversation'),
     [
@@ -145,20 +157,22 @@ function useHolds(filter, turn) {
       )?.count,
     ],
   )
+  const wanted = pauses?.filter(({ gateway }) => filter.gateway === undefined || filter.gateway === gateway)
   const of = JSON.stringify(filter)
   const { value: found } = useLoaded(
     async (signal) => {
-      if (!pauses) return undefined
-      const wanted = pauses.filter(
-        ({ gateway }) => filter.gateway === undefined || filter.gateway === gateway,
-      )
+      if (!wanted) return undefined
       const rows = wanted.slice(0, MAX_HELD).map(async ({ gateway, name }) => {
         const args = { ...filter, gateway, conversation: name, limit: 1 }
         return (await invoke('conversation-list', args, signal)).conversations
       })
-      return { of, rows: longestWaitFirst((await Promise.all(rows)).flat()) }
+      return {
+        of,
+        rows: longestWaitFirst((await Promise.all(rows)).flat()),
+        isCut: wanted.length > MAX_HELD,
+      }
     },
-    [pauses, of],
+    [isShown && turn, JSON.stringify(wanted?.map(({ gateway, name, by }) => [gateway, name, by])), of],
   )
-  return found?.of === of ? found.rows : undefined
+  return found?.of === of ? found : undefined
 }
