@@ -93,6 +93,11 @@ export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
   }
 }
 
+/** The stores to measure if `appendfsync` of Redis does not matter: only one of both settings. */
+export function storesWithOneRedis({ stores }: Pick<Bench, 'stores'>): StoreName[] {
+  return stores.filter((store) => store !== 'redis always' || !stores.includes('redis everysec'))
+}
+
 /** Long enough (s) for V8 to optimise the code of every contender. */
 const WARM_UP_SECONDS = 2
 

@@ -39,11 +39,11 @@ servePeer(
       return {}
     },
 
-    /** Delivers one mail, as another server would. Returns the number of mails so far. */
+    /** Delivers one mail, as another server would. Its UID is the number of mails so far. */
     async deliver() {
       const raw = sampleMail(serial++)
       await deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [TO], raw })
-      return { serial }
+      return { uid: serial }
     },
 
     /** When (Unix ms) the server last announced a mail. */

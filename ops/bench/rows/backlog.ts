@@ -1,4 +1,12 @@
-import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
+import {
+  type Bench,
+  type Contender,
+  interleave,
+  type Line,
+  type Row,
+  type StoreName,
+  storesWithOneRedis,
+} from '../lib/bench.ts'
 import { createProject } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
@@ -17,9 +25,7 @@ export const backlog: Row = {
   title: 'cost per message at a backlog of 10³ to 10⁶ (quick: 10⁵)',
   async run(bench) {
     const sizes = bench.quick ? [1e3, 1e4, 1e5] : [1e3, 1e4, 1e5, 1e6]
-    const stores = bench.stores.filter(
-      (store) => store !== 'redis always' || !bench.stores.includes('redis everysec'),
-    )
+    const stores = storesWithOneRedis(bench)
     const contenders: Contender[] = []
     for (const store of stores) {
       for (const size of sizes) contenders.push(await filled(bench, store, size))

@@ -1,4 +1,4 @@
-import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
+import { type Bench, type Line, type Row, type StoreName, storesWithOneRedis } from '../lib/bench.ts'
 import { createProject, startDaemon } from '../lib/daemon.ts'
 import { CORE, residentMegabytes, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, NO_OP_SKILL } from '../lib/skills.ts'
@@ -18,8 +18,7 @@ export const memory: Row = {
   title: 'resident memory after 1,000,000 messages (quick: 50,000)',
   async run(bench) {
     const lines: Line[] = []
-    for (const store of bench.stores) {
-      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+    for (const store of storesWithOneRedis(bench)) {
       const resident = await measure(bench, store, bench.quick ? 50_000 : 1_000_000)
       const line = { row: 'memory', store }
       const [last = 0, early = 0] = [resident.at(-1), resident[2]]

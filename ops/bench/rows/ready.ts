@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { type Contender, interleave, type Line, type Row, storesWithOneRedis } from '../lib/bench.ts'
 import { createProject, fillStore, startDaemon } from '../lib/daemon.ts'
 import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { spread } from '../lib/statistics.ts'
@@ -14,8 +14,7 @@ export const ready: Row = {
   async run(bench) {
     const backlog = bench.quick ? 50_000 : 1_000_000
     const contenders: Contender[] = []
-    for (const store of bench.stores) {
-      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+    for (const store of storesWithOneRedis(bench)) {
       for (const count of [0, backlog]) {
         bench.progress(`filling ${store} with ${count.toLocaleString('en')}`)
         const redis = await bench.redis(store, `ready ${count}`)

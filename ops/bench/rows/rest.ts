@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
+import { type Contender, interleave, type Line, type Row, storesWithOneRedis } from '../lib/bench.ts'
 import { createProject, startDaemon } from '../lib/daemon.ts'
 import { residentMegabytes } from '../lib/peer.ts'
 import { spread } from '../lib/statistics.ts'
@@ -18,8 +18,7 @@ export const rest: Row = {
   title: 'resident memory of a daemon at rest',
   async run(bench) {
     const contenders: Contender[] = []
-    for (const store of bench.stores) {
-      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+    for (const store of storesWithOneRedis(bench)) {
       const redis = await bench.redis(store)
       const dir = createProject(bench, { routes: 'routes: []\n' })
       contenders.push({

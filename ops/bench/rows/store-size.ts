@@ -1,6 +1,6 @@
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
+import { type Bench, type Line, type Row, type StoreName, storesWithOneRedis } from '../lib/bench.ts'
 import { createProject, fillStore } from '../lib/daemon.ts'
 import { redisInfo } from '../lib/redis-info.ts'
 import { spreadOf } from '../lib/statistics.ts'
@@ -11,9 +11,7 @@ export const storeSize: Row = {
   title: 'bytes of store per 1 KB message',
   async run(bench) {
     const lines: Line[] = []
-    for (const store of bench.stores) {
-      // How often Redis flushes its file does not change the size.
-      if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
+    for (const store of storesWithOneRedis(bench)) {
       bench.progress(store)
       lines.push({
         row: 'store-size',
