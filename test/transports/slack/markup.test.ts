@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
 import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/content.ts'
-import { quietMarkdown } from '../../../transports/slack/outbound/quiet-text.ts'
+import { withoutGroupMentions } from '../../../transports/slack/outbound/escape-text.ts'
 import { markdownPosts } from '../../../transports/slack/outbound/slack-fields.ts'
 import { splitMarkdown } from '../../../transports/slack/outbound/split-text.ts'
 import fc from '../../fixtures/fast-check.ts'
@@ -35,13 +35,13 @@ describe("Slack's markup becomes markdown", () => {
 
 describe('markdown for Slack', () => {
   test('mentions people, but never a channel or group, and looks the same', () => {
-    const loud = 'hi <@U1ANN> & ops@channel.com: <!channel>, `<!here|x>`, @everyone and <!subteam^S1|@ops>'
-    const quiet = quietMarkdown(loud)
-    assert.equal(quiet.replaceAll('\u200B', ''), loud)
-    assert.equal(quiet.split('\u200B').length, 5)
-    assert.equal(quietMarkdown('`if (!channel) return !here`'), '`if (!channel) return !here`')
+    const text = 'hi <@U1ANN> & ops@channel.com: <!channel>, `<!here|x>`, @everyone and <!subteam^S1|@ops>'
+    const disabled = withoutGroupMentions(text)
+    assert.equal(disabled.replaceAll('\u200B', ''), text)
+    assert.equal(disabled.split('\u200B').length, 5)
+    assert.equal(withoutGroupMentions('`if (!channel) return !here`'), '`if (!channel) return !here`')
     for (const hidden of ['_@here_', '.@here', '-@channel', '<!subteam\\^S1>']) {
-      assert.ok(quietMarkdown(hidden).includes('\u200B'), hidden)
+      assert.ok(withoutGroupMentions(hidden).includes('\u200B'), hidden)
     }
   })
 
@@ -51,7 +51,7 @@ describe('markdown for Slack', () => {
     const piece = fc.constantFrom('\n', ' ', ...marks.split(' '), ...words.split(' '))
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
-        const text = quietMarkdown(pieces.join(''))
+        const text = withoutGroupMentions(pieces.join(''))
         for (const read of [text, decodeHTMLStrict(text), decodeHTMLStrict(text.replaceAll('\\', ''))]) {
           assert.doesNotMatch(read, /<!(channel|here|everyone|subteam\^)/i)
         }

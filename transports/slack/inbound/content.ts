@@ -6,7 +6,7 @@ import {
   objectsAt,
   textAt,
 } from '../../../src/core/json.ts'
-import { escapeText } from '../outbound/quiet-text.ts'
+import { escapeText } from '../outbound/escape-text.ts'
 import { fencedOnLines, isForwarded, quoted } from './forwarded.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { KnownBlock } from '@slack/web-api'
 import { z } from 'zod'
+import { escapeText, withoutGroupMentions } from './escape-text.ts'
 import { button, type Post, personOf, section } from './post-blocks.ts'
-import { escapeText, quietMarkdown } from './quiet-text.ts'
 
 /**
  * `reply.data.approval`: requests a decision with two buttons. With a `status` other than
@@ -55,6 +55,6 @@ export function approvalPost(approval: z.infer<typeof approvalSchema>): Post {
         ],
       }
     : section(`${NO_APPROVER}\`trivium approval decide --id ${escapeText(id)} --approve\``)
-  const code: KnownBlock = { type: 'markdown', text: quietMarkdown(`\`\`\`\n${args || '{}'}\n\`\`\``) }
+  const code: KnownBlock = { type: 'markdown', text: withoutGroupMentions(`\`\`\`\n${args || '{}'}\n\`\`\``) }
   return { text: `Approval needed: ${title}`, blocks: [section(question), code, decide] }
 }

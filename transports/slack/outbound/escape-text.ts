@@ -24,7 +24,7 @@ export function escapeText(text: string): string {
  * Disables mentions of channels and groups in Markdown, so that no sender can make a bot notify a
  * whole workspace. The text looks the same, also in code.
  */
-export function quietMarkdown(markdown: string): string {
+export function withoutGroupMentions(markdown: string): string {
   return markdown
     .replaceAll(/&(?=#|excl;|commat;)/gi, '&amp;')
     .replaceAll(GROUP_MENTION, `$&${ZERO_WIDTH_SPACE}`)
@@ -33,14 +33,15 @@ export function quietMarkdown(markdown: string): string {
 /**
  * Disables such mentions in blocks: their text often comes from senders. Dates (`<!date^…>`) stay.
  */
-export function quietBlocks(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(quietBlocks)
+export function blocksWithoutGroupMentions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(blocksWithoutGroupMentions)
   if (!isJsonObject(value)) return value
   const { type, text, range, usergroup_id: group } = value
   // A mention element becomes its text.
   if (type === 'broadcast' || type === 'usergroup') return { type: 'text', text: `@${range ?? group ?? ''}` }
-  const quiet = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, quietBlocks(each)]))
-  if (typeof text !== 'string') return quiet
-  if (type === 'markdown') return { ...quiet, text: quietMarkdown(text) }
-  return type === 'mrkdwn' ? { ...quiet, text: text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;') } : quiet
+  const fields = Object.entries(value).map(([key, each]) => [key, blocksWithoutGroupMentions(each)])
+  const block = Object.fromEntries(fields)
+  if (typeof text !== 'string') return block
+  if (type === 'markdown') return { ...block, text: withoutGroupMentions(text) }
+  return type === 'mrkdwn' ? { ...block, text: text.replaceAll(/<(?=\s*!(?!date\^))/g, '&lt;') } : block
 }

@@ -1,5 +1,5 @@
 import type { KnownBlock } from '@slack/web-api'
-import { escapeText } from './quiet-text.ts'
+import { escapeText } from './escape-text.ts'
 
 /** A post: its blocks, and the text for notifications. */
 export type Post = { text: string; blocks: KnownBlock[] }

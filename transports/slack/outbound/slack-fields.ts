@@ -4,10 +4,10 @@ import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject } from '../../../src/core/json.ts'
 import type { Reply } from '../../../src/core/transport.ts'
 import { approvalPost, approvalSchema } from './approval-post.ts'
+import { blocksWithoutGroupMentions, escapeText, withoutGroupMentions } from './escape-text.ts'
 import { fitView, postsOfBlocks } from './fit-blocks.ts'
 import { handOverPost, handoverSchema } from './handover-post.ts'
 import { hasReservedAction, type Post, RESERVED_ACTION } from './post-blocks.ts'
-import { escapeText, quietBlocks, quietMarkdown } from './quiet-text.ts'
 import { splitMarkdown } from './split-text.ts'
 
 /** A modal defined by a skill. */
@@ -31,7 +31,7 @@ const fieldsSchema = z.looseObject({
   /** Block Kit blocks, shown instead of the text. */
   blocks: z
     .preprocess(
-      quietBlocks,
+      blocksWithoutGroupMentions,
       z
         .array(z.custom<KnownBlock>(isJsonObject))
         .refine((blocks) => !hasReservedAction(blocks), RESERVED_ACTION),
@@ -86,7 +86,7 @@ export function postsOf({ subject, text, gateway, conversation }: Reply, fields:
 
 /** Splits Markdown into posts; Slack renders it. */
 export function markdownPosts(markdown: string): Post[] {
-  return splitMarkdown(quietMarkdown(markdown)).map((part) => ({
+  return splitMarkdown(withoutGroupMentions(markdown)).map((part) => ({
     text: notificationText(part),
     blocks: [{ type: 'markdown', text: part }],
   }))

@@ -1,4 +1,4 @@
-import { MAX_MARKDOWN } from './quiet-text.ts'
+import { MAX_MARKDOWN } from './escape-text.ts'
 
 /** The longest code fence that is closed and reopened. */
 const MAX_FENCE = 20

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { defined } from '../../../src/lib/defined.ts'
 import { ifRefused } from '../api.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
+import { MAX_MARKDOWN, withoutGroupMentions } from './escape-text.ts'
 import { findPosts, withMark } from './find-posts.ts'
 import { STOP } from './post-blocks.ts'
 import type { Sending } from './posts.ts'
-import { MAX_MARKDOWN, quietMarkdown } from './quiet-text.ts'
 import { markdownPosts } from './slack-fields.ts'
 
 /**
@@ -39,7 +39,7 @@ export async function showText(
 ): Promise<StreamPost> {
   const { channel, thread } = target
   const { chat } = workspace.api
-  const native = await append(quietMarkdown(text), { workspace, target }, stream, post)
+  const native = await append(withoutGroupMentions(text), { workspace, target }, stream, post)
   if (native) return native
   const [content = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
   // Slack shows its own stop button for agents.
