@@ -7,8 +7,8 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'routes: [{ name: all, skill: slow, fallback: true }]'
 /**
- * The first run ends when the daemon stops, the second one replies. The message is the path of a
- * file with the runs.
+ * The first run ends when the daemon stops, the second one replies. The text of the message is the
+ * path of a file, to which each run appends `started`.
  */
 const SLOW = `
 import { appendFileSync, existsSync } from 'node:fs'
@@ -24,7 +24,7 @@ export default {
 `
 
 describe('trivium message', { timeout: 120_000 }, () => {
-  test('finishes the message itself if the daemon stops meanwhile, with a key of the user too', async () => {
+  test('runs the message in its own process if the daemon stops meanwhile, also with a key of the user', async () => {
     const site = openSite({
       routes: ROUTES,
       skills: { slow: SLOW },

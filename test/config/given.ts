@@ -24,6 +24,7 @@ export const transports = {
     }),
   },
   websocket: {
+    // A transform, even this one, makes the schema a pipe, like those of some real transports.
     options: z.strictObject({ path: z.string(), port: z.int().optional() }).transform((options) => options),
   },
   slack: {

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * A fenced code block. `attributes` are the words after the language: `no-run="…"` has a text,
- * `output` has none.
+ * A fenced code block. `attributes` are the words after the language with their values: the reason
+ * of `no-run="…"`, or '' for `output`.
  */
 export type Block = {
   page: string
@@ -14,7 +14,7 @@ export type Block = {
   language: string
   attributes: ReadonlyMap<string, string>
   code: string
-  /** The file that the text above tells the reader to save it as. */
+  /** The file name, if the text above says: save this as `name`. */
   saveAs: string | undefined
 }
 

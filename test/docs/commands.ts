@@ -43,16 +43,16 @@ npm() { [ "$1" = install ]; }
 /**
  * Runs the `trivium` commands of a shell in this process. That takes a tenth of the processor time
  * of starting a process for each command. These commands have a process of their own: those that
- * run until they are interrupted, those that ask for a secret, and with `isPackage` also `start`.
+ * run until they are interrupted, those that ask for a secret, and with `startsProcess` also `start`.
  * `bin`: trivium.js of the package.
  */
 export async function serveCommands(options: {
   bin: string
   socket: string
   env: Record<string, string>
-  isPackage: boolean
+  startsProcess: boolean
 }) {
-  const { bin, socket, env, isPackage } = options
+  const { bin, socket, env, startsProcess } = options
   const children = new Set<ChildProcess>()
   const hosted = new Set<() => unknown>()
   const launch = (words: readonly string[], cwd: string) => {
@@ -117,7 +117,7 @@ export async function serveCommands(options: {
     return { code: code ?? 1, out: output(), err: '' }
   }
   const run = async (words: readonly string[], cwd: string): Promise<Said> => {
-    if (words[0] === 'start') return isPackage ? startProcess(cwd) : startHere(cwd)
+    if (words[0] === 'start') return startsProcess ? startProcess(cwd) : startHere(cwd)
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
     if (words.slice(0, 2).join(' ') === 'refusal try') return asked(words, cwd)

@@ -9,7 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts
 import { transports } from '../../transports/registry.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { blocksOf, pages, placeOf } from './blocks.ts'
-import { merged, partOf, variablesOf } from './yaml.ts'
+import { merged, partOf, valuesForVariables } from './yaml.ts'
 
 const UNSET = '$' + '{UNSET}'
 /** Values by mistake: an unset variable, nothing, and values of other types. */
@@ -57,7 +57,7 @@ test('a wrong value at any place of a configuration causes no internal error, an
     seen.add(file)
     writeFileSync(join(cwd, 'routes.yaml'), file)
     try {
-      const { config, problems } = await readConfig({ env: variablesOf(code), cwd, transports })
+      const { config, problems } = await readConfig({ env: valuesForVariables(code), cwd, transports })
       const isNamed = problems.some(({ message }) => message.includes('UNSET'))
       if (odd === UNSET && !config && !isNamed)
         wrong.push(`${place}: UNSET is not named: ${problems.map((p) => p.message).join()}\n${file}`)

@@ -10,12 +10,12 @@ import { MERGE, quote, serveCommands } from './commands.ts'
 import { hasShape, runBlocks } from './shell.ts'
 import type { Workshop } from './workshop.ts'
 import { type World, worlds } from './worlds.ts'
-import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
+import { mappingOf, merged, partOf, valuesForVariables } from './yaml.ts'
 
 /**
  * Runs the blocks of a page in a project of its own, made by `trivium init`: saves the files that
- * the page names, starts a daemon with them, and runs the shell blocks in order in one bash. A page
- * that begins with `init` uses the daemon of the package.
+ * the page names, starts a daemon with them, and runs the shell blocks in order in one bash. On a
+ * page that runs `trivium init` itself, the blocks do all of this with the installed package.
  */
 export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
   const own = worlds[page] ?? {}
@@ -23,41 +23,39 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
   mkdirSync(dir)
   const servers = await own.servers?.()
   const [port = 0, control = 0, receiver = 0] = await freePorts(3)
-  const places = {
+  const replacements = {
     '127.0.0.1:8080': `127.0.0.1:${port}`,
     '127.0.0.1:8787': `127.0.0.1:${control}`,
     '127.0.0.1:9000': `127.0.0.1:${receiver}`,
     "9000, '127.0.0.1'": `${receiver}, '127.0.0.1'`,
-    ...servers?.places,
+    ...servers?.replacements,
   }
-  const world = { ...own, ...placedIn(own, places) }
-  const blocks = given.map((block) => ({ ...block, code: replaced(block.code, places) }))
+  const world = { ...own, ...withReplacements(own, replacements) }
+  const blocks = given.map((block) => ({ ...block, code: replaced(block.code, replacements) }))
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: dir,
-    TRIVIUM_LISTEN: places['127.0.0.1:8080'],
-    TRIVIUM_CONTROL_LISTEN: places['127.0.0.1:8787'],
-    ...variablesOf(blocks.map(({ code }) => code).join('\n')),
+    TRIVIUM_LISTEN: replacements['127.0.0.1:8080'],
+    TRIVIUM_CONTROL_LISTEN: replacements['127.0.0.1:8787'],
+    ...valuesForVariables(blocks.map(({ code }) => code).join('\n')),
     ...own.env,
   }
   writeFileSync(join(dir, '.curlrc'), 'fail-with-body\nsilent\nmax-time = 30\n')
-  const isFromNothing = blocks.some(
-    ({ language, code }) => language === 'sh' && code.includes('trivium init'),
-  )
+  const runsInit = blocks.some(({ language, code }) => language === 'sh' && code.includes('trivium init'))
   const socket = join(dir, 'commands.sock')
-  const commands = await serveCommands({ bin: workshop.bin, socket, env, isPackage: isFromNothing })
+  const commands = await serveCommands({ bin: workshop.bin, socket, env, startsProcess: runsInit })
   const trivium = async (...words: string[]) => {
     const { code, out, err } = await commands.run(words, dir)
     assert.equal(code, 0, `${page}: trivium ${words.join(' ')}\n${out}${err}`)
     return out
   }
   const shell = blocks
-    .map(asShell(world, isFromNothing))
+    .map(asShell(world, runsInit))
     .filter(({ language }) => language === 'sh')
     .map(completed(world))
   try {
     const placed = placeAll(blocks, world)
-    if (!isFromNothing) {
+    if (!runsInit) {
       await trivium('init')
       save(dir, placed, blocks, world)
       workshop.typed.push(
@@ -65,21 +63,22 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
       )
       await trivium('route', 'check')
     }
-    const runs = placed.filter(({ isRunBy }) => isRunBy === 'message')
-    if ((shell.length > 0 || runs.length > 0) && !isFromNothing) await trivium('start')
+    const runs = placed.filter(({ runner }) => runner === 'message')
+    if ((shell.length > 0 || runs.length > 0) && !runsInit) await trivium('start')
     const begin = `${commands.prelude}\n${world.prepare ?? ''}`
     const outputs = await runBlocks({ blocks: shell, begin, cwd: dir, env })
-    compareOutputs(blocks.map(asShell(world, isFromNothing)), [...outputs.values()])
+    compareOutputs(blocks.map(asShell(world, runsInit)), [...outputs.values()])
     for (const { path } of runs) {
       const name = basename(dirname(path))
       await trivium('message', 'cli', name, '--wait', '0')
+      // `placeCode` appended a `state-set` to the snippet.
       assert.match(await trivium('state-wait', '--key', name), /done/, `${page}: ${name}`)
     }
-    for (const { path } of placed.filter(({ isRunBy }) => isRunBy === 'node')) {
+    for (const { path } of placed.filter(({ runner }) => runner === 'node')) {
       const { status, stderr } = spawnSync(process.execPath, [path], { cwd: dir, env, encoding: 'utf8' })
       assert.equal(status, 0, `${page}: ${path}\n${stderr}`)
     }
-    if (!isFromNothing) assert.doesNotMatch(await trivium('skill', 'list'), /^broken +path/m, page)
+    if (!runsInit) assert.doesNotMatch(await trivium('skill', 'list'), BROKEN_SKILLS, page)
   } finally {
     const codes = await commands.close()
     await servers?.close()
@@ -90,29 +89,32 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
   }
 }
 
+/** The heading of the broken skills in `skill list`. */
+const BROKEN_SKILLS = /^broken +path/m
+
 /** The files that the page names, and those that are made of its other blocks. */
 function placeAll(blocks: readonly Block[], { testOfLanguage }: World): Placed[] {
   return blocks.flatMap((block): Placed[] => {
     const { language, code, saveAs, line } = block
     if (testOfLanguage?.[language]) return []
     if (language === 'ts') return [placeCode(block)]
-    if (language === 'markdown' && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    if (language === 'markdown' && saveAs) return [{ path: saveAs, text: code, runner: 'none' }]
     if (language === 'markdown')
       return [
         {
           path: `skills/${/^name: (.*)$/m.exec(code)?.[1] ?? line}/SKILL.md`,
           text: code,
-          isRunBy: 'loading',
+          runner: 'none',
         },
       ]
     if (['json', 'js', 'python'].includes(language) && saveAs)
-      return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+      return [{ path: saveAs, text: code, runner: 'none' }]
     const cases = language === 'yaml' ? /^# (\S+\/cases\.yaml)$/m.exec(code)?.[1] : undefined
-    if (cases !== undefined) return [{ path: cases, text: code, isRunBy: 'loading' }]
+    if (cases !== undefined) return [{ path: cases, text: code, runner: 'none' }]
     if (language !== 'yaml' || partOf(code).kind !== 'front-matter') return []
     const name = snippetName(block)
     const text = `---\nname: ${name}\ndescription: A snippet.\n${code}---\nHello.\n`
-    return [{ path: `skills/${name}/SKILL.md`, text, isRunBy: 'loading' }]
+    return [{ path: `skills/${name}/SKILL.md`, text, runner: 'none' }]
   })
 }
 
@@ -128,11 +130,9 @@ function save(dir: string, placed: readonly Placed[], blocks: readonly Block[], 
   }
   const file = join(dir, 'routes.yaml')
   const parts = blocks
-    .filter(({ language, code }) => language === 'yaml' && world.configure?.test(code))
+    .filter(({ language, code }) => language === 'yaml' && world.configurationBlocks?.test(code))
     .map(({ code }) => partOf(code))
-  const runs = placed
-    .filter(({ isRunBy }) => isRunBy === 'message')
-    .map(({ path }) => basename(dirname(path)))
+  const runs = placed.filter(({ runner }) => runner === 'message').map(({ path }) => basename(dirname(path)))
   const more = [
     ...parts.flatMap((part) => (part.kind === 'configuration' ? [part.value] : [])),
     ...(world.routes ? [mappingOf(world.routes)] : []),
@@ -156,10 +156,10 @@ export function checkTypes({ dir, typed, write }: Workshop): void {
 }
 
 /**
- * Turns a chat into commands. On a page that begins with `init`, also files to save, and additions
- * to routes.yaml.
+ * Turns a chat into commands. On a page that runs `trivium init`, it also turns files to save and
+ * additions to routes.yaml into commands.
  */
-function asShell({ configure }: World, isFromNothing: boolean) {
+function asShell({ configurationBlocks }: World, runsInit: boolean) {
   return (block: Block): Block => {
     const { attributes, code, language } = block
     if (attributes.has('chat')) {
@@ -170,11 +170,11 @@ function asShell({ configure }: World, isFromNothing: boolean) {
         code: lines.map((line) => `trivium message cli "${line}"\n`).join(''),
       }
     }
-    if (isFromNothing && block.saveAs !== undefined) {
+    if (runsInit && block.saveAs !== undefined) {
       const save = `mkdir -p ${quote(dirname(block.saveAs))} && printf %s ${quote(code)} > ${quote(block.saveAs)}`
       return { ...block, language: 'sh', code: `${save}\ntrivium reload\n` }
     }
-    if (!isFromNothing || language !== 'yaml' || !configure?.test(code)) return block
+    if (!runsInit || language !== 'yaml' || !configurationBlocks?.test(code)) return block
     const part = partOf(code)
     if (part.kind !== 'configuration') return block
     return {
@@ -188,16 +188,17 @@ function asShell({ configure }: World, isFromNothing: boolean) {
 /** Replaces the placeholders of a block, and adds what runs before it. */
 function completed({ placeholders = {}, before = {} }: World) {
   return (block: Block): Block => {
-    const [, first = ''] = Object.entries(before).find(([text]) => block.code.includes(text)) ?? []
-    return { ...block, code: first + replaced(block.code, placeholders) }
+    const entry = Object.entries(before).find(([text]) => block.code.includes(text))
+    const preparation = entry?.[1] ?? ''
+    return { ...block, code: preparation + replaced(block.code, placeholders) }
   }
 }
 
-/** The routes and preparation of a page with the addresses of this run. */
-function placedIn({ routes, prepare }: World, places: Readonly<Record<string, string>>): World {
+/** The routes and preparation of a page with the replacements of this run. */
+function withReplacements({ routes, prepare }: World, replacements: Readonly<Record<string, string>>): World {
   return {
-    ...(routes === undefined ? {} : { routes: replaced(routes, places) }),
-    ...(prepare === undefined ? {} : { prepare: replaced(prepare, places) }),
+    ...(routes === undefined ? {} : { routes: replaced(routes, replacements) }),
+    ...(prepare === undefined ? {} : { prepare: replaced(prepare, replacements) }),
   }
 }
 

@@ -6,16 +6,16 @@ import { startRedisServer } from '../fixtures/redis-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 
 /**
- * Servers that the blocks of a page use. `places`: addresses and names of the page, and those of
- * this run.
+ * Servers that the blocks of a page use. `replacements`: addresses and names of the page,
+ * with those of this run.
  */
-export type Servers = { places: Record<string, string>; close(): Promise<unknown> }
+export type Servers = { replacements: Record<string, string>; close(): Promise<unknown> }
 
 /** A Redis on the usual port. */
 export async function redis(): Promise<Servers> {
   const { url, port, stop } = await startRedisServer()
   return {
-    places: { 'redis://127.0.0.1:6379': url, 'redis-cli ': `redis-cli -p ${port} ` },
+    replacements: { 'redis://127.0.0.1:6379': url, 'redis-cli ': `redis-cli -p ${port} ` },
     close: stop,
   }
 }
@@ -28,7 +28,7 @@ export async function redisWithWorker(): Promise<Servers> {
     await worker.kill()
     await stop()
   }
-  return { places: { 'redis://127.0.0.1:6379': url }, close }
+  return { replacements: { 'redis://127.0.0.1:6379': url }, close }
 }
 
 /** A model that always answers with this text. */
@@ -49,7 +49,10 @@ export async function modelWithTool(args: object, say: (result: string) => strin
 
 async function scriptedModel(answers: Parameters<typeof startOpenAiServer>[0]): Promise<Servers> {
   const { url, close } = await startOpenAiServer(answers)
-  return { places: { 'http://127.0.0.1:11434/v1': url, 'anthropic:claude-sonnet-5': 'local:tiny' }, close }
+  return {
+    replacements: { 'http://127.0.0.1:11434/v1': url, 'anthropic:claude-sonnet-5': 'local:tiny' },
+    close,
+  }
 }
 
 /** A mail server. */
@@ -60,13 +63,13 @@ export async function mail(): Promise<Servers> {
     await smtp.close()
     await dovecot.close()
   }
-  const places = {
+  const replacements = {
     'port: 1143': `port: ${dovecot.imapPort}`,
     'port: 1025': `port: ${smtp.port}`,
     'smtp://127.0.0.1:1025': `smtp://127.0.0.1:${smtp.port}`,
     MAIL_PASSWORD: dovecot.password,
   }
-  return { places, close }
+  return { replacements, close }
 }
 
 /** A program of the reader on `localhost:3000`, which fails once, at its second request. */
@@ -78,7 +81,10 @@ export async function program(): Promise<Servers> {
     response.writeHead(requests === 2 ? 500 : 200).end()
   })
   return {
-    places: { 'http://localhost:3000/': `http://localhost:${port}/`, '--forward 3000': `--forward ${port}` },
+    replacements: {
+      'http://localhost:3000/': `http://localhost:${port}/`,
+      '--forward 3000': `--forward ${port}`,
+    },
     close,
   }
 }

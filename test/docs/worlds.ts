@@ -7,7 +7,7 @@ export type World = {
   /**
    * Selects the YAML blocks that become the configuration. The others are only checked one by one.
    */
-  configure?: RegExp
+  configurationBlocks?: RegExp
   /** More of routes.yaml. */
   routes?: string
   /** Bash that runs before the first block, such as `id=…`. */
@@ -21,7 +21,7 @@ export type World = {
   /** Files of the reader, by path. */
   files?: Readonly<Record<string, string>>
   /**
-   * Starts the servers that the blocks use. Their `places` are also replaced in `routes` and
+   * Starts the servers that the blocks use. Their `replacements` also apply to `routes` and
    * `prepare`.
    */
   servers?: () => Promise<Servers>
@@ -187,10 +187,10 @@ export const worlds: Readonly<Record<string, World>> = {
   'README.md': {
     prepare: SENT,
     placeholders: { ' ID\n': ' $id\n' },
-    configure: /shouting/,
+    configurationBlocks: /shouting/,
     routes: JOBS,
   },
-  'docs/index.md': { configure: /shouting/ },
+  'docs/index.md': { configurationBlocks: /shouting/ },
   'docs/api.md': { testOfLanguage: { sh: 'test/e2e/api-page.test.ts' }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
@@ -344,7 +344,7 @@ ${ROOT}${['support', 'shop']
   },
   'docs/push.md': {
     routes: `gateways: ${GATEWAYS}`,
-    configure: /name: local/,
+    configurationBlocks: /name: local/,
     placeholders: { 'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN' },
     before: {
       'subscription show':
@@ -354,7 +354,7 @@ ${ROOT}${['support', 'shop']
   },
   'docs/listen.md': {
     servers: program,
-    configure: /keep-original/,
+    configurationBlocks: /keep-original/,
     env: { TOKEN: 'the-token-of-the-lab' },
     routes: 'gateways: { lab: { transport: webhook, path: /lab }, support: { transport: cli } }',
     files: { 'handle.sh': '#!/bin/sh\ngrep -q order\n' },
@@ -398,7 +398,7 @@ routes: [{ name: book, match: { gateway: shop }, skill: invoice }]`,
     testOfLanguage: { js: 'test/features/bullmq/queue-route.test.ts' },
   },
   'docs/schedules.md': {
-    configure: /name: clean-up/,
+    configurationBlocks: /name: clean-up/,
     skills: {
       report: skill('report', "() => 'done'"),
       'clean-up': skill('clean-up', '() => undefined'),
@@ -419,13 +419,13 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
   },
   'docs/callbacks.md': {
     servers: () => modelWithTool({ item: 'lamp' }, (stock) => `We have ${stock} lamps.`),
-    configure: /skill: order \}|tokens:/,
+    configurationBlocks: /skill: order \}|tokens:/,
     routes: `{ ${MODEL}, gateways: { shop: { transport: webhook, path: /hooks/shop, respond: result } } }`,
   },
   'docs/bolt.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/start.md': {
-    configure: /hooks.jobs|hooks.shop|queue: invoices/,
+    configurationBlocks: /hooks.jobs|hooks.shop|queue: invoices/,
     servers: redisWithWorker,
     placeholders: { '$(openssl rand -hex 20)': '$SHOP_SECRET' },
   },
@@ -441,11 +441,11 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     placeholders: { ' ID\n': ' $dead\n' },
   },
   'docs/workers.md': {
-    configure: /hooks.jobs/,
+    configurationBlocks: /hooks.jobs/,
     testOfLanguage: { python: ANSWERING, bash: ANSWERING },
   },
   'docs/other-machines.md': {
-    configure: /name: worker/,
+    configurationBlocks: /name: worker/,
     routes: JOBS,
     files: {
       'worker.ts': blocksOf('docs/workers.md').find(({ saveAs }) => saveAs === 'worker.ts')?.code ?? '',
@@ -456,7 +456,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     },
   },
   'docs/chats.md': {
-    configure: /transport: webhook/,
+    configurationBlocks: /transport: webhook/,
     env: { WHATSAPP_TOKEN: 'EAAB' },
     placeholders: {
       'https://api.telegram.org/bot$BOT_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/demo',
@@ -464,7 +464,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     },
   },
   'docs/webhook-providers.md': {
-    configure: /acme:/,
+    configurationBlocks: /acme:/,
     prepare: `printf 'ACME_SECRET=%s\\n' "$ACME_SECRET" > .env\n${SENT}`,
     placeholders: { ' ID ': ' $id ' },
     routes: 'gateways: { okta: { transport: webhook, path: /hooks/okta } }',

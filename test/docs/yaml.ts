@@ -64,7 +64,7 @@ export async function yamlProblem(code: string, dir: string, around = ''): Promi
     writeFileSync(join(app, 'app.js'), '')
   }
   writeFileSync(join(folder, 'routes.yaml'), stringify(merged(withoutRoutes(around), part.value)))
-  const { problems } = await readConfig({ env: variablesOf(code + around), cwd: folder, transports })
+  const { problems } = await readConfig({ env: valuesForVariables(code + around), cwd: folder, transports })
   const found = problems.filter(
     ({ message }) => !/^(no gateway is started|there are no routes)|enabled: false$/.test(message),
   )
@@ -73,8 +73,8 @@ export async function yamlProblem(code: string, dir: string, around = ''): Promi
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
-/** A value for each variable that a text names. */
-export function variablesOf(code: string): Record<string, string> {
+/** A value for each variable (`${NAME}`) in a text. */
+export function valuesForVariables(code: string): Record<string, string> {
   const names = [...code.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
   return Object.fromEntries(
     names.map((name) => {

@@ -33,8 +33,11 @@ async function start(
 
 const ok = ({ pathname }: URL) => new Response(pathname.endsWith('.pem') ? CERTIFICATE : '<ok/>')
 
-describe('a webhook gateway for SNS', () => {
-  test('is tested with signatures that the library of Amazon accepts', async () => {
+/** The address of another certificate; their names are hexadecimal. */
+const otherCertificate = (index: number) => CERTIFICATE_URL.replace('0123', `a${index}`.padEnd(4, 'b'))
+
+describe('the signatures of these tests', () => {
+  test('are accepted by the library of Amazon', async () => {
     // sns-validator is CommonJS: a mock on the ES module would not reach its `https.get`.
     const https: typeof import('node:https') = createRequire(import.meta.url)('node:https')
     const { EventEmitter } = await import('node:events')
@@ -56,7 +59,9 @@ describe('a webhook gateway for SNS', () => {
     }
     get.mock.restore()
   })
+})
 
+describe('a webhook gateway for SNS', () => {
   test('accepts both versions of the signature, and fetches the certificate once', async (t) => {
     const { post, store, fetched } = await start(t)
     for (const version of ['1', '2'] as const) {
@@ -153,10 +158,9 @@ describe('a webhook gateway for SNS', () => {
       await answered.promise
       return ok(address)
     })
-    const other = (index: number) => CERTIFICATE_URL.replace('0123', `a${index}`.padEnd(4, 'b'))
     const statuses: number[] = []
     const deliveries = Array.from({ length: 60 }, async (_, index) => {
-      const { status } = await post({ ...signed(), SigningCertURL: other(index) })
+      const { status } = await post({ ...signed(), SigningCertURL: otherCertificate(index) })
       statuses.push(status)
     })
     await until(() => statuses.length === 60 - MAX_CERTIFICATES, 'the refusals')
