@@ -51,7 +51,10 @@ export type Refused = {
   /** The reason in words. */
   why?: string
   body?: string | Buffer | undefined
-  /** The id of the delivery, if another secret can be tried on it (`tryRefused`). */
+  /**
+   * The id that `tryRefused` gets to try another secret on this delivery; absent if that is
+   * impossible.
+   */
   id?: string | undefined
 }
 
@@ -59,13 +62,14 @@ export type Refused = {
 export type PublicHttp = {
   /**
    * Returns a function that unmounts; throws `config_invalid` if the path is taken. An error of the
-   * handler becomes the response, keeps headers that were set, and is logged at a bounded rate.
+   * handler becomes the response, with the headers that were already set. Such errors are logged at
+   * a bounded rate.
    */
   mount(path: string, handler: RequestHandler): () => void
   /**
    * Reads a whole body. Must be called before the handler awaits anything. Rejects with
    * `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished bodies of all
-   * senders exceed their limit. Never settles if the sender disconnects.
+   * senders together exceed the limit of the listener. Never settles if the sender disconnects.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
   /**
@@ -80,11 +84,11 @@ export type PublicHttp = {
   ): void
   /** Answers a request with an error, as if its handler had thrown it. */
   fail(request: IncomingMessage, response: ServerResponse, error: unknown): void
-  /** The public address, if `public-url` is set. */
-  publicUrl?(): string | undefined
+  /** `public-url`, if it is set. */
+  publicUrl(): string | undefined
   /**
-   * Whether the listener is on loopback only. Then requests from web pages to open gateways are
-   * refused.
+   * Whether the listener is on loopback only. Then gateways that do not verify senders refuse
+   * requests from web pages.
    */
   isLocal: boolean
   /**
@@ -105,6 +109,7 @@ export type ReplyLog = {
   /** Appends a reply; the same key only once. */
   append(conversation: string, reply: Reply): Promise<Receipt>
   read(conversation: string, after: number, max: number): Promise<{ seq: number; data: JsonObject }[]>
+  /** The number of the newest reply; 0 if there is none. */
   end(conversation: string): Promise<number>
   onAppend(conversation: string, listener: () => void): () => void
 }

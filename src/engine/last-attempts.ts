@@ -40,7 +40,7 @@ export function createLastAttempts(deps: {
 
   return {
     async attempts({ ids }, { caller }) {
-      const outcomes = await journal.reachableOutcomes(ids)
+      const outcomes = await journal.outcomesIfReachable(ids)
       const found = ids.map(async (id, index) => {
         const outcome = outcomes[index]
         if (outcome === undefined || outcome === 'unreachable') return []

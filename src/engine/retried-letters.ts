@@ -97,7 +97,7 @@ type Settled = LetterKey & { outcome: string }
 function createOutcomes({ jobs, journal }: Pick<Store, 'jobs' | 'journal'>) {
   return async (letters: readonly LetterKey[]): Promise<Settled[]> => {
     const ids = letters.flatMap(({ messageId }) => messageId ?? [])
-    const outcomes = await journal.reachableOutcomes(ids)
+    const outcomes = await journal.outcomesIfReachable(ids)
     const byId = new Map(ids.map((id, index) => [id, outcomes[index]]))
     return Promise.all(
       letters.map(async (letter) => {

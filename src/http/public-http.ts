@@ -51,7 +51,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     bodies,
     logsEach = false,
     clean = (text) => text,
-    publicUrl,
+    publicUrl = () => undefined,
     reportUnknownPath,
     ...options
   } = given
@@ -89,7 +89,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
     mount: (path: string, mount: RequestHandler) => paths.add(path, { mount }),
     upgrade: (path: string, upgrade: UpgradeHandler) => paths.add(path, { upgrade }),
     isLocal: isLoopback(host),
-    ...(publicUrl && { publicUrl }),
+    publicUrl,
     ...createBodyReader(bodies),
     fail,
     /** Resolves with the actual address. Throws `cannot_listen` if it is taken or not local. */

@@ -31,7 +31,7 @@ export const webhook: TransportKind<WebhookOptions> = {
 
 function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
   const { gateway, http } = deps
-  const address = () => addressOf(http.publicUrl?.(), options.path)
+  const address = () => addressOf(http.publicUrl(), options.path)
   const context = { gateway, now: deps.now, log: deps.log, address, body: options.body }
   const verifier = createVerifier(options.verify, context)
   const refusedDeliveries = createRefusedDeliveries(options.verify, context)

@@ -32,7 +32,7 @@ export type Journal = {
   /** The outcome of each message; undefined if it is no longer retained. */
   outcomes(ids: readonly string[]): Promise<(Outcome | undefined)[]>
   /** Like `outcomes`, with `unreachable` for the messages of shards that cannot be reached. */
-  reachableOutcomes(ids: readonly string[]): Promise<(Outcome | 'unreachable' | undefined)[]>
+  outcomesIfReachable(ids: readonly string[]): Promise<(Outcome | 'unreachable' | undefined)[]>
   /** Adds to a message's history. Notes on messages that are no longer retained are dropped. */
   note(id: string, notes: readonly Note[]): Promise<void>
   /**

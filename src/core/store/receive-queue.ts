@@ -29,10 +29,14 @@ export type ReceiveQueue = {
   backlog(gateway: string): Promise<Backlog>
   /** Number of parts (shards), numbered from 0, for `look` and `lookAt`. */
   readonly parts: number
-  /** Lists messages that could be taken, and takes none: for consumers that filter by content. */
+  /**
+   * Reads messages without taking them, for consumers that filter by content: those that were never
+   * taken, and the positions (for `lookAt`) of those that can be taken again.
+   */
   look(request: ReceiveLook): Promise<ReceiveLooked>
   /**
-   * The messages at these positions, oldest first. A page has at least one of them, however large.
+   * The messages at these positions, oldest first. A page has at least one message, even if that
+   * message alone exceeds the size of a page.
    */
   lookAt(part: number, positions: readonly number[]): Promise<Page<PlacedMessage>>
 }
@@ -50,7 +54,6 @@ export type ReceiveFilter = {
   only?: string
 }
 
-/** Asks for messages that were never taken, oldest first. */
 export type ReceiveLook = {
   part: number
   gateway?: string | undefined
@@ -60,7 +63,7 @@ export type ReceiveLook = {
 }
 
 export type ReceiveLooked = Page<PlacedMessage> & {
-  /** Up to this position, nothing else matches the request. */
+  /** The position up to which `items` is complete. The next request starts after it. */
   to: number
   /** Positions of messages that were taken and can be taken again, ascending. */
   back: number[]

@@ -3,18 +3,18 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Journal } from '../../core/store.ts'
 import type { approvals } from './operations.ts'
 
-/** A message as an approval knows it. */
-type Asking = NonNullable<Approval['message']>
+/** The message whose skill run asked for approval. */
+type ApprovalMessage = NonNullable<Approval['message']>
 
 /**
  * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a
- * request, for which an approved call waits. Only requests that are pending, or approved and not
- * run yet, have it.
+ * request. The call runs only after they end, even if it is approved. Only requests that are pending,
+ * or approved and not run yet, have `pausedBy`.
  */
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,
-  pausesOf: (message: Asking, route: string | undefined) => readonly object[],
-  journal: Pick<Journal, 'reachableOutcomes'>,
+  pausesOf: (message: ApprovalMessage, route: string | undefined) => readonly object[],
+  journal: Pick<Journal, 'outcomesIfReachable'>,
 ): ServiceOf<typeof approvals> {
   const withPausedBy = (request: Approval) => {
     const { message, route } = request
@@ -27,7 +27,7 @@ export function withPauses(
       const approved = requests.flatMap(({ message, status }) =>
         message && status === 'approved' ? [message.id] : [],
       )
-      const outcomes = approved.length > 0 ? await journal.reachableOutcomes(approved) : []
+      const outcomes = approved.length > 0 ? await journal.outcomesIfReachable(approved) : []
       const waiting = new Set(approved.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
       return requests.map((request) => {
         const isOpen = request.status === 'pending' || waiting.has(request.message?.id ?? '')
@@ -36,7 +36,8 @@ export function withPauses(
     },
     async decide(args, call) {
       const decided = await service.decide(args, call)
-      return decided.status === 'approved' && !decided.run ? withPausedBy(decided) : decided
+      const hasRun = decided.run !== undefined
+      return decided.status === 'approved' && !hasRun ? withPausedBy(decided) : decided
     },
   }
 }

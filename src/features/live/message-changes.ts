@@ -86,7 +86,7 @@ export function createMessageChanges(
       const unfinished = watched.unfinished()
       if (unfinished.length > MAX_EACH_POLL && !isDue) return
       const all = isDue ? [...unfinished, ...watched.latelyDispatched()] : unfinished
-      const outcomes = await journal.reachableOutcomes(all.map(({ message }) => message.id))
+      const outcomes = await journal.outcomesIfReachable(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
         const outcome = outcomes[index]
         // The message has expired.

@@ -31,7 +31,7 @@ export type CountOf = (pause: Pause) => HeldCount | undefined
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
   const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))
   const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
-  const { items } = await jobs.held('dispatch', '', MAX_READ)
+  const { items } = counts.length > 0 ? await jobs.held('dispatch', '', MAX_READ) : { items: [] }
   for (const job of items) {
     for (const pause of view.pausesOf(job)) {
       const count = find(pause)

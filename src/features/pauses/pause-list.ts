@@ -41,8 +41,8 @@ export function withPauseList(
       const { gateways } = call.caller
       const { view } = roads.pauses
       const pauses = view.list()
-      const countOf = pauses.length > 0 ? await heldCounts(jobs, view) : undefined
-      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf?.(pause) ?? NOTHING_HELD) }))
+      const countOf = await heldCounts(jobs, view)
+      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf(pause) ?? NOTHING_HELD) }))
       const since = await storePausedSince()
       const ofStore: Listed[] = since === undefined ? [] : [{ kind: 'store', name: 'everything', since }]
       // A program limited to some gateways sees only their pauses, and that of the store.

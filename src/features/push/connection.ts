@@ -2,17 +2,17 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Client, Dispatcher } from 'undici'
 
 /** An answer, whose body may be cut short; or an error, if there was no answer. */
-export type Exchanged = { status: number; headers: IncomingHttpHeaders; body: Buffer[] } | Error
+export type SendResult = { status: number; headers: IncomingHttpHeaders; body: Buffer[] } | Error
 
-export type Exchange = ReturnType<typeof createExchange>
+export type Connection = ReturnType<typeof createConnection>
 
 /**
  * Sends requests on one connection, one at a time. Each has `timeout` ms from its start to the end
  * of the answer. All requests share a handler and a timer: making new ones takes longer than
  * signing a request. Calls `ended` after each request, before the request's own `answered`.
  */
-export function createExchange(client: Client, timeout: number, ended: (exchange: Exchange) => void) {
-  let onAnswer: ((result: Exchanged) => void) | undefined
+export function createConnection(client: Client, timeout: number, ended: (connection: Connection) => void) {
+  let onAnswer: ((result: SendResult) => void) | undefined
   let request: Dispatcher.DispatchController | undefined
   let head: { status: number; headers: IncomingHttpHeaders } | undefined
   let body: Buffer[] = []
@@ -25,7 +25,7 @@ export function createExchange(client: Client, timeout: number, ended: (exchange
     const answered = onAnswer
     onAnswer = request = head = undefined
     body = []
-    ended(exchange)
+    ended(connection)
     answered?.(result)
   }
   const handler: Dispatcher.DispatchHandler = {
@@ -40,14 +40,14 @@ export function createExchange(client: Client, timeout: number, ended: (exchange
     onResponseEnd: () => end(NO_ANSWER),
     onResponseError: (_, error) => end(error),
   }
-  const exchange = {
-    send(options: Dispatcher.DispatchOptions, answered: (result: Exchanged) => void): void {
+  const connection = {
+    send(options: Dispatcher.DispatchOptions, answered: (result: SendResult) => void): void {
       onAnswer = answered
       client.dispatch(options, handler)
     },
     close: () => client.destroy(),
   }
-  return exchange
+  return connection
 }
 
 const NO_ANSWER = new Error('the answer had no status')

@@ -1,6 +1,6 @@
 import { Client, type Dispatcher } from 'undici'
 import { publicLookup } from '../../lib/public-lookup.ts'
-import { createExchange, type Exchange, type Exchanged } from './exchange.ts'
+import { type Connection, createConnection, type SendResult } from './connection.ts'
 import type { PushSubscription } from './schema.ts'
 import { tlsOptions } from './tls.ts'
 
@@ -14,9 +14,9 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
    * One per connection. Created at the first event. Tracking the free ones here is cheaper than the
    * pool of undici.
    */
-  let exchanges: Exchange[] | undefined
-  const free: Exchange[] = []
-  const waiting: ((exchange: Exchange) => void)[] = []
+  let connections: Connection[] | undefined
+  const free: Connection[] = []
+  const waiting: ((connection: Connection) => void)[] = []
 
   /** Throws if files of `tls` cannot be read; the next call tries again. */
   const open = () => {
@@ -28,25 +28,25 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
       bodyTimeout: 0,
       connect: { timeout, ...tlsOptions(tls), ...(allowPrivate ? {} : { lookup: publicLookup }) },
     }
-    exchanges = Array.from({ length: concurrency }, () =>
-      createExchange(new Client(origin, settings), timeout, release),
+    connections = Array.from({ length: concurrency }, () =>
+      createConnection(new Client(origin, settings), timeout, release),
     )
-    free.push(...exchanges)
+    free.push(...connections)
   }
-  const release = (exchange: Exchange) => {
+  const release = (connection: Connection) => {
     const next = waiting.shift()
-    if (next) next(exchange)
-    else free.push(exchange)
+    if (next) next(connection)
+    else free.push(connection)
   }
 
   return {
     /** Sends a request as soon as a connection is free. Throws like `open`. */
-    send(request: Dispatcher.DispatchOptions, done: (result: Exchanged) => void): void {
-      if (!exchanges) open()
-      const exchange = free.pop()
-      if (exchange) exchange.send(request, done)
+    send(request: Dispatcher.DispatchOptions, done: (result: SendResult) => void): void {
+      if (!connections) open()
+      const connection = free.pop()
+      if (connection) connection.send(request, done)
       else waiting.push((next) => next.send(request, done))
     },
-    close: () => Promise.all((exchanges ?? []).map((exchange) => exchange.close())),
+    close: () => Promise.all((connections ?? []).map((connection) => connection.close())),
   }
 }

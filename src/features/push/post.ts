@@ -4,8 +4,8 @@ import { DAY } from '../../core/units.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal } from '../../lib/public-lookup.ts'
+import type { SendResult } from './connection.ts'
 import { createConnections } from './connections.ts'
-import type { Exchanged } from './exchange.ts'
 import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
 import type { PushSubscription } from './schema.ts'
@@ -54,7 +54,7 @@ export function createPoster(subscription: PushSubscription, { clean, now }: Pos
   const tokens = subscription.oauth && createTokens(subscription, now)
 
   /** `own`: secrets of the request, which a receiver may repeat. */
-  const answerOf = (result: Exchanged, own: readonly string[]): Answer => {
+  const answerOf = (result: SendResult, own: readonly string[]): Answer => {
     if (result instanceof Error) return { reason: reasonOf(result) || String(result) }
     const { status, headers, body } = result
     const answer = body.length === 0 ? '' : clean(headOf(Buffer.concat(body).toString(), SHOWN), own)

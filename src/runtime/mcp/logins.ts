@@ -9,7 +9,10 @@ export function createMcpLogins(dataDir: string) {
   const files = createLoginFiles(dataDir)
 
   return {
-    /** The login of a server; undefined before the first login, or if `headers` authenticate. */
+    /**
+     * What authenticates at a server. Undefined if nobody has logged in yet, if `headers`
+     * authenticate, or if the server has no URL.
+     */
     async of(server: McpServer): Promise<OAuthClientProvider | undefined> {
       const { url, headers = {}, oauth } = server
       if (url === undefined || Object.keys(headers).some((name) => /^authorization$/i.test(name)))

@@ -66,7 +66,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
       }),
     ...searching,
     outcomes,
-    reachableOutcomes: outcomes,
+    outcomesIfReachable: outcomes,
     note: (id, given) =>
       writer.write(() => {
         const seq = positionOf(id)

@@ -7,7 +7,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
  */
 const ENVIRONMENT = new Set([3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 22, 26])
 
-/** True if the environment failed, not a single call, so that the whole transaction fails. */
+/** Whether the environment failed rather than this call. The whole transaction then fails. */
 export function isEnvironmental(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   return ENVIRONMENT.has(error.errcode & 0xff)

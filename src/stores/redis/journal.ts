@@ -52,7 +52,7 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
     ...createSearch(call, main, places, lookup),
 
     outcomes: lookup.outcomes,
-    reachableOutcomes: lookup.outcomes,
+    outcomesIfReachable: lookup.outcomes,
 
     note: async (id, notes) => {
       const parts = places.partsOf(id)

@@ -9,20 +9,43 @@ export function isAwaySubject(subject = ''): boolean {
   if (rest !== undefined && REPLY_END.test(rest)) return true
   const away = restAfter(AWAY, text)
   if (away !== undefined && AWAY_END.test(away)) return true
-  if (NOTES.test(text)) return true
-  const topic = restAfter(TOPICS, text)
-  return topic !== undefined && TOPIC_END.test(topic)
+  if (HCL_NOTES.test(text)) return true
+  const reply = restAfter(BEFORE_REPLY, text)
+  return reply !== undefined && REPLY_START.test(reply)
 }
 
 const MAX_SUBJECT = 300
-/** Prefixes of gateways (`[EXT]`), and a bracket before the words. */
+/** Prefixes that mail filters add (`[EXT]`), and a bracket before the words. */
 const TAGS = /^\s*(?:\[(?:ext|extern\w{0,3})\]\s*)?[[【(「『*"«~-]?\s*/
 
 /** What may follow the name of a reply: a colon, a bracket, the answered subject, or nothing. */
 const REPLY_END = /^\s*(?:$|[:\]】)」』"»*]|(?:re|aw|sv|vs|odp|ynt|tr)\s?:)/
+/** Words before the beginning or the end of an absence: `out of office until Monday`. */
+const TIMES = [
+  'until|till|from|thru|through',
+  'bis|vom|ab',
+  'jusqu|du',
+  'hasta|desde|del',
+  'fino|dal',
+  String.raw`tot|t\/m|van`,
+  'ate|do',
+  'od',
+  'tom|till|fra|til',
+  'asti|zacatku',
+]
 /** What may follow the words for being away. */
-const AWAY_END =
-  /^\s*(?:$|[:\]】)」』"»*!]|[-–—]\s|re\s?:|auto(?:matic)?[ -]?(?:reply|response|antwort)|reply\b|message\b|notification\b|(?:until|till|from|thru|through|bis|vom|ab|jusqu|du|hasta|desde|del|fino|dal|tot|t\/m|van|ate|do|od|tom|till|fra|til|asti|zacatku)\b|\d)/
+const AWAY_END = new RegExp(
+  [
+    String.raw`^\s*(?:$`,
+    String.raw`[:\]】)」』"»*!]`,
+    String.raw`[-–—]\s`,
+    String.raw`re\s?:`,
+    'auto(?:matic)?[ -]?(?:reply|response|antwort)',
+    String.raw`(?:reply|message|notification)\b`,
+    String.raw`(?:${TIMES.join('|')})\b`,
+    String.raw`\d)`,
+  ].join('|'),
+)
 
 /** Names of automatic replies, as programs write them. */
 const REPLIES = words(`
@@ -66,17 +89,17 @@ yıllık izin|вне офиса|нет на работе|нет на месте|
 in afara biroului|εκτος γραφειου|van ureda|van kontora|מחוץ למשרד|خارج المكتب|di luar kantor`)
 
 /**
- * Notes: `AUTO: Anna Ekman is out of the office (returning 12/01/2026)`, in the language of the
- * person.
+ * HCL Notes writes `AUTO: Anna Ekman is out of the office (returning 12/01/2026)`, in the language of
+ * the person.
  */
-const NOTES =
+const HCL_NOTES =
   /^auto:\s.{1,150}(?:\bout of (?:the )?office\b|\((?:returning|ruckkehr|rueckkehr|zuruck|de retour|retour|regres|ritorno|terug)\b)/
 
-/** Words that people use as well. Only a program writes them before the subject of a reply. */
-const TOPICS = words(`
+/** Words that mean an automatic reply only before the subject of a reply: `Urlaub: Re: Help`. */
+const BEFORE_REPLY = words(`
 auto|vacation|annual leave|holiday|urlaub|ferien|conges|vacances|vacaciones|ferie|ferias|absence|absent|absente|ausencia|assenza|abwesenheit|afwezigheid|nieobecnosc|franvaro|fravær|
 poissaolo|nepritomnost|отпуск|휴가|休假|外出|不在`)
-const TOPIC_END = /^\s*[:-]?\s*(?:re|aw|antw|sv|vs|odp|ynt|r|rif|res)\s?:/
+const REPLY_START = /^\s*[:-]?\s*(?:re|aw|antw|sv|vs|odp|ynt|r|rif|res)\s?:/
 
 function restAfter(starts: readonly string[], text: string): string | undefined {
   const start = starts.find((each) => text.startsWith(each))

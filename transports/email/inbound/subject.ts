@@ -22,7 +22,7 @@ const FORWARD =
   'vidarebefordrat|weitergeleitet|προωθ|πρθ|пересл|пер|转发|轉寄|轉發|転送|전달|הועבר|העברה|إعادة توجيه'
 /** A number of replies, as in `Re[2]:`, and the colon. */
 const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
-/** Tags of ticket systems and gateways: `[EXT] Re: …`. */
+/** Tags of ticket systems and mail filters: `[EXT] Re: …`. */
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
 
 /** Outlook in Italian uses single capital letters; lower case could be a word of the subject. */

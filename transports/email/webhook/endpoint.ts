@@ -29,7 +29,7 @@ export function createMailEndpoint(parts: EndpointParts) {
   const { gateway, http, now, log } = deps
   const { path, provider, verify } = webhook
   const limit = SIZE_FACTOR * parts.options['max-size'] + EXTRA_BYTES
-  const address = () => addressOf(http.publicUrl?.(), path)
+  const address = () => addressOf(http.publicUrl(), path)
   const verifier = createVerifier(verify, { gateway, now, log, address })
   const accepting = createInFlight()
   const closing = new AbortController()

@@ -24,7 +24,7 @@ export function createShardedJournal(shards: readonly Shard[], layout: Layout, o
         (shard, some) => at(shard).journal.outcomes(some),
       ),
 
-    reachableOutcomes: (ids) =>
+    outcomesIfReachable: (ids) =>
       byShard<string, Reachable>(
         ids,
         (id) => shardIn(id) ?? 0,
@@ -42,7 +42,7 @@ export function createShardedJournal(shards: readonly Shard[], layout: Layout, o
   }
 }
 
-type Reachable = Awaited<ReturnType<Journal['reachableOutcomes']>>[number]
+type Reachable = Awaited<ReturnType<Journal['outcomesIfReachable']>>[number]
 
 /** Messages to dispatch, from the shards of this daemon in turns. */
 function pumpOver(
