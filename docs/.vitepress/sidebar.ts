@@ -77,6 +77,7 @@ export const sidebar: Group[] = [
   },
   group('Reference', [
     'reference/routes-yaml',
+    'reference/webhook-providers',
     'reference/commands',
     'api',
     'reference/http',

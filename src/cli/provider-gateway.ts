@@ -1,5 +1,10 @@
 import { PROVIDER_EXAMPLES } from '../../transports/webhook/examples/all.ts'
-import { type ProviderExample, secretVariable } from '../../transports/webhook/examples/example.ts'
+import {
+  noteSentence,
+  type ProviderExample,
+  secretVariable,
+  variable,
+} from '../../transports/webhook/examples/example.ts'
 import { gatewayYaml } from '../../transports/webhook/examples/gateway-yaml.ts'
 import { MARKS } from '../../transports/webhook/examples/marks.ts'
 import { TriviumError } from '../core/errors.ts'
@@ -23,6 +28,8 @@ export type ProviderGateway = {
 
 /** The beginning of a note without which the gateway does not work. */
 export const READ_FIRST = 'Read first: '
+
+const PUBLIC_URL = 'TRIVIUM_PUBLIC_URL'
 
 /** What the user asked for. */
 type Wanted = {
@@ -68,9 +75,11 @@ export function providerGateway(
   const place = path ?? `/hooks/${gateway}`
   const host = publicUrl?.replace(/\/+$/, '') ?? 'https://HOST'
   const event = example.eventOf?.[own] ?? example.exampleEvent
-  const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${host}${place}`, event })
+  // A gateway that checks its own address waits for the variable.
+  const root = publicUrl === undefined ? variable(PUBLIC_URL) : host
+  const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${root}${place}`, event })
   const { marks = [], notes = [], docs = {} } = example
-  const isSigned = marks.includes('signs the address')
+  const needsUrl = (marks.includes('signs the address') && !isUrlSet) || yaml.includes(variable(PUBLIC_URL))
   return {
     provider: example.name,
     compared: example.isCompared === true,
@@ -80,11 +89,11 @@ export function providerGateway(
     variables: {
       ...(example.secret !== undefined && { [secretVariable(example, gateway)]: secretNote(example) }),
       ...plainValues(example.variables),
-      ...(isSigned && !isUrlSet && { TRIVIUM_PUBLIC_URL: `the public address of Trivium: ${host}` }),
+      ...(needsUrl && { [PUBLIC_URL]: `the public address of Trivium: ${host}` }),
     },
     notes: [
       ...marks.map((mark) => `${mark}: ${plain(MARKS[mark])}`),
-      ...notes.map((note) => plain(note.replace(/^(answers|confirms|decrypts) /, 'The gateway $1 '))),
+      ...notes.map((note) => plain(noteSentence(note))),
       ...sectionNote(example),
     ],
     yaml,

@@ -9,13 +9,12 @@ export function providerYaml(found: ProviderGateway): string {
   const { provider, documentation, yaml } = found
   const first = found.notes.filter((note) => note.startsWith(READ_FIRST))
   const notes = found.notes.filter((note) => !note.startsWith(READ_FIRST))
-  const hostHint = yaml.includes('https://HOST') ? ' Replace HOST by the public host name of Trivium.' : ''
   const lines = [
     [provider, ...documentation].join('  '),
     '',
     ...[
       ...first,
-      `Copy the gateway and the route into routes.yaml, or save everything as a file that \`include\` names.${hostHint}`,
+      `Copy the gateway and the route into routes.yaml, or save everything as a file that \`include\` names.`,
       ...variableStep(found),
       addressStep(found),
       'Let the provider send a test event, watch `trivium tail`, and let the route run a skill of yours.',

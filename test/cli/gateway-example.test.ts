@@ -15,6 +15,7 @@ import { PRESET_SAMPLES } from '../transports/webhook/providers/presets.ts'
 import { RECIPE_SAMPLES } from '../transports/webhook/providers/recipes.ts'
 import { ADDRESS, NOW, type Sample, SECRET } from '../transports/webhook/providers/sample.ts'
 import { SNS_SAMPLE } from '../transports/webhook/providers/sns.ts'
+import { reference, yamlBelow } from '../transports/webhook/providers/table.ts'
 
 const SAMPLES: Record<string, Sample> = {
   ...PRESET_SAMPLES,
@@ -27,7 +28,7 @@ const SAMPLES: Record<string, Sample> = {
 const ids = PROVIDER_EXAMPLES.map(({ id }) => id)
 
 type Delivery = { body: string; headers: Record<string, string>; query: string }
-type Printed = { yaml: string; variables: Record<string, string>; gateway: string }
+type Printed = { provider: string; yaml: string; variables: Record<string, string>; gateway: string }
 
 /** A delivery as the provider signs it. */
 async function deliveryOf(provider: string): Promise<Delivery> {
@@ -61,13 +62,14 @@ describe('gateway example', { timeout: 300_000 }, async () => {
   const run = (...words: string[]) => site.run(['gateway', 'example', ...words])
   const printed = new Map<string, Printed>()
 
-  test('prints a valid gateway and route for each provider', async () => {
+  test('prints a valid gateway and route for each provider, as the reference has it', async () => {
     for (const id of ids) {
       const { code, out, err } = await run(id)
       assert.equal(code, 0, err)
       site.write(`routes.d/${id}.yaml`, out)
       printed.set(id, JSON.parse((await run(id, '--json')).out))
       assert.ok(out.endsWith(`${printed.get(id)?.yaml}\n`), id)
+      assert.equal(yamlBelow(reference, printed.get(id)?.provider ?? ''), `${printed.get(id)?.yaml}\n`)
       for (const line of out.split('\n').filter((each) => each.startsWith('#')))
         assert.ok(line.length <= 100 || !line.includes(' ', 60), `${id}: ${line}`)
     }
@@ -143,6 +145,11 @@ describe('gateway example', { timeout: 300_000 }, async () => {
     assert.deepEqual([gateway, address], ['resend', 'https://hooks.example.com/hooks/resend'])
     assert.deepEqual(Object.keys(variables), ['RESEND_SECRET'])
     assert.match(yaml, /event: email\.delivered/)
+    const { out: waiting } = await run('monday')
+    assert.match(waiting, /audience: "\$\{TRIVIUM_PUBLIC_URL\}\/hooks\/monday"/)
+    assert.match(waiting, /^#\s+TRIVIUM_PUBLIC_URL=…/m)
+    const monday = await run('monday', '--url', 'https://hooks.example.com')
+    assert.match(monday.out, /audience: "https:\/\/hooks\.example\.com\/hooks\/monday"/)
     assert.deepEqual(documentation, ['https://resend.com/docs/dashboard/webhooks/introduction'])
     const named = await run('square', '--name', 'shop-2', '--path', '/in/shop')
     assert.match(named.out, /^ {2}shop-2:\n {4}transport: webhook\n {4}path: \/in\/shop$/m)

@@ -1,4 +1,4 @@
-// Two events about the same thing are two messages: no key of docs/webhook-providers.md, or of a
+// Two events about the same thing are two messages: no key of docs/reference/webhook-providers.md, or of a
 // preset, merges them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// The rows of docs/webhook-providers.md without a preset that need more options: every gateway
+// The providers of docs/reference/webhook-providers.md without a preset that need more options: every gateway
 // accepts a delivery as its provider signs it, and refuses one without a signature.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -9,19 +9,19 @@ import { startWebhook } from './harness.ts'
 import { alerts, type Delivery, dropboxSign, OTHER_SAMPLES } from './providers/others.ts'
 import { RECIPE_SAMPLES } from './providers/recipes.ts'
 import { hmac, NOW, SECRET, seconds } from './providers/sample.ts'
-import { guide, isPreset, providerRows, withStranger } from './providers/table.ts'
+import { guide, isPreset, providerRows, reference, withStranger, yamlBelow } from './providers/table.ts'
 
 const SAMPLES = OTHER_SAMPLES
 const time = seconds(NOW)
 
 const rows = providerRows().filter((row) => !isPreset(row) && !(row.provider in RECIPE_SAMPLES))
 
-test('every provider of the table has a sample, and every sample a row', () => {
+test('every provider has a sample, and every sample a provider', () => {
   assert.ok(rows.length > 25)
   assert.deepEqual(rows.map(({ provider }) => provider).sort(), Object.keys(SAMPLES).sort())
 })
 
-describe('more providers in docs/webhook-providers.md', () => {
+describe('more providers in docs/reference/webhook-providers.md', () => {
   for (const { provider, verify, hasSecret, options, notes, isCompared } of rows) {
     const sample = SAMPLES[provider]
     if (!sample) continue
@@ -103,9 +103,8 @@ describe('more providers in docs/webhook-providers.md', () => {
 })
 
 test('the second gateway of Fastly answers the check of the host, and accepts no message for it', async () => {
-  const [, section = ''] = guide.split('\n### Fastly\n')
-  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
-  const { transport, path, enabled: _, ...gateway } = parse(yaml).gateways['fastly-challenge']
+  const { gateways } = parse(yamlBelow(reference, 'Fastly'))
+  const { transport, path, enabled: _, ...gateway } = gateways['fastly-challenge']
   assert.deepEqual([transport, path], ['webhook', '/.well-known/fastly/logging/challenge'])
   const { hook, store } = await startWebhook(gateway)
   const response = await fetch(hook)
@@ -113,7 +112,7 @@ test('the second gateway of Fastly answers the check of the host, and accepts no
   assert.equal(store.messages.length, 0)
 })
 
-test('a reminder of Alertmanager is a repetition with the key of the row, and a message without it', async () => {
+test('a reminder of Alertmanager is a repetition with the key of the gateway, and a message without it', async () => {
   const row = rows.find(({ provider }) => provider === 'Alertmanager')
   const { key: _, ...keyless } = row?.options ?? {}
   const countAfterReminder = async (options: object) => {

@@ -1,4 +1,4 @@
-// The options `from`, `conversation` and `text` of the rows in docs/webhook-providers.md: each finds
+// The options `from`, `conversation` and `text` of the providers in docs/reference/webhook-providers.md: each finds
 // its value in a delivery with the fields that the provider documents.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

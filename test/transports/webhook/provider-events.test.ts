@@ -1,4 +1,4 @@
-// The option `event` of the rows in docs/webhook-providers.md: each finds the name of the event in
+// The option `event` of the providers in docs/reference/webhook-providers.md: each finds the name of the event in
 // a delivery with the fields that the provider documents.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

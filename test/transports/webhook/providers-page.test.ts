@@ -1,4 +1,4 @@
-// What docs/webhook-providers.md says around the table of providers.
+// What docs/webhook-providers.md says about the providers, and the page with their sections.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -8,28 +8,48 @@ import type { Preset } from '../../../transports/deliveries/preset.ts'
 import { PRESETS } from '../../../transports/deliveries/presets.ts'
 import { SNS } from '../../../transports/deliveries/sns.ts'
 import { PROVIDER_EXAMPLES } from '../../../transports/webhook/examples/all.ts'
-import { guide, providerRows } from './providers/table.ts'
+import { guide, providerRows, reference } from './providers/table.ts'
 
 const presets: Record<string, Preset> = { ...PRESETS, paypal: PAYPAL, sns: SNS }
 
-test('the example at the top has the options of its row', () => {
+test('the example at the top is the gateway of its provider', () => {
   const [, yaml = ''] = /```yaml\n( *gateways:\n *okta:.*?)```/s.exec(guide) ?? []
   const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.okta
   const row = providerRows().find(({ provider }) => provider === 'Okta')
   assert.deepEqual([path, enabled], ['/hooks/okta', 'auto'])
   assert.deepEqual(options, row?.options)
   assert.deepEqual(verify, { ...row?.verify, secret: `\${OKTA_SECRET}` })
-  const cells = (line = '') => line.trim().split(' | ').slice(1).join()
-  const inSteps = cells(/^ +\| Okta .*$/m.exec(guide)?.[0])
-  assert.equal(inSteps, cells(/^\| <a id="row-okta">.*$/m.exec(guide)?.[0]))
 })
 
-test('the gateway of LINE in the page of chats has the options of the row', () => {
+test('the gateway of LINE in the page of chats has the options of the provider', () => {
   const chats = readFileSync(new URL('../../../docs/chats.md', import.meta.url), 'utf8')
   const [, yaml = ''] = /```yaml\n(gateways:\n *line:.*?)```/s.exec(chats) ?? []
   const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.line
   assert.deepEqual([path, enabled], ['/hooks/line', 'auto'])
   assert.deepEqual(options, providerRows().find(({ provider }) => provider === 'LINE')?.options)
+})
+
+test('the index lists each provider, in order, with a link to its section', () => {
+  const entries = Array.from(
+    reference.matchAll(/\[([^\]]+)\]\(#([^)]+)\)( ✓)?(?= · |\n)/g),
+    ([, name = '', anchor = '', mark]) => ({ name, anchor, isCompared: mark !== undefined }),
+  )
+  const sorted = entries.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
+  assert.deepEqual(entries, sorted)
+  const all = providerRows()
+  for (const { name, anchor, isCompared } of entries) {
+    const row = all.find((one) => one.anchor === anchor)
+    assert.ok(row?.provider.includes(name), `${name} links to ${row?.provider}`)
+    assert.equal(isCompared, row?.isCompared, `the mark of ${name}`)
+  }
+  for (const { provider, anchor, isCompared } of all) {
+    assert.ok(
+      entries.some((entry) => entry.anchor === anchor),
+      `${provider} is not in the index`,
+    )
+    const [, section = ''] = reference.split(`\n## ${provider}\n\n`)
+    assert.ok(section.startsWith(isCompared ? '✓ Compared' : 'Not compared'), provider)
+  }
 })
 
 test('the page lists the providers whose events have no name', () => {

@@ -1,6 +1,6 @@
-// The table of providers in docs/webhook-providers.md, row by row: presets, and those with a sample
-// here. The others are in more-providers.test.ts, where a row without a sample fails. A sample
-// without a row fails, too.
+// The providers in docs/reference/webhook-providers.md, one by one: presets, and those with a sample
+// here. The others are in more-providers.test.ts, where a provider without a sample fails. A sample
+// without a provider fails, too.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -191,7 +191,7 @@ test('the table of events, senders and conversations agrees with the presets', (
     // Some are functions, which the table describes.
     for (const [at, pointers = 'found'] of [options.event ?? event, from, conversation].entries())
       if (typeof pointers === 'string')
-        assert.equal(plainText(paths[at] ?? '').replace(' with the option of the row', ''), pointers, preset)
+        assert.equal(plainText(paths[at] ?? '').replace(' with the option in the list', ''), pointers, preset)
   }
 })
 
@@ -218,60 +218,21 @@ const has = ({ notes }: Row, mark: RegExp) => notes.some((note) => mark.test(not
 const challengeOf = ({ options }: Row) =>
   'challenge' in options ? `answers ${JSON.stringify(options.challenge)}` : undefined
 
-test('the index lists each provider, in order, with a link to its row', () => {
-  const [, index = ''] = guide.split('\n## Index\n')
-  const [head = ''] = index.split('\n## ')
-  const entries = Array.from(
-    head.matchAll(/\[([^\]]+)\]\(#(row-[^)]+)\)( ✓)?/g),
-    ([, name = '', anchor = '', mark]) => ({ name, anchor, isCompared: mark !== undefined }),
-  )
-  const sorted = entries.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1))
-  assert.deepEqual(entries, sorted)
-  const all = providerRows()
-  for (const { name, anchor, isCompared } of entries) {
-    const row = all.find((one) => one.anchor === anchor)
-    assert.ok(row?.provider.includes(name), `${name} links to ${row?.provider}`)
-    assert.equal(isCompared, row?.isCompared, `the mark of ${name}`)
-  }
-  for (const { provider, anchor } of all)
-    assert.ok(
-      entries.some((entry) => entry.anchor === anchor),
-      `${provider} is not in the index`,
-    )
-})
-
-test('a row links to the documentation of its own provider, or has a dash', () => {
+test('a provider links to its own documentation', () => {
   const all = providerRows()
   const links = all.flatMap(({ documentation }) => documentation)
-  assert.equal(new Set(links).size, links.length, 'two rows have the same link')
+  assert.equal(new Set(links).size, links.length, 'two providers have the same link')
   for (const link of links) assert.match(link, /^https:\/\/[\w.-]+\.\w+\//)
   const named = all.filter(({ documentation }) => documentation.length > 0)
-  assert.ok(named.length > 0.9 * all.length, `${named.length} of ${all.length} rows have a link`)
+  assert.ok(named.length > 0.9 * all.length, `${named.length} of ${all.length} providers have a link`)
 })
 
-test('the notes on Adyen and Salesforce have the options of their rows', () => {
-  for (const [provider, variable] of [
-    ['Adyen', 'ADYEN_HMAC_KEY'],
-    ['Salesforce', 'SALESFORCE_CODE'],
-  ] as const) {
-    const [, section = ''] = guide.split(`\n### ${provider}\n`)
-    const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
-    const { transport: _, path, enabled, ...gateway } = parse(yaml).gateways[provider.toLowerCase()]
-    const row = providerRows().find((one) => one.provider.startsWith(provider))
-    assert.deepEqual([path, enabled], [`/hooks/${provider.toLowerCase()}`, 'auto'])
-    assert.deepEqual(gateway, {
-      ...row?.options,
-      verify: { ...row?.verify, secret: `\${${variable}}` },
-    })
-  }
-})
-
-test('what the reader has to replace in a row is in capitals', () => {
+test('what the reader has to replace in a gateway is in capitals', () => {
   for (const { provider, verify } of providerRows())
     assert.doesNotMatch(JSON.stringify(verify), /[0-9a-f]{12}|\d{6}|…|example/, provider)
 })
 
-describe('a provider in docs/webhook-providers.md', () => {
+describe('a provider in docs/reference/webhook-providers.md', () => {
   const realFetch = fetch
   const fetched: string[] = []
   before(() => {
@@ -285,7 +246,7 @@ describe('a provider in docs/webhook-providers.md', () => {
   })
   after(() => mock.restoreAll())
 
-  test('has a sample in these tests, and each sample has a row', () => {
+  test('has a sample in these tests, and each sample has a provider', () => {
     assert.deepEqual(rows.map(({ provider }) => provider).sort(), Object.keys(SAMPLES).sort())
     assert.ok(rows.length >= 25)
   })

@@ -172,7 +172,6 @@ export const CHATS: readonly ProviderExample[] = [
       event: 'data.body.data.event_type',
     },
     exampleEvent: 'message.received',
-    note: 'telnyx',
     docs: 'https://developers.telnyx.com/docs/development/api-fundamentals/webhooks',
   },
   {

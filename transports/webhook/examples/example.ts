@@ -2,18 +2,17 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import type { Mark } from './marks.ts'
 
 /**
- * How to verify the webhooks of a provider: a row of the table in docs/webhook-providers.md, and a
- * gateway of `trivium gateway example`. Texts are Markdown.
+ * How to verify the webhooks of a provider: a section of docs/reference/webhook-providers.md, and a
+ * gateway of `trivium gateway example`. Texts are Markdown with links as in
+ * docs/webhook-providers.md.
  */
 export type ProviderExample = {
-  /** The name of the gateway, and the end of its path. */
+  /** The name of the gateway, the end of its path, and the anchor of its section. */
   id: string
-  /** The name or names of the provider, as in the table. */
+  /** The name or names of the provider: the title of its section. */
   name: string
   /** Further names of the provider, as a gateway could have them. */
   also?: readonly string[]
-  /** The anchor of the row. Default: made from `name`. */
-  anchor?: string
   /** Compared with a library, a test vector or an example of the provider. */
   isCompared?: true
   /** Options of `verify`, without the secret. */
@@ -48,17 +47,6 @@ export function variable(name: string): string {
   return `\${${name}}`
 }
 
-/** The anchor of the row of a provider in docs/webhook-providers.md. */
-export function anchorOf({ anchor, name }: ProviderExample): string {
-  return (
-    anchor ??
-    `row-${name
-      .toLowerCase()
-      .match(/[a-z0-9]+/g)
-      ?.join('-')}`
-  )
-}
-
 /** The variable for the secret of a gateway with this name. */
 export function secretVariable({ variable: own, verify }: ProviderExample, gateway: string): string {
   const name = gateway.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
@@ -70,4 +58,9 @@ export function secretVariable({ variable: own, verify }: ProviderExample, gatew
 export function completeVerify(example: ProviderExample, gateway = example.id): JsonObject {
   if (example.secret === undefined) return example.verify
   return { ...example.verify, secret: variable(secretVariable(example, gateway)) }
+}
+
+/** A note as a sentence: `answers …` is said of the gateway. */
+export function noteSentence(note: string): string {
+  return note.replace(/^(answers|confirms|decrypts) /, 'The gateway $1 ')
 }

@@ -212,7 +212,6 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
   {
     id: 'supabase-auth',
     name: 'Supabase (Auth Hooks)',
-    anchor: 'row-supabase',
     also: ['supabase'],
     isCompared: true,
     verify: {

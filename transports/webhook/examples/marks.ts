@@ -1,4 +1,4 @@
-/** What a mark in the table of providers means. Texts are Markdown. */
+/** What a mark of a provider means. Texts are Markdown with links as in docs/webhook-providers.md. */
 export const MARKS = {
   'sender not verified':
     'The provider signs only a part of the delivery. The rest may come from anyone who has seen one, so its sender is [not verified](webhook.md#verified-senders).',

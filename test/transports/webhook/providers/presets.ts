@@ -72,7 +72,7 @@ const MESSENGER = {
 }
 
 /**
- * The samples of the presets, by the name of the provider in docs/webhook-providers.md; a second
+ * The samples of the presets, by the name of the provider in docs/reference/webhook-providers.md; a second
  * one as `NAME / kind`.
  */
 export const PRESET_SAMPLES: Record<string, Sample> = {

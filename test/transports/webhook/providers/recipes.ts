@@ -14,7 +14,7 @@ const timed = (header: string, body: object): Sample => ({
   sign: (text, at) => ({ [header]: `t=${seconds(at)},v1=${hmac(`${seconds(at)}.${text}`)}` }),
 })
 
-/** The samples of providers without a preset, by their names in docs/webhook-providers.md. */
+/** The samples of providers without a preset, by their names in docs/reference/webhook-providers.md. */
 export const RECIPE_SAMPLES: Record<string, Sample> = {
   // The example of @adyen/api-library, src/__tests__/hmacValidator.spec.ts.
   Adyen: {

@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs'
 import type { JsonObject } from '../../../../src/core/json.ts'
 import { PROVIDER_EXAMPLES } from '../../../../transports/webhook/examples/all.ts'
-import { anchorOf } from '../../../../transports/webhook/examples/example.ts'
 
-/** The page with the table of providers. */
-export const guide = readFileSync(new URL('../../../../docs/webhook-providers.md', import.meta.url), 'utf8')
+/** The guide, with the steps, the presets and the notes. */
+export const guide = pageOf('webhook-providers')
 
-/** A row of the table of providers, from the data that the page is generated from. */
+/** The page with a section for each provider. */
+export const reference = pageOf('reference/webhook-providers')
+
+/** A provider, from the data that the page is generated from. */
 export type ProviderRow = {
   provider: string
-  /** The anchor of the row, which the index at the top of the page links to. */
+  /** The anchor of the section, which the index at the top of the page links to. */
   anchor: string
   /** Marked with ✓: compared with a library, a vector or an example of the provider. */
   isCompared: boolean
@@ -27,16 +29,16 @@ export type ProviderRow = {
 /** Schemes that know no provider. */
 const GENERAL = ['hmac', 'hash', 'jwt', 'header', 'bearer', 'basic', 'query', 'public-key']
 
-/** Whether Trivium knows the provider of a row: `verify` is all that it needs. */
+/** Whether Trivium knows the provider: `verify` is all that it needs. */
 export function isPreset({ verify }: ProviderRow): boolean {
   return !GENERAL.includes(String(verify.scheme))
 }
 
-/** The rows of the table of providers. */
+/** All providers. */
 export function providerRows(): ProviderRow[] {
   return PROVIDER_EXAMPLES.map((example) => ({
     provider: example.name,
-    anchor: anchorOf(example),
+    anchor: example.id,
     isCompared: example.isCompared === true,
     verify: withoutVariables(example.verify),
     hasSecret: example.secret !== undefined,
@@ -52,7 +54,7 @@ function withoutVariables(options: JsonObject): Record<string, unknown> {
   return JSON.parse(JSON.stringify(options).replaceAll(/\$\{(\w+)\}/g, '$1'))
 }
 
-/** The cells of each row of the tables in a section, without their headings. */
+/** The cells of each row of the tables in a section of the guide, without their headings. */
 export function tableBelow(heading: string): string[][] {
   const [, section = ''] = guide.split(`\n## ${heading}\n`)
   const [own = ''] = section.split('\n## ')
@@ -65,6 +67,16 @@ export function tableBelow(heading: string): string[][] {
         .split(' |')
         .map((cell) => cell.trim()),
     )
+}
+
+/** The first YAML block in the section with this heading. */
+export function yamlBelow(page: string, heading: string): string {
+  const [, section = ''] = page.split(`\n## ${heading}\n`)
+  return /```yaml\n(.*?)```/s.exec(section)?.[1] ?? ''
+}
+
+function pageOf(name: string): string {
+  return readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), 'utf8')
 }
 
 /** A body with a sender that nobody signed; unchanged if it is neither JSON nor a form. */
