@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { putLast } from './put-last.ts'
 
 /**
  * Returns the index of the matching secret, or -1. Compares hashes of all secrets, in constant
@@ -22,12 +23,29 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
+  const decoded = ENCODED.test(text) ? text.replaceAll(ENCODED_ALL, decodedByte) : undefined
   // The longest first: replacing a part of a longer secret would leave the rest of it.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]')
-    if (clean.includes('%')) clean = clean.replace(encodedForm(secret), '[secret]')
+    if (decoded?.includes(letterRun(secret))) clean = clean.replace(encodedForm(secret), '[secret]')
   }
   return withoutCutSecrets(clean, secrets)
+}
+
+const ENCODED = /%[\da-f]{2}/i
+const ENCODED_ALL = new RegExp(ENCODED, 'gi')
+
+function decodedByte(encoded: string): string {
+  return String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
+}
+
+/**
+ * The longest run of letters and digits in a secret: the same in every form once URL-encoded
+ * characters are decoded. Few texts have it, so the slow search for `encodedForm` is rare.
+ */
+function letterRun(secret: string): string {
+  const runs = secret.match(/[a-z\d]+/gi) ?? []
+  return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '')
 }
 
 /** What follows a cut text: see `headOf`. */
@@ -49,8 +67,18 @@ function withoutCutSecrets(text: string, secrets: readonly string[]): string {
   return clean + text.slice(end)
 }
 
+/** The patterns of the secrets that were last looked for, as they are slow to make. */
+const encodedForms = new Map<string, RegExp>()
+const MOST_FORMS = 1_000
+
 /** Matches a secret in which some characters are URL-encoded, whichever they are. */
 function encodedForm(secret: string): RegExp {
+  const form = encodedForms.get(secret) ?? makeEncodedForm(secret)
+  putLast(encodedForms, secret, form, MOST_FORMS)
+  return form
+}
+
+function makeEncodedForm(secret: string): RegExp {
   const forms = Array.from(secret.toWellFormed(), (character) => {
     const plain = [character, JSON.stringify(character).slice(1, -1), ...(character === ' ' ? ['+'] : [])]
     const bytes = Array.from(Buffer.from(character), (byte) => byte.toString(16).padStart(2, '0'))

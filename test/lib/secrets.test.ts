@@ -28,6 +28,19 @@ test('a secret is recognised whichever of its characters are URL-encoded', () =>
     )
 })
 
+test('a secret with characters that JSON escapes is recognised in an encoded text', () => {
+  for (const written of ['"a b"1', '\\"a b\\"1', '%22a+b%221', '\\"a%20b%22%31', '%22%61%20%62\\"1'])
+    assert.equal(withoutSecrets(`100%25 of ${written}.`, ['"a b"1', '-_-']), '100%25 of [secret].', written)
+  assert.equal(withoutSecrets('at %2d_%2D', ['-_-']), 'at [secret]')
+})
+
+test('texts with URL-encoded characters are searched for many secrets in a short time', () => {
+  const secrets = Array.from({ length: 60 }, (_, index) => `whsec_${index}_${'abcdefgh'.repeat(40)}`)
+  const began = performance.now()
+  for (let line = 0; line < 1_000; line++) withoutSecrets(`GET /a%20b?line=${line}&share=50%`, secrets)
+  assert.ok(performance.now() - began < 10_000)
+})
+
 test('the beginning of a secret before the mark of a cut is redacted', () => {
   const secrets = ['key-12345', 'a/b=c+']
   const text = headOf(`the token ${'key-12345'.repeat(2)}`, 25)
