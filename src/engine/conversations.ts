@@ -98,7 +98,7 @@ export function createConversations(deps: Deps): ServiceOf<typeof conversations>
       const wanted = { ...searchOf(filter, caller), before, limit: PAGE }
       const ofPeople = { ...wanted, ...onlyOf(wanted, deps.answerable()) }
       if (undelivered ?? isOnlyUndelivered(wanted))
-        return pageOf(await readUnanswered({ ...ofPeople, outcomes: undefined }, limit, true))
+        return pageOf(await readUnanswered(ofAnyReply(ofPeople), limit, true))
       if (unanswered) return pageOf(await readUnanswered(ofPeople, limit))
       if (answerable && !isNamed(filter)) return pageOf(await read(ofPeople, limit, deps.isOneOff))
       return pageOf(await read(wanted, limit, () => false))
@@ -145,7 +145,12 @@ function pageOf<Row>({ rows, next, away }: PageOf<Row>) {
   return { conversations: rows, ...(next && { next, searchedTo: timeOf(next) }), ...defined({ away }) }
 }
 
-/** Whether a search wants only undelivered answers. Stores do not know those that are mails. */
+/** A search for undelivered answers. Stores do not know those that are mails. */
+function ofAnyReply(search: MessageSearch): MessageSearch {
+  return isOnlyUndelivered(search) ? { ...search, outcomes: undefined } : search
+}
+
+/** Whether a search wants only undelivered answers. */
 function isOnlyUndelivered({ outcomes }: Pick<MessageSearch, 'outcomes'>): boolean {
   return outcomes?.join() === 'undelivered'
 }

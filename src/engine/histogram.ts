@@ -51,7 +51,7 @@ export function createHistogram(
       const bars = Math.ceil((until - from) / width)
       const counts = Array.from({ length: bars }, () => 0)
       for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
-      const mails = await undeliveredMails(search, countedTo, withMails)
+      const mails = await undeliveredMails(store.journal, search, countedTo, withMails)
       for (const at of mails) {
         const bar = Math.floor((at - from) / width)
         counts[bar] = (counts[bar] ?? 0) + 1
@@ -63,11 +63,23 @@ export function createHistogram(
   }
 }
 
-/** The times of messages that are undelivered because of a later mail, from `countedTo` on. */
-async function undeliveredMails(search: Search, countedTo = 0, withMails?: WithMails): Promise<number[]> {
-  if (!withMails || !search.outcomes?.includes('undelivered')) return []
+/**
+ * The times of messages that are undelivered because of a later mail, from `countedTo` on, without
+ * those that the store has counted by the outcome that it knows.
+ */
+async function undeliveredMails(
+  journal: Pick<Store['journal'], 'outcomesIfReachable'>,
+  search: Search,
+  countedTo = 0,
+  withMails?: WithMails,
+): Promise<number[]> {
+  const { outcomes } = search
+  if (!withMails || !outcomes?.includes('undelivered')) return []
   const { found } = await withMails({ ...search, limit: PAGE }, { found: [] })
-  return found.map(({ message }) => timeOf(message.id)).filter((at) => at >= countedTo)
+  const ids = found.map(({ message }) => message.id)
+  const stored = await journal.outcomesIfReachable(ids)
+  const isCounted = (index: number) => outcomes.some((outcome) => outcome === stored[index])
+  return ids.filter((id, index) => !isCounted(index) && timeOf(id) >= countedTo).map(timeOf)
 }
 
 /**

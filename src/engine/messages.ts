@@ -120,10 +120,14 @@ function createGroupStates(topics: Pick<Store['topics'], 'placeOf' | 'end' | 'gr
   }
 }
 
-/** Whether the last answer was a mail to the sender that was not delivered. */
-function lacksMail(history: readonly { road: string; what: string }[]): boolean {
-  const last = history.findLast(({ road, what }) => road === 'outbox' && what !== 'send failed')
-  return last?.what === NOT_DELIVERED
+/** Whether a mail to the sender was not delivered, and no later answer was sent. As in the stores. */
+function lacksMail(history: readonly { road: string; what: string; at: number }[]): boolean {
+  const lastOf = (wanted: string) => {
+    const times = history.flatMap(({ road, what, at }) => (road === 'outbox' && what === wanted ? at : []))
+    return Math.max(Number.NEGATIVE_INFINITY, ...times)
+  }
+  const lost = lastOf(NOT_DELIVERED)
+  return Number.isFinite(lost) && lost >= lastOf('sent')
 }
 
 /** Inserts entries that are not stored, by their time. The stored notes keep their order. */

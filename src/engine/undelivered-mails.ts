@@ -1,9 +1,9 @@
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { DeadLetter, FoundMessages, MessageSearch, Store } from '../core/store.ts'
-import { putLast } from '../lib/put-last.ts'
+import { createMessageOfMail, mayAnswer, writtenAt } from './message-of-mail.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
-import { mayAnswer, recipientOf, writtenAt } from './undelivered.ts'
 
 type Found = FoundMessages['found'][number]
 
@@ -12,12 +12,8 @@ export type WithMails = (query: MessageSearch, page: FoundMessages) => Promise<F
 
 /** Maximum number of dead letters of the outbox that are looked at, newest first. */
 const MOST_LETTERS = 100
-/** Maximum number of messages of a sender that are compared with a letter, newest first. */
-const MOST_COMPARED = 10
-/** Maximum number of letters whose message is remembered. */
-const MOST_REMEMBERED = 1_000
-/** Maximum number of messages of the same millisecond. */
-const MOST_AT_ONCE = 50
+/** How long (ms) a call looks for the messages of letters; later calls continue. */
+const FIND_TIME = 250
 /** Later than the id of every message. */
 const LAST = '~'
 
@@ -26,46 +22,39 @@ const LAST = '~'
  * mail to its sender failed permanently. Such mail answers no message by id.
  */
 export function createUndeliveredMails({ journal, jobs }: Pick<Store, 'journal' | 'jobs'>): WithMails {
-  /** The message of each letter; undefined if there is none. */
-  const messageOf = new Map<string, string | undefined>()
+  const messageOf = createMessageOfMail(journal)
 
-  /** The newest message to which a letter may be an answer. */
-  async function findMessage(letter: DeadLetter, to: string): Promise<string | undefined> {
-    if (messageOf.has(letter.id)) return messageOf.get(letter.id)
-    const until = writtenAt(letter) + 1
-    const search = { gateways: [letter.group], sender: to, until, limit: MOST_COMPARED, isPartial: true }
-    const { found, next } = await journal.search(search)
-    const id = found.find(({ message }) => mayAnswer(letter, message))?.message.id
-    // Otherwise, the time of this read has ended before the message was found.
-    if (id !== undefined || next === undefined) putLast(messageOf, letter.id, id, MOST_REMEMBERED)
-    return id
-  }
-
+  /** True too if its shard is away: then no list has the message. */
   async function isAnswered(id: string, { id: letter }: DeadLetter, since: number): Promise<boolean> {
-    const notes = await journal.history(id)
+    const notes = await journal.history(id).catch(undefinedIfAway)
+    if (!notes) return true
     return notes.some(
       ({ road, what, at, detail }) =>
         road === 'outbox' && what === 'sent' && at > since && Object(detail).letter !== letter,
     )
   }
 
-  /** The messages whose last answer is such a letter. */
-  async function unanswered(): Promise<Set<string>> {
+  /** The messages whose last answer is a letter that a list may need: see `mayConcern`. */
+  async function unanswered(query: MessageSearch, page: FoundMessages): Promise<Set<string>> {
     const { items } = await jobs.deadLetters.list({
       queue: OUTBOX_QUEUE,
       limit: MOST_LETTERS,
       isPartial: true,
     })
-    const ids = items.map(async (letter) => {
-      const to = recipientOf(letter)
-      const id = to === undefined ? undefined : await findMessage(letter, to)
-      return id !== undefined && !(await isAnswered(id, letter, writtenAt(letter))) ? [id] : []
-    })
+    const deadline = performance.now() + FIND_TIME
+    const mails: { letter: DeadLetter; id: string }[] = []
+    for (const letter of items) {
+      const id = mayConcern(letter, query, page) ? await messageOf(letter, deadline) : undefined
+      if (id !== undefined) mails.push({ letter, id })
+    }
+    const ids = mails.map(async ({ letter, id }) =>
+      (await isAnswered(id, letter, writtenAt(letter))) ? [] : [id],
+    )
     return new Set((await Promise.all(ids)).flat())
   }
 
   return async (query, page) => {
-    const ids = await unanswered()
+    const ids = await unanswered(query, page)
     if (ids.size === 0) return page
     const { outcomes, before = LAST, limit } = query
     const known = page.found.flatMap((one) => {
@@ -84,6 +73,16 @@ export function createUndeliveredMails({ journal, jobs }: Pick<Store, 'journal' 
   }
 }
 
+/** A list of undelivered messages may need each letter; others only those to senders on their page. */
+function mayConcern(letter: DeadLetter, { gateways, outcomes }: MessageSearch, { found }: FoundMessages) {
+  if (gateways?.includes(letter.group) === false) return false
+  return outcomes?.includes('undelivered') || found.some(({ message }) => mayAnswer(letter, message))
+}
+
+function undefinedIfAway(error: unknown): undefined {
+  if (!isStoreAway(error)) throw error
+}
+
 /** A message, if it matches a search apart from its outcome: with the outcome `undelivered`. */
 async function findIn(
   journal: Pick<Store['journal'], 'get' | 'search'>,
@@ -92,22 +91,23 @@ async function findIn(
 ): Promise<Found[]> {
   const at = timeOf(id)
   const { since = 0, until = Number.POSITIVE_INFINITY } = query
-  const message = at < since || at >= until ? undefined : await journal.get(id)
+  const message = at < since || at >= until ? undefined : await journal.get(id).catch(undefinedIfAway)
   if (!message) return []
   const { gateway, conversation } = message
   if (query.gateways?.includes(gateway) === false) return []
   if (query.conversation !== undefined && query.conversation !== conversation) return []
   const search = {
     ...query,
+    id,
     outcomes: undefined,
     before: undefined,
     since: at,
     until: at + 1,
-    limit: MOST_AT_ONCE,
+    limit: 1,
+    isPartial: true,
   }
   const { found } = await journal.search(search)
   return found
-    .filter((one) => one.message.id === id)
     .map(({ message, outcome }) => ({ message, outcome: afterMail(outcome) }))
     .filter(({ outcome }) => outcome === 'undelivered')
 }

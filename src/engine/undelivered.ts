@@ -1,7 +1,8 @@
-import { pathGet, textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { createMessageOfMail, mayAnswer, writtenAt } from './message-of-mail.ts'
 import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import { NOT_DELIVERED } from './unanswered.ts'
 
@@ -32,40 +33,37 @@ export function createUndelivered(deadLetters: Letters) {
 
 /** Maximum number of dropped letters of one call whose messages are looked for. */
 const MOST_DROPPED = 100
-/** Messages of a sender that are looked at, newest first. */
-const MOST_MESSAGES = 20
-/** Maximum number of pages of the journal that are searched for them. */
-const MOST_PAGES = 5
+/** How long (ms) a call looks for these messages. */
+const FIND_TIME = 1_000
 
 /**
  * Makes a function that is called before letters are dropped. After the drop, call what it returns:
  * it notes failed sends in the history of the message that they may answer, which is then the only
- * place that says that they were not delivered.
+ * place that says that they were not delivered. Without a note for messages that are not found in
+ * time, and for those on a shard that is away: a drop must not fail because of them.
  */
 export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 'journal' | 'jobs'>) {
-  const messageOf = async (letter: DeadLetter) => {
-    const sender = recipientOf(letter)
-    let before: string | undefined
-    for (let pages = 0; sender !== undefined && pages < MOST_PAGES; pages++) {
-      const query = { gateways: [letter.group], sender, limit: MOST_MESSAGES, before, isPartial: true }
-      const { found, next } = await journal.search(query)
-      const match = found.find(({ message }) => mayAnswer(letter, message))
-      if (match || next === undefined) return match?.message
-      before = next
-    }
-    return undefined
-  }
+  const messageOf = createMessageOfMail(journal)
   return async (letters: readonly Pick<DeadLetter, 'id' | 'queue'>[]) => {
     const ofOutbox = letters.filter(({ queue }) => queue === OUTBOX_QUEUE).slice(-MOST_DROPPED)
     const found = await Promise.all(ofOutbox.map(({ id, queue }) => deadLetters.get(id, queue)))
+    const deadline = performance.now() + FIND_TIME
+    const mails: { letter: DeadLetter; id: string }[] = []
+    for (const letter of found.toReversed()) {
+      const id = letter && (await messageOf(letter, deadline))
+      if (letter && id !== undefined) mails.push({ letter, id })
+    }
     return async (dropped: ReadonlySet<string>) => {
-      for (const letter of found) {
-        if (!letter || !dropped.has(letter.id)) continue
-        const message = await messageOf(letter)
-        if (message) await journal.note(message.id, [noteOf(letter, false)])
+      for (const { letter, id } of mails) {
+        if (!dropped.has(letter.id)) continue
+        await journal.note(id, [noteOf(letter, false)]).catch(ignoreAway)
       }
     }
   }
+}
+
+function ignoreAway(error: unknown): void {
+  if (!isStoreAway(error)) throw error
 }
 
 /** The same dead letters, read once per gateway: for one call that looks at many messages. */
@@ -80,36 +78,6 @@ export function readOnce({ list }: Letters): Letters {
       return page
     },
   }
-}
-
-/**
- * Whether a send went to the sender of an earlier message, with the same subject if both have one.
- */
-export function mayAnswer(letter: DeadLetter, { from, subject, receivedAt }: Asked): boolean {
-  const to = recipientOf(letter)
-  if (to === undefined || writtenAt(letter) < receivedAt) return false
-  if (to !== from.address?.toLowerCase() && to !== from.id.toLowerCase()) return false
-  const sent = textAt(letter.data, 'subject')
-  return sent === undefined || subject === undefined || withoutPrefix(sent) === withoutPrefix(subject)
-}
-
-/** A subject without `Re:` and the like. */
-function withoutPrefix(subject: string): string {
-  return subject
-    .replace(/^(?:\s*\p{L}{2,3}\s*:)+/u, '')
-    .trim()
-    .toLowerCase()
-}
-
-/** The address of a send that answers no message. */
-export function recipientOf({ data }: DeadLetter): string | undefined {
-  return textAt(data, 'inReplyTo') === undefined ? textAt(data, 'to')?.toLowerCase() : undefined
-}
-
-/** The time (Unix ms) at which a send was queued: retries of its dead letter do not change it. */
-export function writtenAt({ at, data }: DeadLetter): number {
-  const queuedAt = pathGet(data ?? null, 'queuedAt')
-  return typeof queuedAt === 'number' ? queuedAt : at
 }
 
 /** `isKept`: the letter still exists. */

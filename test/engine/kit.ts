@@ -79,3 +79,19 @@ export function untilEmpty(store: Store, queue: string) {
   }
   return until(isEmpty, `an empty ${queue}`)
 }
+
+/** The other dependencies of `createMessages` and `createConversations`. */
+export const MESSAGE_DEPS = {
+  logged: () => [],
+  pushed: async () => [],
+  attempts: { of: () => undefined },
+  holding: { pausesOf: () => [], notesOf: () => [] },
+  match: () => undefined,
+  traceUrl: () => undefined,
+  answerable: () => ['support'],
+  unanswerable: () => undefined,
+  unreachable: () => undefined,
+  isOneOff: () => false,
+  holdOf: () => undefined,
+  now: Date.now,
+}

@@ -13,22 +13,7 @@ import { bury, job } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 import { openStore } from '../runtime/support/store.ts'
-import { callOf, newMessage } from './kit.ts'
-
-const REST = {
-  logged: () => [],
-  pushed: async () => [],
-  attempts: { of: () => undefined },
-  holding: { pausesOf: () => [], notesOf: () => [] },
-  match: () => undefined,
-  traceUrl: () => undefined,
-  answerable: () => ['support'],
-  unanswerable: () => undefined,
-  unreachable: () => undefined,
-  isOneOff: () => false,
-  holdOf: () => undefined,
-  now: Date.now,
-}
+import { callOf, MESSAGE_DEPS, newMessage } from './kit.ts'
 
 test('a sender waits again if the answer of a person was not delivered, until a later one is sent', async (t) => {
   const store = await openStore(t)
@@ -40,7 +25,7 @@ test('a sender waits again if the answer of a person was not delivered, until a 
     store.journal.note(id, [{ at, road: 'outbox', what: 'sent', detail: { key: by, text: 'Hello', by } }])
   const { cursor } = await store.journal.unpumped(1)
   await store.journal.pumped(cursor, id, [])
-  const { list, show } = createConversations({ ...REST, store })
+  const { list, show } = createConversations({ ...MESSAGE_DEPS, store })
   const waiting = async () => Object(await list({ unanswered: true, limit: 10 }, callOf())).conversations
   await sent(Date.now(), 'route support-mail')
   assert.deepEqual(await waiting(), [])
@@ -96,7 +81,7 @@ test('a mail stays undelivered after its dead letter is dropped', async (t) => {
   await bury({ store, now: () => Date.now() + 10 }, 'outbox', job('a', 'a', { group: 'support', data }))
   const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
   const letters = createDeadLetters({ store, longWork, now: Date.now })
-  const { show } = createConversations({ ...REST, store })
+  const { show } = createConversations({ ...MESSAGE_DEPS, store })
   const shown = async () =>
     Object(await show({ gateway: 'support', conversation: 'order', limit: 9 }, callOf()))
   const before = await shown()
@@ -130,7 +115,7 @@ test('a mail to the sender that was not delivered is in the history of the messa
   })
   await send('outbox:b', { key: 'b', to: 'lena@example.com', text: 'Hello Lena' })
 
-  const messages = createMessages({ ...REST, store })
+  const messages = createMessages({ ...MESSAGE_DEPS, store })
   const unsentIn = async (id: string) =>
     Object(await messages.show({ id }, callOf())).history.filter(
       ({ what }: { what: string }) => what === 'not delivered',
@@ -144,7 +129,7 @@ test('a mail to the sender that was not delivered is in the history of the messa
   assert.deepEqual(others, [])
   assert.deepEqual(await unsentIn(other), [], 'it has another subject')
 
-  const conversations = createConversations({ ...REST, store })
+  const conversations = createConversations({ ...MESSAGE_DEPS, store })
   const shown = await conversations.show(
     { gateway: 'support', conversation: 'Where is order 4777?', limit: 20 },
     callOf(),
@@ -172,7 +157,7 @@ test('a retry does not change when a mail or an answer was written', async (t) =
   await note(written, 'send failed', { text: 'On Friday.', by: 'route desk' })
   await note(written + 1_000, 'dead')
   await note(written + 60_000, 'sent')
-  const { show } = createConversations({ ...REST, store })
+  const { show } = createConversations({ ...MESSAGE_DEPS, store })
   const shown = async () =>
     Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
   // Its dead letter is of the last retry.
@@ -200,7 +185,7 @@ test('conversation-show and message-show say whether an answer can be sent, and 
   const id = accepted?.id ?? ''
   const shown = async (deps: object) =>
     Object(
-      await createConversations({ ...REST, ...deps, store }).show(
+      await createConversations({ ...MESSAGE_DEPS, ...deps, store }).show(
         { gateway: 'support', conversation: 'order', limit: 10 },
         callOf(),
       ),
@@ -208,7 +193,7 @@ test('conversation-show and message-show say whether an answer can be sent, and 
   assert.equal((await shown({})).unanswerable, undefined)
   const unanswerable = () => 'its sender already has its answer'
   assert.equal((await shown({ unanswerable })).unanswerable, 'its sender already has its answer')
-  const messages = createMessages({ ...REST, unanswerable, store })
+  const messages = createMessages({ ...MESSAGE_DEPS, unanswerable, store })
   assert.equal(
     Object(await messages.show({ id }, callOf())).unanswerable,
     'its sender already has its answer',
