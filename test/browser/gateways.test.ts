@@ -121,6 +121,12 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await facts
       .getByText(/^\d+ messages? not pulled, oldest .*, last pull .* ago by control token$/)
       .waitFor()
+    const waiting = async () =>
+      Object(await daemon.invoke('gateway-show', { gateway: 'shop' })).pulled.messages
+    const before = await waiting()
+    await daemon.invoke('gateway-receive', { gateway: 'shop', timeout: 0 })
+    assert.equal(await waiting(), before - 1)
+    await facts.getByText(new RegExp(`^${before - 1} messages? not pulled`)).waitFor()
     await show('now')
     const road = page.getByRole('row').filter({ hasText: 'receive' })
     await road.getByText(/^\d+ not pulled; last pull \d+ s ago$/).waitFor()

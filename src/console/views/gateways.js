@@ -160,8 +160,8 @@ export function GatewayPage({ name }) {
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downSinceOf(name)
   const { value: shown } = useLoaded(
-    (signal) => invoke('gateway-show', { gateway: name }, signal).catch(() => undefined),
-    [name, now.value?.configuration?.at, traffic[name]?.refused],
+    (signal) => invoke('gateway-show', { gateway: name }, signal),
+    [name, now.value?.configuration?.at, loaded.at],
   )
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
