@@ -50,12 +50,71 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     let searches = 0
     await page.route('**/v1/skills/message-search', async (route) => {
       // As if all of them had arrived after the first page was read, and before the stream began.
-      if (++searches === 1) await route.fulfill({ json: { result: { messages: before.messages } } })
+      // The list of the test before may still read its messages.
+      const isOfList = route.request().postDataJSON().gateway === 'shop'
+      if (isOfList && ++searches === 1)
+        await route.fulfill({ json: { result: { messages: before.messages } } })
       else await route.continue()
     })
     // Another filter is another list.
     await show('messages?gateway=shop')
     await page.getByText(/^151 messages$/).waitFor()
     await page.unroute('**/v1/skills/message-search')
+  })
+
+  test('with few matches, does not read the whole journal again when its stream begins', async () => {
+    const searches: { search?: string; outcome?: string; before?: string }[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/skills/message-search')) searches.push(request.postDataJSON())
+    })
+    // The outcomes of all messages are only read on the first page.
+    await show('messages?outcome=dead')
+    await page.getByText('Nothing matches.').waitFor()
+    await until(async () => searches.some(({ outcome }) => !outcome), 'the search for new messages')
+    await page.waitForTimeout(1_000)
+    assert.equal(searches.filter(({ outcome }) => !outcome).length, 1)
+
+    // As if each page covered a part of a long journal.
+    const next: Record<string, string> = { newest: 'e', e: 'd', d: 'c', c: 'b', b: 'a' }
+    await page.route('**/v1/skills/message-search', (route) => {
+      const { before = 'newest' } = route.request().postDataJSON()
+      return route.fulfill({ json: { result: { messages: [], next: next[before] } } })
+    })
+    await show('messages?search=nobody-wrote-this')
+    const ofSearch = (place?: string) =>
+      searches.filter(({ search, before }) => search !== undefined && before === place).length
+    await until(async () => ofSearch() === 2 && ofSearch('a') > 0, 'both searches')
+    await page.waitForTimeout(1_000)
+    assert.equal(ofSearch('d'), 1)
+    await page.unroute('**/v1/skills/message-search')
+  })
+
+  test('says how many messages it does not show, if they came while it was catching up', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let searches = 0
+    await page.route('**/v1/skills/message-search', async (route) => {
+      // The search for what was missed before the stream began.
+      if (route.request().postDataJSON().text === 'later' && ++searches === 2) await held
+      await route.continue()
+    })
+    let connections = 0
+    await page.route('**/v1/stream?*', async (route) => {
+      if (!route.request().url().includes('gateway=shop')) return route.continue()
+      if (++connections > 1) return route.abort()
+      const body = 'event: now\ndata: {}\n\nevent: gap\ndata: { "missed": 500 }\n\n'
+      return route.fulfill({ contentType: 'text/event-stream', body })
+    })
+    await show('messages?gateway=shop&text=later')
+    // One page was loaded for the gap.
+    await until(async () => searches >= 3, 'the search after the gap')
+    release()
+    await page.getByText(/500 came in too fast to show/).waitFor()
+    await page.waitForTimeout(1_000)
+    assert.equal(await page.getByText(/500 came in too fast to show/).count(), 1)
+    await page.unroute('**/v1/skills/message-search')
+    await page.unroute('**/v1/stream?*')
   })
 })

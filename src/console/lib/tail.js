@@ -89,15 +89,16 @@ function createTail(filter) {
     readOutcomes,
     updateSoon,
     firstPage: paging.firstPage,
+    firstSearchedTo: paging.firstSearchedTo,
   })
   let closeStream = () => {}
-  const addMissed = (count) => {
-    missed += count
+  const gaps = {
+    missed: () => missed,
+    add(count) {
+      missed += count
+    },
   }
-  const caughtUp = () => {
-    missed = 0
-  }
-  const events = createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, updateSoon })
+  const events = createEvents({ rows, paging, changed, refresh, gaps, updateSoon })
   return {
     more: paging.more,
     rows: rows.all,
@@ -128,7 +129,7 @@ function createTail(filter) {
  * The functions for the events of the stream. `lastId` is not one: the stream begins after the
  * message with this id.
  */
-function createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, updateSoon }) {
+function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
   /**
    * Whether this connection had its first `now` event, after which the messages that it missed, and
    * current outcomes, are loaded.
@@ -147,9 +148,11 @@ function createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, upd
     now() {
       if (isCaughtUp) return
       isCaughtUp = true
+      // Messages that are missed from now on may be too new for this search.
+      const missed = gaps.missed()
       refresh.newest(MAX_MISSED_PAGES).then((isComplete) => {
         if (!isComplete) return
-        caughtUp()
+        gaps.add(-missed)
         updateSoon()
       })
       refresh.unfinished()
@@ -159,7 +162,7 @@ function createEvents({ rows, paging, changed, refresh, addMissed, caughtUp, upd
       updateSoon()
     },
     gap(gap) {
-      addMissed(gap.missed)
+      gaps.add(gap.missed)
       // Only one page: more would slow down a daemon that is already busy.
       refresh.newest(1)
     },
@@ -269,6 +272,7 @@ function createPaging({ filter, rows, search, update, signal }) {
   let searchedTo
   let error
   let first
+  let firstSearchedTo
   const more = () => {
     const loading = load()
     first ??= loading
@@ -283,6 +287,7 @@ function createPaging({ filter, rows, search, update, signal }) {
       const page = await search({ ...filter, ...(next && { before: next }) })
       isEmpty = rows.append(page.messages) === 0
       ;({ next, searchedTo } = page)
+      firstSearchedTo ??= next
       isEnd = next === undefined
     } catch (failure) {
       error = failure
@@ -296,6 +301,8 @@ function createPaging({ filter, rows, search, update, signal }) {
     more,
     /** Resolves once the first page is there, or could not be loaded. */
     firstPage: () => first,
+    /** The id to which the first page was searched; undefined if it was the last one. */
+    firstSearchedTo: () => firstSearchedTo,
     isBusy: () => isBusy,
     state: () => ({ isEnd, error, searchedTo }),
     fail(failure) {
@@ -310,9 +317,9 @@ function createPaging({ filter, rows, search, update, signal }) {
 }
 
 /** Refreshes messages after a time without the stream. */
-function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage }) {
-  // Searches without the outcome of the filter, because messages of the list may have another one
-  // by now.
+function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage, firstSearchedTo }) {
+  // The first page is without the outcome of the filter, because messages of the list may have
+  // another one by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /**
@@ -324,10 +331,11 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPa
       await firstPage()
       // Read before the search: otherwise a message that the stream sends during it would count as
       // the newest, and older ones that the search finds would be left out.
-      const newest = rows.newest()
+      const newest = rows.newest() || (firstSearchedTo() ?? '')
       let before
       for (let pages = 0; pages < maxPages; pages++) {
-        const page = await search({ ...anyOutcome, ...(before && { before }) }).catch(() => undefined)
+        const query = before === undefined ? anyOutcome : { ...filter, before }
+        const page = await search(query).catch(() => undefined)
         if (!page) return false
         for (const message of page.messages.toReversed()) {
           const { id, outcome } = message
