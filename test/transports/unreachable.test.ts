@@ -11,8 +11,14 @@ test('an error says whether later answers to the same place fail too, and what t
     '550 #5.1.0 Address rejected. User unknown',
   ])
     assert.match(about(email, error) ?? '', /does not exist; send it to another address/)
-  for (const error of ['552 5.2.2 mailbox full', '554 5.7.1 message refused as spam', 'connect ECONNREFUSED'])
-    assert.equal(about(email, error), undefined)
+  for (const error of [
+    '552 5.2.2 mailbox full',
+    '554 5.7.1 message refused as spam',
+    '550 5.1.8 <shop@example.com>: Sender address rejected: Domain not found',
+    '550-5.7.25 [192.0.2.7] The sending IP address is unknown: its PTR record does not exist',
+    'connect ECONNREFUSED',
+  ])
+    assert.equal(about(email, error), undefined, error)
   assert.match(
     about(slack, 'Gateway team permanently rejected the message: is_archived') ?? '',
     /unarchive it/,
