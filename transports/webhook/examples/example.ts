@@ -48,8 +48,10 @@ export function variable(name: string): string {
 }
 
 /** The variable for the secret of a gateway with this name. */
-export function secretVariable({ variable: own, verify }: ProviderExample, gateway: string): string {
-  const name = gateway.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
+export function secretVariable({ id, variable: own, verify }: ProviderExample, gateway: string): string {
+  // The name of a variable cannot begin with a digit.
+  const words = /^\d/.test(gateway) ? `${id}_${gateway}` : gateway
+  const name = words.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
   // This secret is in the address and not in a header.
   return own ?? `${name}_${verify.scheme === 'query' ? 'CODE' : 'SECRET'}`
 }

@@ -23,12 +23,14 @@ export function gatewayYaml(example: ProviderExample, { name, path, address, eve
       ]
     : []
   const gateways = [[name, own] as const, ...others].flatMap(([key, gateway]) => [
-    `  ${key}:`,
+    `  ${flowYaml(key)}:`,
     ...indented(indented(lines(gateway))),
   ])
   const match = { gateway: name, ...(event !== undefined && { event }) }
   const route = `  - ${flowYaml({ name, match, skill: 'echo' })}`
-  return ['gateways:', ...gateways, 'routes:', route].join('\n').replaceAll('https://HOST/PATH', address)
+  return ['gateways:', ...gateways, 'routes:', route]
+    .join('\n')
+    .replaceAll('https://HOST/PATH', () => address)
 }
 
 /** Options as lines: each on one line if that is short enough, or else as a block. */
