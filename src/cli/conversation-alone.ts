@@ -15,15 +15,18 @@ export const OF_CONVERSATIONS: readonly string[] = [
 
 /**
  * The arguments of `conversation show|pause|resume` that are given as two words: the gateway and the
- * conversation, in any order. Other words are returned as they are.
+ * conversation, in any order. Other words are returned as they are, and so are words beside `named`,
+ * the arguments that are given with their flags.
  */
 export async function conversationWords(
   name: string,
   words: readonly string[],
+  named: JsonObject,
   daemon: Pick<Connection, 'invoke'>,
 ): Promise<{ args: JsonObject; words: readonly string[] }> {
   const [first = '', second = ''] = words
-  if (!OF_CONVERSATIONS.includes(name) || words.length !== 2) return { args: {}, words }
+  const isNamed = named.gateway !== undefined || named.conversation !== undefined
+  if (!OF_CONVERSATIONS.includes(name) || words.length !== 2 || isNamed) return { args: {}, words }
   const gateways = objectsIn(await daemon.invoke('gateway-list', {}).catch(() => []))
   const isGateway = (word: string) => gateways.some((gateway) => gateway.name === word)
   const [gateway, conversation] = isGateway(second) && !isGateway(first) ? [second, first] : [first, second]

@@ -23,6 +23,7 @@ const LISTS_BY_KIND: Readonly<Record<string, string>> = {
   'consumer group': 'group list',
   call: 'call list',
   task: 'task list',
+  audit: 'audit list',
 }
 
 /** Texts of errors that already say how to go on. */

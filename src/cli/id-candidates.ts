@@ -6,8 +6,11 @@ import type { Connection } from './connection.ts'
 type Source = Pick<Connection, 'invoke'>
 /** What has an id, with words that tell it from others. `at`: its time (Unix ms). */
 export type Candidate = { id: string; at: unknown; words: string }
-/** `at`: those since this time (Unix ms) were read. `isCut`: older ones are not listed. */
-type Found = { candidates: Candidate[]; at?: unknown; isCut?: boolean }
+/**
+ * `at`: those since this time (Unix ms) were read. `isCut`: older ones are not listed. `isWhole`: all
+ * ids that begin with the part were read.
+ */
+type Found = { candidates: Candidate[]; at?: unknown; isCut?: boolean; isWhole?: boolean }
 type Read = (daemon: Source, part: string, args: JsonObject) => AsyncGenerator<Found>
 
 /** Number of objects per page. */
@@ -23,7 +26,10 @@ const MESSAGE_TOPIC = 'gateway-message'
 export const CANDIDATES: Readonly<Record<IdOf, Read>> = {
   async *message(daemon, part, args) {
     const span = spanOf(part)
-    if (span) yield* messagesWith(daemon, part, span)
+    if (span) {
+      yield* messagesWith(daemon, part, span)
+      yield { candidates: [], at: Date.parse(span.since), isWhole: true }
+    }
     yield* messagesWith(daemon, part, {})
     yield* CANDIDATES['dead-letter'](daemon, part, args)
   },

@@ -70,7 +70,6 @@ async function actOnNamed(
   { wait }: Options,
 ): Promise<Json> {
   const isFollowed = verb === 'retry' && wait && daemon.running
-  const signal = isFollowed ? interruption() : undefined
   const began = Date.now()
   const letters: Retried[] = []
   for (const part of given) {
@@ -80,7 +79,8 @@ async function actOnNamed(
     letters.push(retriedLetter(Object(letter)))
   }
   const count = letters.length
-  if (!signal) return { count }
+  if (!isFollowed) return { count }
+  const signal = interruption()
   const limit = count === 1 ? WAIT_FOR_ONE : WAIT_FOR_MANY
   return { count, outcomes: await outcomesOf(daemon, context, letters, { began, limit, signal }) }
 }

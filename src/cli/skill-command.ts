@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
-import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, parseJson, pathGet } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
@@ -95,7 +95,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json, ...readFlags(flags, options) }
     const isBuiltIn = skill.kind === BUILT_IN
     const { args: ofWords, words } = isBuiltIn
-      ? await conversationWords(name, command.args, connection)
+      ? await conversationWords(name, command.args, named, connection)
       : { args: {}, words: command.args }
     const withPositional = { ...named, ...ofWords, ...readPositional(words, named, skill.args, flags) }
     const missing =
@@ -122,8 +122,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
-    if (first === 'id' && Array.isArray(result) && result.length === 0)
-      throw new TriviumError('approval_not_found', { id: String(args.id) })
+    if (first === 'id') requireFound(name, result, String(args.id))
     const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
@@ -133,6 +132,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (name === 'troubles' && hasError(result)) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' })
+}
+
+/** Throws if `approval show` or `audit show`, a list of one entry, found none. */
+function requireFound(name: string, result: Json, id: string): void {
+  const entries = name === 'audit-list' ? pathGet(result, 'entries') : result
+  if (!Array.isArray(entries) || entries.length > 0) return
+  if (name === 'approval-list') throw new TriviumError('approval_not_found', { id })
+  throw new TriviumError('not_found', { path: `audit entry ${id}`, hint: '' })
 }
 
 /** How long (ms) `gateway send` waits without `--wait`: a person expects the outcome. */

@@ -48,6 +48,8 @@ describe('conversation show', { timeout: 120_000 }, async () => {
       }
     }
     assert.equal((await site.run(['conversation', 'resume', 'shop', 'shop:o1', 'more'])).code, 2)
+    const twice = await site.run(['conversation', 'show', '--gateway', 'shop', 'shop:o1', 'more'])
+    assert.match(twice.err, /"more" is one argument too many/)
   })
 
   test('finds the gateway of an id that only one gateway has', async () => {

@@ -54,6 +54,11 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     assert.match(shown.out, /hello/)
     const unknown = await site.run(['approval', 'decide', 'abcd1234', '--approve'])
     assert.match(unknown.err, /abcd1234/)
+    for (const noun of ['approval', 'audit']) {
+      const { code, err } = await site.run([noun, 'show', 'abcd1234'])
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`There is no .*abcd1234.*trivium ${noun} list`))
+    }
   })
 
   test('is not taken for the beginning of another id if a conversation has exactly this id', async () => {
@@ -89,12 +94,56 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
       at: 1_200 - index,
     }))
     const paged = {
-      invoke: async (_name: string, args: unknown) => {
+      invoke: async (name: string, args: unknown) => {
+        if (name === 'dead-letter-show') throw new Error('there is none')
         const { before = 'Infinity/', limit } = Object(args)
         return toJson(letters.filter(({ at }) => at < Number.parseFloat(before)).slice(0, limit))
       },
     }
     assert.equal(await fullId(paged, 'ail-1:team:0', 'dead-letter'), 'mail-1:team:0')
+  })
+
+  test('does not select the newest of several dead letters that begin like this', async () => {
+    const letters = Array.from({ length: 600 }, (_, index) => {
+      const time = index % 550 === 0 ? '01a22898' : '01a1ffff'
+      return { id: `${time}-6d09-7000-8000-${String(index).padStart(12, '0')}`, at: 600 - index }
+    })
+    const paged = {
+      invoke: async (_name: string, args: unknown) => {
+        const { before = 'Infinity/', limit } = Object(args)
+        return toJson(letters.filter(({ at }) => at < Number.parseFloat(before)).slice(0, limit))
+      },
+    }
+    await assert.rejects(fullId(paged, '01a22898', 'dead-letter'), { message: /^2 ids begin or end with/ })
+  })
+
+  test('is not looked for if a dead letter has exactly this id', async () => {
+    const calls: string[] = []
+    const one = {
+      invoke: async (name: string) => {
+        calls.push(name)
+        return name === 'dead-letter-show' ? {} : []
+      },
+    }
+    assert.equal(await fullId(one, id, 'dead-letter'), id)
+    assert.deepEqual(calls, ['dead-letter-show'])
+  })
+
+  test('is refused after 20 s with the ids that were found', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    let pages = 0
+    const endless = {
+      invoke: async () => {
+        t.mock.timers.tick(5_000)
+        pages += 1
+        assert.ok(pages < 10, 'the search ends')
+        return { messages: pages === 1 ? [{ id: `x-${end.slice(-5)}`, at: Date.now() }] : [], next: 'more' }
+      },
+    }
+    await assert.rejects(fullId(endless, end.slice(-5)), {
+      code: 'usage',
+      message: /^Not all ids could be compared with .*give more of it:\n {2}x-/,
+    })
   })
 
   test('is refused if not all ids can be looked at and none of them has it', async () => {
