@@ -87,10 +87,11 @@ const options = z.strictObject({
   event: pointer.optional().describe('Path of the name of the event; by default found in the delivery.'),
   from: pointer.optional().describe('Path of the id of the sender; by default found in the delivery.'),
   text: pointer.optional().describe('Path of the text; by default the text is the whole body.'),
-  conversation: pointer
+  conversation: z
+    .union([pointer, z.array(pointer).min(1)])
     .optional()
     .describe(
-      'Where the id of the conversation is, also cookie.NAME; by default from the provider, otherwise each delivery is a conversation of its own.',
+      'Where the id of the conversation is, also cookie.NAME, or several places, of which the first with a value counts; by default from the provider, otherwise each delivery is a conversation of its own.',
     ),
 })
 

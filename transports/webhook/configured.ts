@@ -1,6 +1,6 @@
 import { type ReadableDelivery, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
-import { isInData, joinedKey, SENDER } from './part-view.ts'
+import { firstValue, isInData, joinedKey, SENDER } from './part-view.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
 /**
@@ -27,6 +27,12 @@ export function configured(
 export function configuredKey(pointers: string | readonly string[] | undefined) {
   if (pointers === undefined || typeof pointers === 'string') return configured(pointers)
   return (views: Views): string | undefined => joinedKey(pointers, (pointer) => configured(pointer)?.(views))
+}
+
+/** Like `configured`, for one or several paths, of which the first with a value counts. */
+export function configuredFirst(pointers: string | readonly string[] | undefined) {
+  if (pointers === undefined) return undefined
+  return (views: Views): string | undefined => firstValue(pointers, (pointer) => configured(pointer)?.(views))
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Preset } from '../deliveries/preset.ts'
 import { requirePartCount, requireTotalSize } from '../deliveries/split.ts'
 import { presetOf } from '../deliveries/verifier.ts'
 import type { WebhookOptions } from './config.ts'
-import { configured, configuredKey, createFromReader } from './configured.ts'
+import { configured, configuredFirst, configuredKey, createFromReader } from './configured.ts'
 import { cloudEventKey, createPartReader, type Fields, splitterFor } from './part-view.ts'
 import { createSenderFinder, proofOf } from './proof.ts'
 
@@ -96,7 +96,7 @@ function createDeliveryReader(
   const isAwaited = options.respond === 'result'
   const event = configured(options.event)
   const key = configuredKey(options.key)
-  const conversation = configured(options.conversation)
+  const conversation = configuredFirst(options.conversation)
   const configuredText = configured(options.text, textAt)
   const findFrom = createFromReader(options.from, preset, findSender)
   const deliveryKey = (delivery: ReadableDelivery) =>

@@ -67,7 +67,7 @@ export function createPartReader(
       ? keyIn(element, options.key)
       : (valueAt(preset?.key, element) ?? cloudEventKey(element))
     const conversation = options.conversation
-      ? configured(options.conversation)
+      ? firstValue(options.conversation, configured)
       : valueAt(preset?.conversation, element)
     const hasPresetOnly = preset !== undefined && !options.conversation
     return {
@@ -126,6 +126,18 @@ export function joinedKey(
 function keyIn(element: ReadableDelivery, pointers: string | readonly string[]): string | undefined {
   if ([pointers].flat().every((pointer) => pointer.startsWith('header.'))) return undefined
   return joinedKey(pointers, (pointer) => valueAt(pointer.replace(/^data\.body\./, ''), element))
+}
+
+/** The value of the first pointer that has one. */
+export function firstValue(
+  pointers: string | readonly string[],
+  read: (pointer: string) => string | undefined,
+): string | undefined {
+  for (const pointer of [pointers].flat()) {
+    const value = read(pointer)
+    if (value !== undefined) return value
+  }
+  return undefined
 }
 
 /** The key of a CloudEvent in structured mode. */

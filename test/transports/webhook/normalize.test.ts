@@ -195,6 +195,20 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().conversation, last().id)
   })
 
+  test('has the first of several configured conversations that has a value, also with `split`', async () => {
+    const { post, last } = await startWebhook({ conversation: ['data.body.group', 'data.body.person'] })
+    await post('{"person":"p1"}', json)
+    assert.equal(last().conversation, 'test:p1')
+    await post('{"group":"g1","person":"p1"}', json)
+    assert.equal(last().conversation, 'test:g1')
+    const split = await startWebhook({ split: 'data.body', conversation: ['from.group', 'from.person'] })
+    await split.post('[{"from":{"person":"p1"}},{"from":{"group":"g1","person":"p1"}}]', json)
+    assert.deepEqual(
+      split.store.messages.map(({ conversation }) => conversation),
+      ['test:p1', 'test:g1'],
+    )
+  })
+
   test('has a short, distinct key for each long delivery id', async () => {
     const { post, last } = await startWebhook()
     const keys = []
