@@ -110,6 +110,7 @@ describe('a split delivery', () => {
         { alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-11-28T10:00:00Z' }] },
         ['["f","firing","2026-11-28T10:00:00Z"]'],
       ],
+      'Asana, Smartsheet': [{ events: [{ action: 'changed' }] }, [undefined]],
       'Azure Event Grid': [
         [
           { topic: '/t', id: 'e1', eventType: 'a', data: {} },
@@ -118,10 +119,12 @@ describe('a split delivery', () => {
         ['["/t","e1"]', '["/t","e2"]'],
       ],
       'CloudEvents in batches': [[{ specversion: '1.0', source: '/s', id: '1' }], ['/s 1']],
+      LINE: [{ events: [{ webhookEventId: '01A' }, { webhookEventId: '01B' }] }, ['01A', '01B']],
       'Okta event hooks': [
         { eventId: 'h', data: { events: [{ uuid: 'u1' }, { uuid: 'u2' }] } },
         ['u1', 'u2'],
       ],
+      QuickBooks: [[{ specversion: '1.0', source: 'intuit', id: 'q1' }], ['q1']],
       SparkPost: [
         [
           { msys: { message_event: { event_id: '92356927693813856' } } },
