@@ -21,7 +21,7 @@ test('a webhook that came by GET is forwarded by GET, also without its original'
     url: new URL(`${url}/hook`),
     headers: {},
     timeout: 10_000,
-    file: () => assert.fail('there is no file'),
+    readFile: () => assert.fail('there is no file'),
     onIncomplete() {},
   })
   const message: Message = {

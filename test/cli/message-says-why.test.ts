@@ -31,7 +31,7 @@ test('a gateway that is off is named with what it lacks', async () => {
   }
 })
 
-test('trivium message says why there is no reply: the reason of the skill, the form of its result, or a paused route, skill or gateway', async () => {
+test('trivium message says why there is no reply: the reason of the skill, a result without text, or a paused route, skill or gateway', async () => {
   const site = openSite({ routes: ROUTES })
   const skill = "export default { description: 'x', run: () => ({ noReply: 'it is automatic mail' }) }\n"
   site.write('skills/silent/index.ts', skill)
@@ -51,6 +51,7 @@ test('trivium message says why there is no reply: the reason of the skill, the f
   assert.ok(object.out.includes(`The skill ran and sent no reply: ${form}.`), object.out)
   const shown = (await site.run(['message', 'show', idIn(object.out)])).out
   assert.match(shown, /dispatch +no reply +reason the result is an object without `text` or `http`/)
+  // `reply: none` of a route needs no reason.
   const unanswered = await site.run(['message', 'hook', 'unanswered'])
   assert.match(unanswered.out, /The skill ran and sent no reply\./)
 

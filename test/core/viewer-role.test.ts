@@ -3,25 +3,32 @@ import { test } from 'node:test'
 import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
-/**
- * Skills that a viewer cannot use: they change something, consume messages, or read possible
- * secrets.
- */
-const REFUSED = `
-  event-emit event-subscribe event-unsubscribe event-seek event-replay event-wait event-ack event-extend
-  gateway-receive gateway-ack gateway-nack gateway-extend gateway-send gateway-reconnect gateway-pause gateway-resume
-  route-pause route-resume skill-pause skill-resume conversation-pause conversation-resume
-  refused-try daemon-resume slack-installs-remove send-cancel run-cancel job-cancel person-count person-export person-erase message-resend message-retry message-replay message-erase
-  state-get state-set state-delete state-list state-wait artifact-save ask-person session-delete
-  callback-create callback-wait callback-respond callback-release approval-decide
-  dead-letter-retry dead-letter-drop dead-letter-bulk subscription-pause subscription-resume subscription-replay
-  subscription-create subscription-update subscription-delete call-settle
-  remember recall forget search-notes digest-now delegate work-done schedule-in-words remind assistant-help
-  delegation-take delegation-accept schedule-create schedule-delete schedule-run schedule-pause schedule-resume
-  workbench-update task-add task-claim task-finish
-`
-  .trim()
-  .split(/\s+/)
+/** Skills that a viewer cannot use, by the reason. */
+const REFUSED_FOR = {
+  'changes something': `
+    event-emit event-subscribe event-unsubscribe event-seek event-replay
+    gateway-send gateway-reconnect gateway-pause gateway-resume route-pause route-resume
+    skill-pause skill-resume conversation-pause conversation-resume
+    refused-try daemon-resume slack-installs-remove send-cancel run-cancel job-cancel person-erase
+    message-resend message-retry message-replay message-erase
+    state-set state-delete artifact-save ask-person session-delete
+    callback-create callback-respond callback-release approval-decide
+    dead-letter-retry dead-letter-drop dead-letter-bulk
+    subscription-pause subscription-resume subscription-replay
+    subscription-create subscription-update subscription-delete call-settle
+    delegation-take delegation-accept
+    schedule-create schedule-delete schedule-run schedule-pause schedule-resume
+    workbench-update task-add task-claim task-finish`,
+  'consumes messages': `
+    event-wait event-ack event-extend
+    gateway-receive gateway-ack gateway-nack gateway-extend callback-wait`,
+  'may show secrets, or data about a person': `
+    state-get state-list state-wait person-count person-export`,
+  'is for people who write to the assistant': `
+    remember recall forget search-notes digest-now delegate work-done schedule-in-words remind
+    assistant-help`,
+}
+const REFUSED = Object.values(REFUSED_FOR).flatMap((names) => names.trim().split(/\s+/))
 
 test('a viewer has every built-in skill that only reads, and no others', () => {
   const names = builtInSkills.map(({ name }) => name)

@@ -18,14 +18,16 @@ function stage() {
       log: silent,
       now: () => clock.now,
       budget: () => budgetSchema.parse({ sender: ['100 tokens/1d', '10 EUR/12h'], total: '1k tokens/1d' }),
+      // EUR per million tokens: an output token costs 1 EUR.
       prices: () => ({ 'x:*': { input: 0, output: 1_000_000 } }),
       refused: () => void refusals++,
       used: async () => {},
     })
   const [first, second] = [createDaemon(), createDaemon()]
   /**
-   * Hours until the sender can use models again; undefined: now. The window of a day is longer
-   * by up to one of its 48 buckets: 24.5 hours.
+   * Asks for permission to use a model. Returns the hours until the sender can use models again;
+   * undefined: now. Usage is counted in 48 buckets per window, and leaves with its bucket: a day
+   * can last 24.5 hours, and 12 hours 12.25.
    */
   const hoursLeft = async (call: ReturnType<typeof callFrom>) => {
     const refused = await first.require(call).catch((error: unknown) => error)
@@ -55,6 +57,7 @@ test('a sender with an exhausted budget waits until enough of its usage is old, 
 
 test('a run that waits is one refusal, however often it checks, on whichever daemon', async () => {
   const { clock, first, second, hoursLeft, refusals } = stage()
+  // Exhausts the total.
   await first.spend(callFrom('cli'), tokens(1000))
   await hoursLeft(ada)
   for (let hours = 0; hours < 24; hours++) {
@@ -62,6 +65,7 @@ test('a run that waits is one refusal, however often it checks, on whichever dae
     await assert.rejects(second.require(ada), { code: 'budget_exhausted' })
   }
   assert.equal(refusals(), 1)
+  // Another place in a run, or another skill, is another run.
   await hoursLeft({ ...ada, place: 'tool 1' })
   await hoursLeft({ ...ada, skill: 'another' })
   assert.equal(refusals(), 3)
@@ -76,22 +80,34 @@ test('a budget in money counts models with a price', async () => {
   assert.equal(await hoursLeft(bob), 12.25)
 })
 
-test('usage by a skill counts for its sender, whose address counts without its tag', async () => {
-  const { first, second, hoursLeft } = stage()
+test('usage by a skill counts for the sender of its message', async () => {
+  const { first, hoursLeft } = stage()
   await first.spend({ ...bob, caller: { kind: 'code' } }, tokens(100))
   assert.equal(await hoursLeft(bob), 24.5)
-  const eve = callFrom('mail', { who: 'eve@example.com' })
+})
+
+test('an email address counts without its tag', async () => {
+  const { first, hoursLeft } = stage()
   await first.spend(callFrom('mail', { who: 'eve+1@example.com' }), tokens(100))
-  assert.equal(await hoursLeft(eve), 24.5)
+  assert.equal(await hoursLeft(callFrom('mail', { who: 'eve@example.com' })), 24.5)
+})
+
+test('the status has the total, and the senders over their budget or the fullest of given ones', async () => {
+  const { first, second, hoursLeft } = stage()
+  for (const call of [bob, callFrom('mail', { who: 'eve@example.com' })]) {
+    await first.spend(call, tokens(100))
+    await hoursLeft(call)
+  }
   const [total, senders] = await second.status()
   assert.partialDeepStrictEqual(total, { budget: 'total', used: 200, most: 1000, left: 800 })
   // A bucket of a day is half an hour long.
-  const hoursUntilReset = Number(total && 'resetsAt' in total && total.resetsAt) / HOUR
-  assert.equal(hoursUntilReset % 24, 0.5)
+  const resetHour = (Number(total && 'resetsAt' in total && total.resetsAt) / HOUR) % 24
+  assert.equal(resetHour, 0.5)
   assert.partialDeepStrictEqual(senders, {
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
   })
   await first.spend(callFrom('mail', { who: 'ann@example.com' }), tokens(30))
+  // With senders given, the status lists those of them that are fullest.
   const [, asked] = await second.status(['mail:nobody@example.com', 'mail:ann@example.com', 'team:bob'])
   assert.partialDeepStrictEqual(asked, {
     fullest: [

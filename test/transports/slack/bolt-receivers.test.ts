@@ -38,11 +38,12 @@ type Shape = { name: string; source(port: number): string; route?: string; reply
 
 const SHAPES: Shape[] = [
   {
-    name: 'an ExpressReceiver with routes and without a secret',
+    name: 'an ExpressReceiver with routes, whose signing secret is not set',
     source: (port) => `
 const { App, ExpressReceiver } = require('@slack/bolt')
 const receiver = new ExpressReceiver({
   signingSecret: process.env.SLACK_SIGNING_SECRET,
+  // The headers exist, although there is no HTTP request.
   customPropertiesExtractor: (req) => ({ team: req.body.team_id + (req.headers['x-none'] ?? '') }),
 })
 receiver.router.get('/health', (_, res) => res.send('well'))
@@ -54,7 +55,7 @@ ${LISTENER}
     reply: 'hello T0TEAM',
   },
   {
-    name: 'a SocketModeReceiver with routes and without a token',
+    name: 'a SocketModeReceiver with routes, whose app token is not set',
     source: (port) => `
 const { App, SocketModeReceiver } = require('@slack/bolt')
 const receiver = new SocketModeReceiver({

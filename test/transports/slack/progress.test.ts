@@ -15,6 +15,7 @@ test('reactions show the progress of messages with a route, and of no others', a
   const { store } = setup.fixture
   const routed = await deliverEvent(setup, { text: 'please' })
   const unrouted = await deliverEvent(setup, { text: 'chatter' })
+  // `respond: 'result'` marks the messages whose outcome the gateway follows.
   assert.deepEqual(
     [routed, unrouted].map(({ data }) => data.respond),
     ['result', undefined],
@@ -35,7 +36,7 @@ test('the reactions of a daemon that ended are completed by one of the other dae
   const message = await deliverEvent(setup, { text: 'please' })
   await until(() => server.reactions.length === 1, 'eyes')
   await transport.stop()
-  await setup.another()
+  const second = await setup.another()
   const third = await setup.another()
   const stored = async () => (await fixture.store.kv.list('slack/team/working/', 10)).items
   assert.equal((await stored()).length, 1)
@@ -46,11 +47,13 @@ test('the reactions of a daemon that ended are completed by one of the other dae
     ['add eyes', 'remove eyes', 'add warning'],
   )
   assert.deepEqual(await stored(), [])
+  // Stopping ends all pending work: only one daemon has reacted.
+  await second.transport.stop()
   await third.transport.stop()
   assert.equal(server.reactions.length, 3)
 })
 
-test('a workspace whose token must not react does not prevent reactions in others', async () => {
+test('a workspace whose token may not add reactions does not prevent reactions in others', async () => {
   const slack = await startSlackServer()
   const identity = (n: number) => ({
     ok: true,
@@ -96,5 +99,6 @@ test('a message without an answer gets an ephemeral note with the command that s
   const answers = () => server.calls.filter(({ method }) => method === 'response_url')
   await until(() => answers().length === 1, 'the answer to the command')
   assert.match(String(answers()[0]?.args.text), noteOf(typed.id))
+  // Those of the message; a command has no reactions.
   assert.equal(server.reactions.length, 3)
 })
