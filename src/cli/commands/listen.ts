@@ -39,7 +39,7 @@ export const addListen: AddCommand = (program, context) => {
       `run this for each event, with JSON on stdin; exit code 0: done, ${DROP}: drop`,
     )
     .option('--gateway <name>', 'only messages of this gateway')
-    .option('--match <json>', 'only matching events, with the keys of a route: {"event":"push"}')
+    .option('--match <json>', 'only events that match this, with the match keys of a route: {"event":"push"}')
     .option('--topic <name>', 'a topic other than gateway-message', MESSAGE_TOPIC)
     .option('--group <name>', 'a permanent consumer group, which continues where it ended')
     .option('--replay', 'start with the oldest retained event')
@@ -100,14 +100,21 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: DelivererDeps, te
       `${gateway} does not keep signatures and exact bodies; set \`keep-original: true\` on it to forward them.`,
     )
   const headers = Object.fromEntries(flags.header.map(headerOf))
-  const options = { url, headers, timeout: timeout ?? REQUEST_TIMEOUT, file: calls.file, onIncomplete }
+  const options = {
+    url,
+    headers,
+    timeout: timeout ?? REQUEST_TIMEOUT,
+    readFile: calls.readFile,
+    onIncomplete,
+  }
   return { deliver: createForward(options), target: `forwarding to ${url.href}` }
 }
 
 /** The filter of --match and --gateway together; undefined if neither is given. */
 function matchOf({ gateway, match }: Flags): JsonObject | undefined {
   const parsed = match === undefined ? {} : parseJson(match)
-  if (!isJsonObject(parsed)) throw usage(`--match must be a JSON object with keys of a route, not ${match}`)
+  if (!isJsonObject(parsed))
+    throw usage(`--match must be a JSON object with match keys of a route, not ${match}`)
   if (gateway !== undefined && parsed.gateway !== undefined)
     throw usage('give either --gateway or a gateway in --match')
   const keys = gateway === undefined ? parsed : { ...parsed, gateway }

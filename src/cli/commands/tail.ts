@@ -25,7 +25,7 @@ export const addTail: AddCommand = (program, context) => {
     .description('print messages as they arrive, one line each, until Ctrl-C')
     .option(
       '--match <json>',
-      'only matching messages, with the keys of a route: {"data.body.kind":"invoice"}',
+      'only messages that match this, with the match keys of a route: {"data.body.kind":"invoice"}',
     )
     .option('--max <n>', 'stop after this many messages', wholeNumber('--max'))
     .action(async ({ max, match, ...options }: { max?: number; match?: string }) => {

@@ -28,7 +28,8 @@ export function useInbox(args) {
     return last.inbox
   }, [key])
   useEffect(() => inbox.follow(), [inbox])
-  // A new function for each page: the list then calls it again, even if the page added no row.
+  // The list calls `more` in an effect that depends on it. It changes with each page, so that the
+  // list calls it again even if a page added no row.
   const more = useCallback(() => inbox.more(), [inbox, inbox.state.value.shown?.next])
   return { ...inbox, more }
 }

@@ -77,7 +77,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       ${isNew && text('name', 'Name', 'Letters, digits and dashes.', { required: true })}
       ${text('url', 'URL', isNew ? 'Events are sent here by POST.' : 'The part after ? is hidden; it is kept unless you change the URL.', { required: true, inputmode: 'url' })}
       ${isNew && text('topic', 'Topic', '', { placeholder: 'gateway-message' })}
-      ${text('match', 'Only events that match', 'As JSON, with the keys of a route. Empty: all events.', { placeholder: '{ "gateway": "support" }' })}
+      ${text('match', 'Only events that match', 'As JSON, with the match keys of a route. Empty: all events.', { placeholder: '{ "gateway": "support" }' })}
       <label class="check"><input type="checkbox" checked=${given.allowPrivate} onChange=${take('allowPrivate')} /> Allow private addresses and plain http</label>
       ${!isNew && html`<label class="check"><input type="checkbox" checked=${given.rotate} onChange=${take('rotate')} /> Generate a new secret; the old one stays valid next to it</label>`}
       <${Delivery} text=${text} given=${given} take=${take} isOpen=${isGiven('rate', 'concurrency', 'timeout', 'retry')} />

@@ -23,7 +23,7 @@ export const events = {
     replay: z.boolean().default(false).describe('Start with the oldest retained event'),
     ref: optional('A skill to invoke for each event'),
     match: match.describe(
-      'Only events that match, with the keys of a route; others are acknowledged for the group. {} removes the filter',
+      'Only events that match, with the match keys of a route; others are acknowledged for the group. {} removes the filter',
     ),
     maxDeliveries: z
       .int()
@@ -77,7 +77,7 @@ export const events = {
     ack: z.boolean().default(true).describe('Consume the returned events; false only peeks'),
     max: z.int().min(1).max(10_000).default(100).describe('Maximum number of events'),
     lease: ms.exactOptional().describe('Hide the returned events from the group for this many ms'),
-    match: match.describe('Only events that match, with the keys of a route; a group has one filter'),
+    match: match.describe('Only events that match, with the match keys of a route; a group has one filter'),
   }).describe(
     'Returns events of a topic: immediately if there are any, else as soon as one arrives; [] at the timeout.',
   ),

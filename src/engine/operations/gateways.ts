@@ -21,7 +21,7 @@ export const gateways = {
     lease: ms
       .exactOptional()
       .describe('Redeliver the message unless gateway-ack is called within this many ms'),
-    match: match.describe('Only messages that match, with the keys of a route; others stay'),
+    match: match.describe('Only messages that match, with the match keys of a route; others stay'),
   }).describe('Takes the oldest inbound message, so that no one else gets it. Returns null at the timeout.'),
   ack: closed({
     receipt: name.describe('The receipt of the message'),

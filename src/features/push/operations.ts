@@ -13,7 +13,7 @@ const time = z.union([z.number(), text])
  * with the schema of the file.
  */
 const settings = {
-  match: matchSchema.exactOptional().describe('Only events that match, with the keys of a route'),
+  match: matchSchema.exactOptional().describe('Only events that match, with the match keys of a route'),
   secret: z
     .union([text, z.array(text).min(1).max(5)])
     .exactOptional()
