@@ -3,8 +3,8 @@ import { Pool } from 'undici'
 import { z } from 'zod'
 import { listening, servePeer } from '../lib/serve-peer.ts'
 
-// Both ends of a push: a receiver that counts, and the baseline, a sender that only POSTs the same
-// bytes.
+// Two programs of the benchmark: a receiver that measures the rate, and a bare sender of the same
+// bytes, with which Trivium is compared.
 const schema = z.object({ count: z.number() })
 const sendSchema = schema.extend({
   port: z.number(),

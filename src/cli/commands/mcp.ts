@@ -114,10 +114,10 @@ async function consent(
       tell(`Open this in a browser on this machine, and consent:\n${address}\n`)
     const logins = createMcpLogins(dataDir)
     const authProvider = await logins.begin(server, { redirectUrl, state, show: tellAddress })
-    const url = new URL(server.url ?? '')
-    const transport = new StreamableHTTPClientTransport(url, {
+    const { url = '' } = server
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
       authProvider,
-      fetch: createGuardedFetch(server),
+      fetch: createGuardedFetch({ ...server, url }),
     })
     const client = new Client({ name: 'trivium', version })
     try {

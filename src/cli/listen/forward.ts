@@ -14,7 +14,7 @@ type Options = {
   /** In ms. */
   timeout: number
   /** Reads an attachment of a message. */
-  file(sha256: string, message: string): Promise<Buffer>
+  readFile(sha256: string, message: string): Promise<Buffer>
   /** Called once per gateway that does not keep its original deliveries. */
   onIncomplete(gateway: string): void
 }
@@ -25,7 +25,7 @@ type ForwardedRequest = { method: string; headers: OutgoingHttpHeaders; body: Bu
  * Delivers an event as a request: a webhook with its original method, headers and body as far as
  * they are known, others as JSON. A 2xx status means done. Does not follow redirects.
  */
-export function createForward({ url, headers, timeout, file, onIncomplete }: Options): Deliver {
+export function createForward({ url, headers, timeout, readFile, onIncomplete }: Options): Deliver {
   const warned = new Set<string>()
   return async (delivery, signal) => {
     const { event, message } = delivery
@@ -35,7 +35,7 @@ export function createForward({ url, headers, timeout, file, onIncomplete }: Opt
       onIncomplete(gateway)
     }
     try {
-      const request = await requestFor(delivery, file)
+      const request = await requestFor(delivery, readFile)
       request.headers = {
         ...request.headers,
         'trivium-event': String(event.id),
@@ -69,10 +69,13 @@ export function forwardUrl(text: string): URL {
   throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)
 }
 
-async function requestFor({ event, message }: Delivery, file: Options['file']): Promise<ForwardedRequest> {
+async function requestFor(
+  { event, message }: Delivery,
+  readFile: Options['readFile'],
+): Promise<ForwardedRequest> {
   const original = message && originalOf(message)
   if (original) return original
-  if (message?.transport === 'webhook') return rebuild(message, file)
+  if (message?.transport === 'webhook') return rebuild(message, readFile)
   const body = Buffer.from(JSON.stringify({ ...event, ...(message && { message }) }))
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body, query: '' }
 }
@@ -93,14 +96,14 @@ function originalOf({ data }: Message): ForwardedRequest | undefined {
  */
 async function rebuild(
   { id, text, data, attachments }: Message,
-  file: Options['file'],
+  readFile: Options['readFile'],
 ): Promise<ForwardedRequest> {
   const query = isJsonObject(data.query) ? new URLSearchParams(textsOf(data.query)).toString() : ''
   const headers = headersOf(data.headers)
   const method = typeof data.method === 'string' ? data.method : 'POST'
   const [attached] = attachments
   if (data.format === 'file' && attached)
-    return { method, headers, query, body: await file(attached.sha256, id) }
+    return { method, headers, query, body: await readFile(attached.sha256, id) }
   // The text is the body of a JSON delivery, and of a text without a parsed body.
   const isWhole = data.split === undefined
   const isText = data.format === 'json' || (data.format === 'text' && data.body === undefined)

@@ -55,7 +55,7 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, noti
       }
     },
     /** Reads an attachment of a message. */
-    async file(sha256: string, message: string): Promise<Buffer> {
+    async readFile(sha256: string, message: string): Promise<Buffer> {
       connection ??= await connect(environs)
       return connection.file(sha256, message)
     },

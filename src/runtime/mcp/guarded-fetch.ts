@@ -12,12 +12,14 @@ const LOGIN_TIMEOUT = 30_000
 
 /**
  * The fetch function for one MCP server. Only its origin gets the configured headers, and it may
- * not redirect to other origins. A login contacts other servers, which this one names: they do not
- * get the headers, and must have public addresses unless this server is private or `allow-private`
- * is set.
+ * not redirect to other origins. During a login, the MCP server names further servers to contact.
+ * Those do not get the headers, and must have public addresses unless the MCP server is private or
+ * `allow-private` is set.
  */
-export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
-  const { url: own = '', headers = {}, allowPrivate } = server
+export function createGuardedFetch(
+  server: { url: string } & Pick<McpServer, 'headers' | 'allowPrivate'>,
+): Fetch {
+  const { url: own, headers = {}, allowPrivate } = server
   const { origin, hostname } = new URL(own)
   const mayBePrivate = allowPrivate || isPrivateName(hostname)
   const isOwn = (url: URL) => url.origin === origin
@@ -46,8 +48,8 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
       if (!to) return response
       await response.body?.cancel()
       const isSameOrigin = to.origin === url.origin
-      // To another origin, only requests without a body are redirected, and none of the server's
-      // own, whose answers must come from its origin.
+      // A redirect to another origin is followed only for GET requests to other servers. Answers
+      // of the MCP server itself must come from its origin.
       const mayLeave = method === 'GET' && !isOwn(url)
       const mayFollow = redirects < MAX_REDIRECTS && (isSameOrigin || mayLeave)
       if (!mayFollow)
@@ -81,7 +83,7 @@ function createPublicFetch() {
       ...(signal ? { signal } : {}),
     })
     const { status, url: from } = response
-    // The library expects Node's own Response class.
+    // The MCP SDK expects Node's own Response class.
     const made = new Response(response.body, { status, headers: [...response.headers] })
     Object.defineProperty(made, 'url', { value: from })
     return made

@@ -164,7 +164,7 @@ async function openHttp(server: McpServer, address: string, { login, fault }: De
   const limit = limitOf(server)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
     // Not `requestInit`: servers contacted by a login would get its headers too.
-    fetch: limitedFetch(createGuardedFetch(server), limit, fault),
+    fetch: limitedFetch(createGuardedFetch({ ...server, url: address }), limit, fault),
     ...defined({ authProvider: login }),
   })
   return {
