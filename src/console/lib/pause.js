@@ -21,7 +21,7 @@ export async function cancelRun(id) {
 }
 
 /** How long (ms) to watch for an attempt that fails again, and how often. */
-const WATCH = { for: 10_000, every: 500 }
+const WATCH = { for: 30_000, every: 500 }
 
 /**
  * Starts the next attempt on a message in backoff. If it fails too, says when the following one
