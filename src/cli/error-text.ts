@@ -26,6 +26,14 @@ const LISTS_BY_KIND: Readonly<Record<string, string>> = {
   audit: 'audit list',
 }
 
+/** Errors that quote a file, or the error of a skill. */
+const QUOTING: ReadonlySet<string> = new Set([
+  'config_invalid',
+  'skill_broken',
+  'skill_failed',
+  'listener_failed',
+])
+
 /** Texts of errors that already say how to go on. */
 const HAS_NEXT_STEP = /Did you mean|There are: |`(npx )?trivium /
 
@@ -34,7 +42,7 @@ const HAS_NEXT_STEP = /Did you mean|There are: |`(npx )?trivium /
  * does not exist names the command that lists what does.
  */
 export function errorText({ code, message }: { code: string; message: string }): string {
-  const text = withCommands(message)
+  const text = QUOTING.has(code) ? message : withCommands(message)
   const kind = /^There is no ([a-z]+(?: group)?) /.exec(message)?.[1] ?? ''
   const list = code === 'not_found' ? LISTS_BY_KIND[kind] : LISTS[code]
   if (list === undefined || HAS_NEXT_STEP.test(text)) return text

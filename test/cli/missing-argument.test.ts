@@ -112,4 +112,6 @@ test('an error names skills as commands, and leaves paths and other words alone'
   assert.equal(textOf('Use dead-letter-retry.'), 'Use `trivium dead-letter retry`.')
   assert.equal(textOf('skills/job-list/index.ts is broken'), 'skills/job-list/index.ts is broken')
   assert.equal(textOf('There is no my-job-list.'), 'There is no my-job-list.')
+  const line = 'routes.yaml:2:9  unknown key\n  2 |   - { skill: gateway-send, tries: 1 }'
+  assert.equal(errorText({ code: 'config_invalid', message: line }), line)
 })
