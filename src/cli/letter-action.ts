@@ -70,17 +70,18 @@ async function actOnNamed(
   { wait }: Options,
 ): Promise<Json> {
   const isFollowed = verb === 'retry' && wait && daemon.running
+  const signal = isFollowed ? interruption() : undefined
   const began = Date.now()
   const letters: Retried[] = []
   for (const part of given) {
+    if (signal?.aborted) break
     const id = await fullId(daemon, part, 'dead-letter')
     const letter = isFollowed ? await daemon.invoke('dead-letter-show', { id }) : { id }
     await daemon.invoke(`dead-letter-${verb}`, { id })
     letters.push(retriedLetter(Object(letter)))
   }
   const count = letters.length
-  if (!isFollowed) return { count }
-  const signal = interruption()
+  if (!signal) return { count }
   const limit = count === 1 ? WAIT_FOR_ONE : WAIT_FOR_MANY
   return { count, outcomes: await outcomesOf(daemon, context, letters, { began, limit, signal }) }
 }
