@@ -13,7 +13,9 @@ import { createDeadLetterWork, type LetterKey, namedIn } from './dead-letter-wor
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { countGroups, lastOf, messageIdOf, textOf } from './letter-groups.ts'
 import type { LongWork } from './long-work.ts'
+import { createMessageOfMail } from './message-of-mail.ts'
 import type { deadLetters } from './operations/messages.ts'
+import { OUTBOX_QUEUE } from './outbox.ts'
 import { createRetriedLetters, createRetries } from './retried-letters.ts'
 import { createDropNotes } from './undelivered.ts'
 
@@ -36,6 +38,7 @@ export function createDeadLetters(deps: {
 }): Service {
   const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
+  const withMayAnswer = createMayAnswer(deps.store.journal)
   const find = createFind(deps.store)
   const retried = createRetriedLetters(deps.store)
   const act = createAct(deps.store, deps.now)
@@ -102,7 +105,7 @@ export function createDeadLetters(deps: {
     },
     async show({ id, queue }) {
       const letter = await find(id, queue)
-      return withRetry(letter, keyOf(letter).messageId)
+      return withRetry(await withMayAnswer(letter), keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
@@ -160,6 +163,20 @@ function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
       ...row,
       ...(last && { retriedAt: last.at, ...defined({ retriedBy: textAt(last.detail, 'by') }) }),
     }
+  }
+}
+
+/** How long (ms) `show` looks for the message that a mail may answer. */
+const FIND_TIME = 1_000
+
+/** Adds the newest message that a send to an address may answer: it is in that conversation. */
+function createMayAnswer(journal: Pick<Store['journal'], 'get' | 'search'>) {
+  const messageOf = createMessageOfMail(journal)
+  return async (letter: DeadLetter) => {
+    if (letter.queue !== OUTBOX_QUEUE || letter.message) return letter
+    const id = await messageOf(letter, performance.now() + FIND_TIME)
+    const mayAnswer = id === undefined ? undefined : await journal.get(id)
+    return { ...letter, ...defined({ mayAnswer }) }
   }
 }
 

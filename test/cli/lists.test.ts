@@ -345,6 +345,26 @@ test('messages that wait show their route and what they wait for', () => {
   assert.match(text, /m4 .*retrying in 5 min +labels .*\nm5 .*done /)
 })
 
+test('a dead reply shows what was to be sent, to whom and in which conversation', () => {
+  const message = { id: 'm1', gateway: 'team', conversation: 'hall-b', from: { name: 'Sven Lie', id: 'U02' } }
+  const letter = { id: 'd1', at: 1, lane: 'l', queue: 'outbox', reason: 'permanent', errors: [] }
+  const answer = { ...letter, group: 'team', data: { text: 'Noted.', by: 'route team', queuedAt: 1 } }
+  const shown = humanLetter({ ...answer, message: { ...message, text: 'please put the scale on the list' } })
+  assert.match(shown, /^to +Sven Lie$/m)
+  assert.match(shown, /^answers +please put the scale on the list \(m1\)$/m)
+  assert.match(shown, /\n\nNoted\.\n\n.*`trivium conversation show team hall-b`/)
+  const to = 'halldis@example.net'
+  const mail = { ...letter, group: 'support', data: { text: 'Found.', to, conversation: to } }
+  const mayAnswer = { ...message, gateway: 'support', conversation: 'mail-229', text: 'Where is it?' }
+  const sent = humanLetter({ ...mail, mayAnswer })
+  assert.match(
+    sent,
+    /^to +halldis@example\.net\nlast message +Where is it\? \(m1\)\nconversation +mail-229$/m,
+  )
+  assert.match(sent, /\n\nFound\.\n\n.*`trivium conversation show support mail-229`/)
+  assert.doesNotMatch(humanLetter(mail), /^conversation|conversation show/m)
+})
+
 test('a dead reply says how to write to another address, and a dead message does not', () => {
   const letter = { id: 'd1', at: 1, lane: 'l', group: 'support', reason: 'permanent', errors: [] }
   assert.match(

@@ -39,6 +39,10 @@ test('a sender waits again if the answer of a person was not delivered, until a 
   assert.deepEqual(await undelivered(), [row])
   const shown = Object(await show({ gateway: 'support', conversation: 'order', limit: 10 }, callOf()))
   assert.deepEqual([shown.waitingSince, shown.undelivered], [row.waitingSince, row.undelivered])
+  const longWork = createLongWork({ store, owner: 'test', log: createMemoryLog(), now: Date.now })
+  const letters = createDeadLetters({ store, longWork, now: Date.now })
+  const letter = Object(await letters.show({ id: 'a' }, callOf()))
+  assert.partialDeepStrictEqual(letter.mayAnswer, { id, conversation: 'order' })
   assert.match(humanConversation(shown), /The answer of ingrid was not delivered .* ago/)
   assert.doesNotMatch(humanConversation(shown), /Answered/)
 

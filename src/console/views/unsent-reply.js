@@ -2,16 +2,15 @@ import { useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { Age, act, Facts, Moment, useLoaded, useOnce } from '../lib/parts.js'
+import { Age, act, Facts, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
 /** A reply that was not delivered: to whom, what it says, and what it belongs to. */
 export function UnsentReply({ letter }) {
-  const { data = {}, message, group: gateway } = letter
+  const { data = {}, message, mayAnswer, group: gateway } = letter
   const { to, cc, subject, text = '', by, queuedAt, attachments = [] } = data
   const address = to ?? (message?.transport === 'email' ? message.from.address : undefined)
-  const about = useAbout({ message, to, gateway })
   const recipients = [to, cc].flat().filter(Boolean)
   return html`<h2>What was not delivered</h2>
     <${Facts} of=${{
@@ -20,7 +19,7 @@ export function UnsentReply({ letter }) {
       written:
         queuedAt &&
         html`<${Moment} at=${queuedAt} /> (<${Age} at=${queuedAt} /> ago)${by && ` by ${authorOf(by)}`}`,
-      ...placesOf(about, message !== undefined),
+      ...placesOf(message ?? mayAnswer, message !== undefined),
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
@@ -30,7 +29,7 @@ export function UnsentReply({ letter }) {
 /** The subject of an answer. */
 const answerTo = (subject) => subject && (/^re:/i.test(subject) ? subject : `Re: ${subject}`)
 
-/** Links to the message of `useAbout` and to its conversation. */
+/** Links to the message that the reply answers, or may answer, and to its conversation. */
 function placesOf(about, isAnswer) {
   if (!about) return {}
   const { id, gateway, conversation, subject, text = '' } = about
@@ -39,19 +38,6 @@ function placesOf(about, isAnswer) {
       html`<a href=${link(['messages', id])}>${subject ?? (text.split('\n')[0].slice(0, 80) || id)}</a>`,
     conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
   }
-}
-
-/** The message that the reply answers; for a send to an address, the newest message from there. */
-function useAbout({ message, to, gateway }) {
-  const { value } = useLoaded(
-    async (signal) => {
-      if (message || !to) return undefined
-      const { messages } = await invoke('message-search', { gateway, sender: String(to), limit: 1 }, signal)
-      return messages[0]
-    },
-    [gateway, String(to)],
-  )
-  return message ?? value
 }
 
 /** Sends the reply to another address. The dead letter stays until it is dropped. */

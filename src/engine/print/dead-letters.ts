@@ -1,6 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, timeOf } from '../../core/readable.ts'
-import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -9,6 +8,7 @@ import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
+import { otherAddress, unsentReply } from './unsent-reply.ts'
 
 export const printers: Printers = {
   'dead-letter-list': humanLetters,
@@ -113,15 +113,36 @@ function retryIn({ retriedAt }: JsonObject): string {
   return retriedAt === undefined ? '' : ` (retried ${age(retriedAt)} ago, failed again)`
 }
 
-/** `dead-letter-show`: the error and the attempts of a dead letter, then its message. */
+/** `dead-letter-show`: the error and the attempts of a dead letter, then what was not delivered. */
 export function humanLetter(result: Json): string {
-  const { id, at, queue, group, lane, reason, errors, message, data } = Object(result)
+  const letter: JsonObject = Object(result)
+  const { id, at, queue, group, lane, reason, errors } = letter
   const attempts = objectsIn(errors).map((error, index) => [
     index + 1,
     timeOf(error.at),
     error.code,
     error.message,
   ])
+  const isReply = queue === 'outbox'
+  return [
+    paragraph(
+      '',
+      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+    ),
+    ...(isReply ? [] : [`lane ${lane}`]),
+    '',
+    table(['attempt', 'time', 'code', 'error'], attempts),
+    ...(isReply ? unsentReply(letter) : contentOf(letter)),
+    '',
+    paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
+    ...(isReply ? [paragraph('', otherAddress(letter))] : []),
+    paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
+  ].join('\n')
+}
+
+/** The message that failed; without one, the data of the dead letter. */
+function contentOf({ message, data }: JsonObject): string[] {
+  if (message === undefined) return data === undefined ? [] : ['', fields({ data })]
   const {
     text,
     html: _html,
@@ -131,29 +152,7 @@ export function humanLetter(result: Json): string {
     receivedAt,
     ...head
   } = Object(message)
-  return [
-    paragraph(
-      '',
-      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
-    ),
-    `lane ${lane}`,
-    '',
-    table(['attempt', 'time', 'code', 'error'], attempts),
-    ...(message === undefined
-      ? []
-      : ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]),
-    ...(message === undefined && data !== undefined ? ['', fields({ data })] : []),
-    '',
-    paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
-    ...(queue === 'outbox' ? [paragraph('', otherAddress(group))] : []),
-    paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
-  ].join('\n')
-}
-
-/** A reply keeps its address, so another one needs a new send. */
-function otherAddress(gateway: unknown): string {
-  const send = commandText('gateway send', 'TEXT', '--gateway', gateway, '--to', 'ADDRESS')
-  return `To write to another address: ${send}, if the gateway is \`open: true\`; then remove this one.`
+  return ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]
 }
 
 /** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */

@@ -5,6 +5,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { senderText, textWithMark } from './sender.ts'
+import { conversationOf as conversationOfReply } from './unsent-reply.ts'
 
 /** Columns that tell the dead letters of one cause apart. */
 export const LETTER_COLUMNS: readonly Column[] = [
@@ -81,7 +82,7 @@ function rowsOf(letters: readonly JsonObject[]): string {
  * single delivery: its id is already in the row.
  */
 function conversationOf({ message, data }: JsonObject): string {
-  const conversation = String(pathGet(message, 'conversation') ?? pathGet(data, 'conversation') ?? '')
+  const conversation = String(pathGet(message, 'conversation') ?? conversationOfReply(Object(data)))
   if (conversation === pathGet(message, 'id')) return ''
   const prefix = `${pathGet(message, 'gateway')}:`
   const isShort = process.stdout.isTTY && conversation.startsWith(prefix)
