@@ -104,17 +104,25 @@ function secretNote({ id, verify }: ProviderExample, secret: string): string {
 
 /** Marks and other facts, one a line. */
 function remarks(example: ProviderExample): string[] {
-  const { name, eventOf = {}, exampleEvent, marks = [], notes = [], note } = example
+  const { name, eventOf = {}, exampleEvent, chats = {}, marks = [], notes = [], note } = example
   const others = Object.entries(eventOf).filter(([, event]) => event !== exampleEvent)
   return [
     ...(exampleEvent === undefined ? ['No field names the event: the route matches the gateway alone.'] : []),
     ...(others.length > 0
       ? [`Events for ${others.map(([who, event]) => `${code(who)}: ${code(event)}`).join(', ')}`]
       : []),
+    ...(Object.keys(chats).length > 0 ? [`To answer people: ${chatLinks(example)}`] : []),
     ...marks.map((mark) => fromReference(`[${mark}](#${markAnchor(mark)}): ${MARKS[mark]}`)),
     ...notes.map((text) => fromReference(noteSentence(text))),
     ...(note === undefined ? [] : [`More about [${name}](${guideLink(note)})`]),
   ]
+}
+
+/** The sections of the page of chats, by the names of the chats. */
+function chatLinks({ id, name, chats = {} }: ProviderExample): string {
+  return Object.entries(chats)
+    .map(([chat, { section }]) => `[${chat === id ? name : chat}](../chats.md#${section})`)
+    .join(', ')
 }
 
 function guideLink(note: string): string {

@@ -1,5 +1,6 @@
 import { PROVIDER_EXAMPLES } from '../../transports/webhook/examples/all.ts'
 import {
+  type Chat,
   noteSentence,
   type ProviderExample,
   secretVariable,
@@ -75,9 +76,10 @@ export function providerGateway(
   const place = path ?? `/hooks/${gateway}`
   const host = publicUrl?.replace(/\/+$/, '') ?? 'https://HOST'
   const event = example.eventOf?.[own] ?? example.exampleEvent
+  const chat = example.chats?.[own] ?? example.chats?.[example.id]
   // A gateway that checks its own address waits for the variable.
   const root = publicUrl === undefined ? variable(PUBLIC_URL) : host
-  const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${root}${place}`, event })
+  const yaml = gatewayYaml(example, { name: gateway, path: place, address: `${root}${place}`, event, chat })
   const { marks = [], notes = [], docs = {} } = example
   const needsUrl = (marks.includes('signs the address') && !isUrlSet) || yaml.includes(variable(PUBLIC_URL))
   return {
@@ -92,6 +94,7 @@ export function providerGateway(
       ...(needsUrl && { [PUBLIC_URL]: `the public address of Trivium: ${host}` }),
     },
     notes: [
+      ...chatNote(chat),
       ...marks.map((mark) => `${mark}: ${plain(MARKS[mark])}`),
       ...notes.map((note) => plain(noteSentence(note))),
       ...sectionNote(example),
@@ -133,6 +136,16 @@ function slug(text: string): string {
 
 function plainValues(texts: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, plain(text)]))
+}
+
+function chatNote(chat: Chat | undefined): string[] {
+  if (chat === undefined) return []
+  const place = `docs/chats.md#${chat.section}`
+  return [
+    chat.takesText
+      ? `The text that a skill returns is the answer: see ${place}.`
+      : `To answer people, take the skill of ${place}: the reply of \`echo\` does not reach them.`,
+  ]
 }
 
 function sectionNote({ note, readFirst }: ProviderExample): string[] {

@@ -14,7 +14,7 @@ export function providerYaml(found: ProviderGateway): string {
     '',
     ...[
       ...first,
-      `Copy the gateway and the route into routes.yaml, or save everything as a file that \`include\` names.`,
+      `In routes.yaml, copy the lines below \`gateways:\` and \`routes:\` to those of yours. Or save everything as routes.d/${found.gateway}.yaml, with \`include: [routes.d/*.yaml]\` in routes.yaml.`,
       ...variableStep(found),
       addressStep(found),
       'Let the provider send a test event, watch `trivium tail`, and let the route run a skill of yours.',

@@ -1,6 +1,7 @@
 // `trivium gateway example`: what it prints for each provider is valid, and accepts the signed
 // sample of the provider.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, mock, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { parseJson } from '../../src/core/json.ts'
@@ -165,6 +166,30 @@ describe('gateway example', { timeout: 300_000 }, async () => {
     })
     assert.match(known.out, /^#\s+https:\/\/a\.example\.com\/hooks\/square$/m)
     assert.doesNotMatch(known.out, /TRIVIUM_PUBLIC_URL=/)
+  })
+
+  test('the gateway of a chat can answer, and its notes name the skill', async () => {
+    const page = readFileSync(new URL('../../docs/chats.md', import.meta.url), 'utf8')
+    const anchors = Array.from(page.matchAll(/^##+ (.+)$/gm), ([, title = '']) =>
+      title.toLowerCase().replaceAll(' ', '-'),
+    )
+    for (const { id, chats = {} } of PROVIDER_EXAMPLES)
+      for (const { section } of Object.values(chats)) assert.ok(anchors.includes(section), id)
+    for (const [name, options, section] of [
+      ['telegram', { respond: 'result', timeout: '10s', text: 'data.body.message.text' }, 'telegram'],
+      ['discord', { respond: 'result', timeout: '2s', text: 'data.body.data.options.0.value' }, 'discord'],
+      ['microsoft-teams', { respond: 'result', timeout: '4s', text: 'data.body.text' }, 'microsoft-teams'],
+      ['twilio', { respond: 'result', timeout: '10s', text: 'data.body.Body' }, 'twilio'],
+      ['whatsapp', { text: 'value.messages.0.text.body' }, 'whatsapp'],
+      ['instagram', { text: 'message.text' }, 'messenger-and-instagram'],
+      ['facebook', {}, undefined],
+    ] as const) {
+      const { yaml, notes }: { yaml: string; notes: string[] } = JSON.parse((await run(name, '--json')).out)
+      const { respond, timeout, text } = parse(yaml).gateways[name]
+      assert.deepEqual({ ...(respond && { respond, timeout }), ...(text && { text }) }, options, name)
+      const place = notes.map((note) => /docs\/chats\.md#([\w-]+)/.exec(note)?.[1]).find(Boolean)
+      assert.equal(place, section, name)
+    }
   })
 
   test('lists the providers, also those with a word, and suggests a similar name', async () => {

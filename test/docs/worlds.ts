@@ -457,9 +457,17 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
   },
   'docs/chats.md': {
     configurationBlocks: /transport: webhook/,
-    env: { WHATSAPP_TOKEN: 'EAAB' },
+    env: {
+      WHATSAPP_TOKEN: 'EAAB',
+      DISCORD_TOKEN: 'MTA',
+      DISCORD_SECRET: '0f'.repeat(32),
+      TEAMS_SECRET: 'c2VjcmV0',
+      TELEGRAM_SECRET: 'telegram-secret',
+    },
     placeholders: {
-      'https://api.telegram.org/bot$BOT_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/demo',
+      '$(openssl rand -hex 20)': '$TELEGRAM_SECRET',
+      'https://api.telegram.org/bot$TELEGRAM_TOKEN/setWebhook': 'http://$TRIVIUM_LISTEN/hooks/demo',
+      'https://discord.com/api/v10/applications/APP_ID/commands': 'http://$TRIVIUM_LISTEN/hooks/demo',
       'https://graph.facebook.com/v25.0/WABA_ID/subscribed_apps': 'http://$TRIVIUM_LISTEN/hooks/demo',
     },
   },

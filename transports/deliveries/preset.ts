@@ -64,7 +64,7 @@ export type Preset = {
   /** Decrypts a verified body with one of the secrets. Throws `bad_request`. */
   open?(raw: Buffer, secret: readonly string[]): Buffer
   /** The response that the provider expects for an accepted delivery. */
-  answer?(accepted: AcceptedDelivery, body: Json | undefined): Answer
+  answer?(accepted: AcceptedDelivery, body: Json | undefined): Answer | undefined
 }
 
 /** The options of a gateway that presets use. */

@@ -11,6 +11,15 @@ import { type AcceptedDelivery, type Answer, json, type Preset, plain } from './
 import { GRAPH_SPLIT, META_SPLIT, SENDGRID_SPLIT } from './split-presets.ts'
 import { twilioVariants } from './twilio.ts'
 
+/** The sender of a delivery of Meta that is not split. */
+const META_PERSON = [
+  'entry.*.messaging.*.sender.id',
+  'entry.*.changes.*.value.messages.*.from',
+  'entry.*.changes.*.value.messages.*.from_user_id',
+].join(' ')
+
+const TELEGRAM_CHAT = '*.chat.id *.message.chat.id'
+
 /** The providers with a preset. */
 export const PRESETS = {
   /** https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks */
@@ -65,8 +74,8 @@ export const PRESETS = {
     split: META_SPLIT,
     key: '#',
     event: 'entry.*.changes.*.field object',
-    from: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
-    conversation: 'entry.*.messaging.*.sender.id entry.*.changes.*.value.messages.*.from',
+    from: META_PERSON,
+    conversation: META_PERSON,
     greet(method, query, { 'verify-token': token = '' }) {
       if (method !== 'GET') return undefined
       // The check returns the index of the secret that matches.
@@ -162,7 +171,8 @@ export const PRESETS = {
     key: 'update_id',
     event: ({ body }) => Object.keys(Object(body)).find((name) => name !== 'update_id'),
     from: '*.from.id *.sender_chat.id',
-    conversation: '*.chat.id *.message.chat.id',
+    conversation: TELEGRAM_CHAT,
+    answer: answerTelegram,
   },
   /** https://www.twilio.com/docs/usage/security#validating-requests */
   twilio: {
@@ -249,7 +259,12 @@ function standardWebhooks(family: string): Scheme {
 const INTERACTION = { click: 3, autocomplete: 4 }
 /** Types of the responses to interactions. */
 const RESPONSE = { message: 4, pendingMessage: 5, pendingUpdate: 6, choices: 8 }
-const MAX_DISCORD_TEXT = 2_000
+/** Longer texts are rejected: the answer would be lost. */
+const MAX_TEXT = { discord: 2_000, telegram: 4_096, twilio: 1_600 }
+
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text
+}
 
 /**
  * https://docs.discord.com/developers/interactions/receiving-and-responding: without a reply, the
@@ -261,14 +276,23 @@ function answerDiscord({ reply }: AcceptedDelivery, body: Json | undefined): Ans
   const type = pathGet(body, 'type')
   if (type === INTERACTION.autocomplete) return json({ type: RESPONSE.choices, data: { choices: [] } })
   if (reply !== undefined)
-    return json({ type: RESPONSE.message, data: { content: reply.slice(0, MAX_DISCORD_TEXT) } })
+    return json({ type: RESPONSE.message, data: { content: cut(reply, MAX_TEXT.discord) } })
   return json({ type: type === INTERACTION.click ? RESPONSE.pendingUpdate : RESPONSE.pendingMessage })
+}
+
+/** https://core.telegram.org/bots/api#making-requests-when-getting-updates */
+function answerTelegram({ reply }: AcceptedDelivery, body: Json | undefined): Answer | undefined {
+  const chat = reply === undefined ? undefined : valueAt(TELEGRAM_CHAT, { headers: {}, body, text: '' })
+  if (reply === undefined || chat === undefined) return undefined
+  return json({ method: 'sendMessage', chat_id: chat, text: cut(reply, MAX_TEXT.telegram) })
 }
 
 /** TwiML, for messages and calls. https://www.twilio.com/docs/messaging/twiml */
 function answerTwilio({ reply }: AcceptedDelivery, body: Json | undefined): Answer {
-  const verb = pathGet(body, 'CallSid') === undefined ? 'Message' : 'Say'
-  const content = reply === undefined ? '' : `<${verb}>${escapeUTF8(reply)}</${verb}>`
+  const isCall = pathGet(body, 'CallSid') !== undefined
+  const verb = isCall ? 'Say' : 'Message'
+  const said = reply === undefined || isCall ? reply : cut(reply, MAX_TEXT.twilio)
+  const content = said === undefined ? '' : `<${verb}>${escapeUTF8(said)}</${verb}>`
   const text = `<?xml version="1.0" encoding="UTF-8"?><Response>${content}</Response>`
   return { status: 200, type: 'text/xml', text }
 }

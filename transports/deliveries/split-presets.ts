@@ -42,6 +42,13 @@ export const GRAPH_SPLIT: Split = {
 }
 
 /**
+ * The phone number. People with a username may hide it: then there is only their business-scoped
+ * user id.
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/business-scoped-user-ids
+ */
+const WHATSAPP_PERSON = 'value.messages.0.from value.messages.0.from_user_id'
+
+/**
  * Each of Meta's `entry` has `messaging` (Messenger, Instagram) or `changes`. A WhatsApp change has
  * several messages or statuses, and becomes one change for each.
  */
@@ -63,8 +70,8 @@ export const META_SPLIT: Split = {
   },
   event: ({ body, envelope }) =>
     String(pathGet(body, 'field') ?? pathGet(envelope, 'object') ?? '') || undefined,
-  from: 'sender.id value.messages.0.from value.from.id',
-  conversation: 'sender.id value.messages.0.from',
+  from: `sender.id ${WHATSAPP_PERSON} value.from.id`,
+  conversation: `sender.id ${WHATSAPP_PERSON}`,
 }
 
 /**

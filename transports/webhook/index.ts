@@ -25,7 +25,7 @@ export const webhook: TransportKind<WebhookOptions> = {
     'body' in data || 'format' in data || !isJsonObject(parseJson(text)) ? data : { format: 'json', ...data },
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
-    return 'its sender already has its answer; set `respond: result` on the gateway'
+    return 'its sender already has its answer; set `respond: result` if it reads the response, or let a skill call its API'
   },
 }
 

@@ -134,6 +134,11 @@ const cases: Case[] = [
   ],
   ['meta, WhatsApp', { entry: [whatsapp('49'), whatsapp('49')] }, 'messages | # | 49 | 49'],
   [
+    'meta, WhatsApp without a phone number',
+    { entry: [{ changes: [{ field: 'messages', value: { messages: [{ from_user_id: 'US.134' }] } }] }] },
+    'messages | # | US.134 | US.134',
+  ],
+  [
     'meta, of two people',
     { entry: [whatsapp('49'), whatsapp('50')] },
     'messages | # | 50 | 50',
@@ -244,7 +249,7 @@ describe('a webhook gateway with a preset', () => {
   }
 
   test('answers Discord and Twilio with the reply of a skill in their format', async () => {
-    const replyTo = async (name: string) => {
+    const replyTo = async (name: string, text = 'a < b') => {
       const found = cases.find(([each]) => each === name)
       assert.ok(found)
       const { post, transport, store } = await start(found, { respond: 'result' })
@@ -252,10 +257,14 @@ describe('a webhook gateway with a preset', () => {
       await until(() => store.messages.length > 0, 'the message')
       const { id = '', conversation = '', data } = store.messages[0] ?? {}
       const target = isJsonObject(data?.replyTarget) ? data.replyTarget : {}
-      await transport.send({ key: 'k', gateway: 'test', conversation, inReplyTo: id, target, text: 'a < b' })
+      await transport.send({ key: 'k', gateway: 'test', conversation, inReplyTo: id, target, text })
       return (await answer)[1]
     }
     assert.equal(await replyTo('discord, a command'), '{"type":4,"data":{"content":"a < b"}}')
+    const cut = `{"type":4,"data":{"content":"${'x'.repeat(1_999)}…"}}`
+    assert.equal(await replyTo('discord, a command', 'x'.repeat(2_001)), cut)
+    assert.equal(await replyTo('telegram'), '{"method":"sendMessage","chat_id":"-3","text":"a < b"}')
+    assert.match(await replyTo('twilio, a message', 'x'.repeat(1_601)), /<Message>x{1599}…<\/Message>/)
     assert.match(await replyTo('twilio, a message'), /<Response><Message>a &lt; b<\/Message><\/Response>$/)
     assert.match(await replyTo('twilio, a call'), /<Response><Say>a &lt; b<\/Say><\/Response>$/)
   })

@@ -128,6 +128,7 @@ const DELIVERIES: Record<string, Delivery> = {
     from: '134',
     conversation: '136',
   },
+  Telegram: { body: { update_id: 1, message: { chat: { id: 9 }, text: 'hello' } }, text: 'hello' },
   'Uptime Kuma': {
     body: form('data', { heartbeat: { monitorID: 3 } }),
     headers: { 'content-type': FORM },
@@ -186,7 +187,7 @@ describe('the options `from`, `conversation` and `text` of a provider', () => {
       const gatewayName = message?.gateway
       assert.deepEqual(
         [message?.from.id, message?.conversation, message?.text],
-        [from, conversation && `${gatewayName}:${conversation}`, text],
+        [from, conversation ? `${gatewayName}:${conversation}` : message?.id, text],
       )
     })
 })

@@ -23,7 +23,7 @@ test('the example at the top is the gateway of its provider', () => {
 
 test('the gateway of LINE in the page of chats has the options of the provider', () => {
   const chats = readFileSync(new URL('../../../docs/chats.md', import.meta.url), 'utf8')
-  const [, yaml = ''] = /```yaml\n(gateways:\n *line:.*?)```/s.exec(chats) ?? []
+  const [, yaml = ''] = /```yaml\n( *gateways:\n *line:.*?)```/s.exec(chats) ?? []
   const { transport: _, path, enabled, verify, ...options } = parse(yaml).gateways.line
   assert.deepEqual([path, enabled], ['/hooks/line', 'auto'])
   assert.deepEqual(options, providerRows().find(({ provider }) => provider === 'LINE')?.options)
@@ -63,7 +63,9 @@ test('the page lists the providers whose events have no name', () => {
 })
 
 test('the pages name each provider whose preset answers in its own way', () => {
-  const answering = Object.entries(presets).filter(([, { answer }]) => answer !== undefined)
+  const answering = Object.entries(presets).filter(
+    ([, { answer }]) => answer?.({ id: 'm' }, {}) !== undefined,
+  )
   assert.ok(answering.length > 5)
   const webhooks = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
   for (const page of [guide, webhooks]) {

@@ -24,6 +24,7 @@ export const CHATS: readonly ProviderExample[] = [
     exampleEvent: 'text',
     marks: ['sender not verified'],
     note: 'dingtalk',
+    chats: { dingtalk: { section: 'other-chats' } },
   },
   {
     id: 'discord',
@@ -37,6 +38,13 @@ export const CHATS: readonly ProviderExample[] = [
     notes: ['events: id is a hash', 'answers `PING`'],
     note: 'discord',
     docs: 'https://docs.discord.com/developers/interactions/overview',
+    chats: {
+      discord: {
+        section: 'discord',
+        options: { text: 'data.body.data.options.0.value', respond: 'result', timeout: '2s' },
+        takesText: true,
+      },
+    },
   },
   {
     id: 'getstream',
@@ -48,11 +56,11 @@ export const CHATS: readonly ProviderExample[] = [
     },
     secret: '*API secret*',
     options: {
+      key: 'header.X-Webhook-Id',
       from: 'data.body.user.id',
       conversation: 'data.body.cid',
     },
     exampleEvent: 'message.new',
-    marks: ['no id'],
     docs: 'https://getstream.io/chat/docs/php/webhooks_overview/',
   },
   {
@@ -67,6 +75,7 @@ export const CHATS: readonly ProviderExample[] = [
     notes: ['decrypts events', 'answers `url_verification`'],
     note: 'lark-and-feishu',
     docs: 'https://open.larksuite.com/document/server-docs/event-subscription-guide/event-subscription-configure-/encrypt-key-encryption-configuration-case',
+    chats: { lark: { section: 'other-chats' } },
   },
   {
     id: 'line',
@@ -92,6 +101,7 @@ export const CHATS: readonly ProviderExample[] = [
     exampleEvent: 'message',
     note: 'line',
     docs: 'https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature',
+    chats: { line: { section: 'line' } },
   },
   {
     id: 'meta',
@@ -110,6 +120,11 @@ export const CHATS: readonly ProviderExample[] = [
     notes: ['id is a hash of the event, for WhatsApp its own id', 'answers `hub.challenge`'],
     note: 'meta',
     docs: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
+    chats: {
+      instagram: { section: 'messenger-and-instagram', options: { text: 'message.text' } },
+      messenger: { section: 'messenger-and-instagram', options: { text: 'message.text' } },
+      whatsapp: { section: 'whatsapp', options: { text: 'value.messages.0.text.body' } },
+    },
   },
   {
     id: 'teams',
@@ -132,6 +147,7 @@ export const CHATS: readonly ProviderExample[] = [
     exampleEvent: 'message',
     note: 'microsoft-teams',
     docs: 'https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-outgoing-webhook',
+    chats: { teams: { section: 'microsoft-teams', options: { respond: 'result', timeout: '4s' } } },
   },
   {
     id: 'slack',
@@ -152,9 +168,17 @@ export const CHATS: readonly ProviderExample[] = [
       scheme: 'telegram',
     },
     secret: 'you choose it: `secret_token` of `setWebhook`',
+    options: { text: 'data.body.message.text' },
     exampleEvent: 'message',
     note: 'telegram',
     docs: 'https://core.telegram.org/bots/api#setwebhook',
+    chats: {
+      telegram: {
+        section: 'telegram',
+        options: { respond: 'result', timeout: '10s' },
+        takesText: true,
+      },
+    },
   },
   {
     id: 'telnyx',
@@ -186,6 +210,13 @@ export const CHATS: readonly ProviderExample[] = [
     marks: ['signs the address'],
     note: 'twilio',
     docs: 'https://www.twilio.com/docs/usage/security#validating-requests',
+    chats: {
+      twilio: {
+        section: 'twilio',
+        options: { text: 'data.body.Body', respond: 'result', timeout: '10s' },
+        takesText: true,
+      },
+    },
   },
   {
     id: 'viber',
@@ -208,6 +239,7 @@ export const CHATS: readonly ProviderExample[] = [
     exampleEvent: 'message',
     marks: ['id is a hash'],
     docs: 'https://developers.viber.com/docs/api/rest-bot-api/#callbacks',
+    chats: { viber: { section: 'other-chats' } },
   },
   {
     id: 'vk',
@@ -234,6 +266,7 @@ export const CHATS: readonly ProviderExample[] = [
     },
     exampleEvent: 'message_new',
     docs: 'https://dev.vk.com/ru/api/callback/getting-started',
+    chats: { vk: { section: 'other-chats' } },
   },
   {
     id: 'vonage',
@@ -294,6 +327,7 @@ export const CHATS: readonly ProviderExample[] = [
     },
     exampleEvent: 'user_send_text',
     marks: ['id is a hash'],
+    chats: { zalo: { section: 'other-chats' } },
   },
   {
     id: 'zoom',

@@ -32,6 +32,8 @@ export type ProviderExample = {
   /** A second gateway, with another path. */
   second?: { suffix: string; path: string; options: JsonObject }
   marks?: readonly Mark[]
+  /** How to answer people, by name of the gateway: the provider is a chat. */
+  chats?: Readonly<Record<string, Chat>>
   /** Remarks with nothing to copy. */
   notes?: readonly string[]
   /** The anchor of a section about the provider. */
@@ -40,6 +42,16 @@ export type ProviderExample = {
   readFirst?: true
   /** The documentation of the provider: one page, or a page for each name. */
   docs?: string | Readonly<Record<string, string>>
+}
+
+/** How a skill answers in a chat. */
+export type Chat = {
+  /** The section of docs/chats.md. */
+  section: string
+  /** Options of the gateway with which a skill can answer. */
+  options?: JsonObject
+  /** Whether the text that a skill returns is the answer. */
+  takesText?: true
 }
 
 /** A reference to a variable in routes.yaml. */

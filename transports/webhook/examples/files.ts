@@ -163,6 +163,7 @@ export const FILES: readonly ProviderExample[] = [
       event: 'data.body.aspect_type',
       from: 'data.body.owner_id',
       conversation: 'data.body.object_id',
+      answer: { status: 200 },
     },
     exampleEvent: 'create',
     marks: ['no id'],

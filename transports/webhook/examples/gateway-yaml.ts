@@ -1,19 +1,28 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../src/core/json.ts'
 import { wrapped } from '../../../src/lib/paragraph.ts'
-import { completeVerify, type ProviderExample } from './example.ts'
+import { type Chat, completeVerify, type ProviderExample } from './example.ts'
 import { flowYaml, optionLines } from './flow-yaml.ts'
 
-/** The gateway to write: its name, path and public address, and an event for the route. */
-export type GatewayPlace = { name: string; path: string; address: string; event?: string | undefined }
+/** The gateway to write: its name, path and public address, an event for the route, and its chat. */
+export type GatewayPlace = {
+  name: string
+  path: string
+  address: string
+  event?: string | undefined
+  chat?: Chat | undefined
+}
 
 /** Longer options are written as a block. */
 const LONGEST_LINE = 110
 
 /** The gateway of a provider, and a route that matches it, as in routes.yaml. */
-export function gatewayYaml(example: ProviderExample, { name, path, address, event }: GatewayPlace): string {
+export function gatewayYaml(
+  example: ProviderExample,
+  { name, path, address, event, chat }: GatewayPlace,
+): string {
   const verify = completeVerify(example, name)
   const { options = {}, second } = example
-  const own = { transport: 'webhook', path, verify, ...options, enabled: 'auto' }
+  const own = { transport: 'webhook', path, verify, ...options, ...chat?.options, enabled: 'auto' }
   const others: [string, JsonObject][] = second
     ? [
         [

@@ -157,7 +157,7 @@ export const INFRASTRUCTURE: readonly ProviderExample[] = [
     secret: 'you choose it: `clientState` of the subscriptions, which is removed from messages',
     exampleEvent: 'created',
     marks: ['split'],
-    notes: ['answers `validationToken`'],
+    notes: ['no id if a notification has no `id`', 'answers `validationToken`'],
     docs: 'https://learn.microsoft.com/graph/change-notifications-delivery-webhooks',
   },
   {

@@ -103,6 +103,7 @@ export const PAYMENTS: readonly ProviderExample[] = [
       scheme: 'paddle',
     },
     secret: '*Secret key* of the destination (`pdl_ntfset_…`)',
+    options: { answer: { status: 200 } },
     exampleEvent: 'transaction.completed',
     docs: 'https://developer.paddle.com/webhooks/signature-verification',
   },
@@ -151,6 +152,7 @@ export const PAYMENTS: readonly ProviderExample[] = [
     options: {
       event: 'data.body.webhook_code',
       conversation: 'data.body.item_id',
+      answer: { status: 200 },
     },
     exampleEvent: 'SYNC_UPDATES_AVAILABLE',
     marks: ['no id'],

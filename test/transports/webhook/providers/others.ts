@@ -114,7 +114,9 @@ export const OTHER_SAMPLES: Record<string, OtherSample> = {
     },
   },
   Fastly: { delivery: { body: lines, headers: { 'x-log-secret': SECRET } } },
-  GetStream: signed('x-signature'),
+  GetStream: {
+    delivery: { body: event, headers: { 'x-signature': hmac(event), 'x-webhook-id': 'call-1' } },
+  },
   Grafana: { delivery: { body: alerts, headers: { authorization: `Bearer ${SECRET}` } } },
   LinkedIn: {
     delivery: { body: event, headers: { 'x-li-signature': hmac(`hmacsha256=${event}`) } },
