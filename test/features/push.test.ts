@@ -213,9 +213,9 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.equal(got.at(-1)?.id, got[2]?.id)
   })
 
-  test('is listed in the error about an unknown name', async (t) => {
+  test('is suggested in the error about a name that is nearly its own', async (t) => {
     const { show } = await startPush(t, await openStore(t), [subscription('https://example.com')])
-    await assert.rejects(show('cmr'), /no push subscription cmr. There are: crm/)
+    await assert.rejects(show('cmr'), /no push subscription cmr\. Did you mean crm\?/)
   })
 
   test('refuses to send to a private address, however it is written', async (t) => {
