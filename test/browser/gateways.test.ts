@@ -8,7 +8,11 @@ import { openSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
-  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "\${HUB_SECRET}" } }
+  hub:
+    transport: webhook
+    path: /hub
+    challenge: { at: query.hub.challenge, when: { query.hub.verify_token: "\${HUB_TOKEN}" } }
+    verify: { scheme: github, secret: "\${HUB_SECRET}" }
   till: { transport: webhook, path: /till, verify: { scheme: github, secret: "secret-of-the-till" } }
   post:
     transport: email
@@ -21,7 +25,10 @@ routes: [{ name: mails, match: { gateway: post }, skill: echo }, { name: all, sk
 const NEW_SECRET = 'new-secret-of-the-hub'
 
 describe('gateways in the console', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, env: { HUB_SECRET: 'old-secret-of-the-hub' } })
+  const site = openSite({
+    routes: ROUTES,
+    env: { HUB_SECRET: 'old-secret-of-the-hub', HUB_TOKEN: 'token-of-the-hub' },
+  })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)
   const deliver = (n: number, path = '/hub') => {
@@ -77,7 +84,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByText(`secret: ["\${HUB_SECRET}", "\${NEW_SECRET}"]`, { exact: true }).waitFor()
     await page
       .getByRole('definition')
-      .getByText(/^verify\.secret in routes\.yaml, from HUB_SECRET in \.env/)
+      .getByText(/verify\.secret in routes\.yaml, from HUB_SECRET in \.env/)
       .waitFor()
     assert.ok(!(await page.locator('main').textContent())?.includes(NEW_SECRET))
     assert.equal(await page.locator('main i').count(), 0)

@@ -151,8 +151,13 @@ function TrySecret({ gateway }) {
   </form>`
 }
 
+/** The settings with which deliveries are verified. */
+const IN_VERIFY = /(^|\.)verify\./
+
 /** Where the secret of a gateway is, and how it lists a second one. */
-function SecretPlace({ gateway, secrets: [secret] = [] }) {
+function SecretPlace({ gateway, secrets = [] }) {
+  // A gateway may have others, such as the token of a challenge.
+  const secret = secrets.find(({ setting }) => IN_VERIFY.test(setting))
   const { setting = 'verify.secret', file = 'routes.yaml', variables: [variable] = [] } = secret ?? {}
   const old = variable === undefined ? 'the old secret' : `\${${variable}}`
   const several = `${setting.split('.').at(-1)}: ["${old}", "\${NEW_SECRET}"]`
