@@ -14,6 +14,11 @@ const REFUND = `export default {
 }`
 const ORDER = `let attempts = 0
 export default { description: 'orders', run() { if (attempts++ === 0) throw new Error('unknown tent') } }`
+const STOVE = `export default {
+  description: 'stoves',
+  metadata: { session: 'args.sessionId' },
+  run: () => 'It is on its way.',
+}`
 
 describe('the console shows one conversation', { timeout: 300_000 }, async () => {
   const smtp = await startSmtpServer()
@@ -33,9 +38,10 @@ gateways:
     open: true
 routes:
   - { name: refunds, match: { gateway: chat, text: "*refund*" }, skill: refund }
+  - { name: stoves, match: { gateway: chat, text: "*stove*" }, skill: stove }
   - { name: orders, match: { gateway: shop }, skill: order, retry: { attempts: 1 } }
 `,
-    skills: { refund: REFUND, order: ORDER },
+    skills: { refund: REFUND, order: ORDER, stove: STOVE },
   })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
@@ -140,6 +146,10 @@ routes:
     await write('ida-1', 'Where is my stove?', 'ida@example.com')
     await write('ida-2', 'I need a refund for a lamp, too.', 'ida@example.com')
     await until(async () => (await pending()).length === 1, 'the second conversation')
+    let sessionLists = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/skills/session-list')) sessionLists++
+    })
     await page.setViewportSize({ width: 1440, height: 900 })
     await show('conversations/chat/ida-1')
     const beside = page.getByRole('complementary', { name: 'About the sender' })
@@ -148,6 +158,11 @@ routes:
     const other = beside.getByRole('link', { name: /refund for a lamp/ })
     await other.waitFor()
     assert.equal(await beside.getByRole('link', { name: /Where is my stove/ }).count(), 0)
+    // The daemon reads all sessions for the list.
+    assert.equal(sessionLists, 0)
+    await beside.getByText('What skills remember').click()
+    await beside.getByRole('link', { name: 'stove', exact: true }).waitFor()
+    assert.equal(sessionLists, 1)
     assert.deepEqual(await faultsOf(page), [])
     await other.click()
     await beside.getByRole('link', { name: /Where is my stove/ }).waitFor()

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, Gist, Outcome, useLoaded } from '../lib/parts.js'
+import { Age, Badge, Gist, Outcome, Problem, useLoaded } from '../lib/parts.js'
 import { isFrom } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { quoted } from '../lib/suggest.js'
@@ -70,11 +70,19 @@ function Other({ of }) {
   return html`<li><a href=${link(['conversations', gateway, conversation])}><span class="dim"><${Age} at=${at} /> ago in ${gateway}</span> ${waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}<br /><${Gist} of=${of} /></a></li>`
 }
 
-/** The sessions of skills in this conversation; their content stays with the skill. */
+/**
+ * The sessions of skills in this conversation; their content stays with the skill. Loaded when it is
+ * opened, because the daemon reads all sessions for it.
+ */
 function Remembered({ gateway, conversation, at }) {
-  const { value } = useLoaded((signal) => invoke('session-list', {}, signal).catch(() => []), [at])
-  const own = value?.filter(({ key }) => key === `${gateway}/${conversation}`) ?? []
-  if (own.length === 0) return null
-  return html`<section><h3>What skills remember</h3>
-    <ul>${own.map(({ name, store, entries, updatedAt }) => html`<li key=${`${store} ${name}`}><a href=${link(['skills', name])}>${name}</a> <span class="dim">${count(entries, 'message')}, the last <${Age} at=${updatedAt} /> ago</span></li>`)}</ul></section>`
+  const [isOpen, setOpen] = useState(false)
+  const { value, error } = useLoaded(
+    async (signal) => (isOpen ? invoke('session-list', {}, signal) : undefined),
+    [at, isOpen],
+  )
+  const own = value?.filter(({ key }) => key === `${gateway}/${conversation}`)
+  return html`<section><details onToggle=${(event) => setOpen(event.target.open)}><summary>What skills remember</summary>
+    ${error && html`<${Problem} error=${error} />`}
+    ${own?.length === 0 && html`<p class="dim">Nothing of this conversation.</p>`}
+    <ul>${own?.map(({ name, store, entries, updatedAt }) => html`<li key=${`${store} ${name}`}><a href=${link(['skills', name])}>${name}</a> <span class="dim">${count(entries, 'message')}, the last <${Age} at=${updatedAt} /> ago</span></li>`)}</ul></details></section>`
 }
