@@ -72,7 +72,8 @@ async function splitByCause(
   const causes = [...Map.groupBy(failed, causeOf).values()]
   const total = Math.max(others.length, one.count - tests)
   if (causes.length < 2) {
-    const since = tests > 0 && isAll ? sinceOf(one, others) : one.oldestAt
+    const isKnown = tests > 0 && others.length > 0 && isAll
+    const since = isKnown ? sinceOf(one, others) : one.oldestAt
     return [{ ...one, count: total, oldestAt: since, ...defined({ failure: failed[0]?.failure }) }]
   }
   const rest = isAll ? 0 : total - others.length

@@ -124,6 +124,8 @@ test('tests do not count among the messages that are tried again, and do not hid
     { ...one, count: 1, oldestAt: 1_000, failure },
   ])
   assert.deepEqual(await createRetryCauses(journalOf([tested, tested]))([one], 3_600_000), [])
+  // The other one has succeeded since it was counted.
+  assert.deepEqual(await createRetryCauses(journalOf([tested]))([one], 3_600_000), [{ ...one, count: 1 }])
 })
 
 test('messages of one gateway that are tried again for several causes have an entry for each', async () => {

@@ -5,12 +5,15 @@ export type SecretsOf = (gateway: string) => readonly GatewaySecret[]
 
 /** Maximum number of settings in a text. */
 const MOST_NAMED = 3
-/** Words of a provider that rejects a login. Others are about the network or the server. */
+/** Words of a provider that rejects a login. */
 const REJECTED =
   /password|passwd|log-?in|auth|credential|token|account|expired|denied|forbidden|\b(?:401|403|535)\b/i
+/** The network or the server, whose name may contain such words: `accounts.example.com`. */
+const NO_ANSWER =
+  /certificate|\bE(?:NOTFOUND|AI_AGAIN|CONN\w+|TIMEDOUT|HOST\w+|NET\w+|PIPE)\b|\btimed? ?out\b/i
 
 export function isRejectedLogin(detail: string): boolean {
-  return REJECTED.test(detail)
+  return REJECTED.test(detail) && !NO_ANSWER.test(detail)
 }
 
 /**
