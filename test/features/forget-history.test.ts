@@ -9,12 +9,12 @@ import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
 import type { DocumentBackend } from '../../src/features/documents/spec.ts'
 import { createStateCopy } from '../../src/features/documents/state-documents.ts'
-import { createStoreBackend } from '../../src/features/documents/store-backend.ts'
+import { createStoreBackend, type Values } from '../../src/features/documents/store-backend.ts'
 import { createIdentities, createReferences } from '../../src/features/person/person.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createFolder } from '../runtime/support/folder.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
-import { storeKinds } from '../runtime/support/store.ts'
+import { openStore, storeKinds } from '../runtime/support/store.ts'
 
 const SECRET = 'xyzzy-4711'
 const NOBODY = { messages: new Set<string>(), conversations: new Set<string>(), files: new Set<string>() }
@@ -163,6 +163,21 @@ describe('a history that is read while it is erased', () => {
         [Array.from({ length: 40 }, (_, at) => at + 1), 40],
       )
     })
+
+  test('has the newest document if it is erased before its events are listed', async (t) => {
+    const { kv } = await openStore(t)
+    const original = createStoreBackend({ values: kv })
+    for (let value = 1; value <= 3; value++) await commit(original, value)
+    const values: Values = {
+      ...kv,
+      async list(...args) {
+        await original.forgetHistory('notes')
+        return kv.list(...args)
+      },
+    }
+    const { found } = await replayChanges(() => createStoreBackend({ values }).changes('notes'))
+    assert.deepEqual([found?.document.list, found?.revision], [[1, 2, 3], 3])
+  })
 
   test('is corrupt in files if a log is missing', async (t) => {
     const dir = await createFolder(t)

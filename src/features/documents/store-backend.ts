@@ -121,7 +121,8 @@ async function* readChanges(values: Values, head: Head | undefined, keys: readon
     }
   }
   if (!head) return
-  const isNext = last === undefined || last === head.before
+  // If all keys were removed since `head` was read, its patch has nothing to follow.
+  const isNext = (last ?? 0) === head.before
   yield* isNext ? head.changes : (wholeHead(head)?.changes ?? [])
 }
 
