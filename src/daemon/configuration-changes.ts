@@ -34,14 +34,17 @@ export async function recordChange(before: Read, after: Read, record: RecordAudi
   })
 }
 
-/** Records that a changed configuration could not be applied, with the first line of the error. */
+/**
+ * Records that a changed configuration could not be applied, with the first line of the error.
+ * `clean` redacts secrets.
+ */
 export function recordFailure(
   before: Pick<Read, 'file'>,
   error: unknown,
-  record: RecordAudit,
+  { record, clean }: { record: RecordAudit; clean(text: string): string },
 ): Promise<void> {
   const { code, message } = toTriviumError(error)
-  const [line = ''] = message.split('\n')
+  const [line = ''] = clean(message).split('\n')
   return record({
     by: SYSTEM,
     via: 'system',

@@ -1,5 +1,6 @@
 import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
+import { isOperator, isViewer } from '../core/identity.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Jobs, Journal, KeyValues } from '../core/store.ts'
 import type { Gateways } from '../engine/gateways.ts'
@@ -82,7 +83,7 @@ export function createGatewayService(
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
         checks: gateways.lastChecks(name),
-        ...(await factsOf(name, deps)),
+        ...(await factsOf(name, call, deps)),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
     },
@@ -121,12 +122,16 @@ async function failingSince(kv: Pick<KeyValues, 'get'>, name: string, since: num
 }
 
 /**
- * Where the secrets of a gateway are configured. `pulled`: the last pull of a worker, and the
- * messages that wait for the next; undefined without workers.
+ * Where the secrets of a gateway are configured, but not for programs and senders. `pulled`: the
+ * last pull of a worker, and the messages that wait for the next; undefined without workers.
  */
-async function factsOf(gateway: string, deps: Facts) {
+async function factsOf(gateway: string, { caller }: Call, deps: Facts) {
+  const seesSettings = isOperator(caller) || isViewer(caller)
   const [pull] = await deps.readPulls([gateway])
-  return { secrets: deps.secretsOf(gateway), pulled: pull && { ...pull.last, ...pull.backlog } }
+  return {
+    secrets: seesSettings ? deps.secretsOf(gateway) : undefined,
+    pulled: pull && { ...pull.last, ...pull.backlog },
+  }
 }
 
 /** The pause of a gateway, with the number of messages that wait for its end. */

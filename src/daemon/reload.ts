@@ -63,7 +63,7 @@ export function createReload(
       last = { ok: true, at, goodAt: at }
     } catch (error) {
       last = { ok: false, at, goodAt: last.goodAt, error: reasonOf(error) }
-      void recordFailure(config(), error, base.audit.record)
+      void recordFailure(config(), error, { record: base.audit.record, clean: base.clean })
       throw error
     }
     const counts = { routes: config().routes.length, gateways: gateways.names().length }

@@ -18,7 +18,10 @@ export function createReceive(options: {
   store: Pick<Store, 'receive' | 'onSignal' | 'awayAt'>
   /** Called when a consumer got a message. */
   onTaken(gateway: string): void
-  /** Called for each attempt to take from a gateway (undefined: from all), for any conversation. */
+  /**
+   * Called for each attempt to take from a configured gateway (undefined: from all), for any
+   * conversation.
+   */
   pulled(gateway: string | undefined, by: string): void
   /** Removes a message that exceeded `max-deliveries`. Resolves with whether it was removed. */
   removeIfExhausted(taken: Taken): Promise<boolean>
@@ -55,7 +58,7 @@ export function createReceive(options: {
       const taken = await waitFor<Taken>({
         async attempt() {
           for (const { gateway, conversation } of filters)
-            if (conversation === undefined) options.pulled(gateway, callerLabel(call))
+            if (conversation === undefined && !isUnknown) options.pulled(gateway, callerLabel(call))
           for (const filter of filters) {
             const value = await take(filter, takeOptions, call)
             if (value) return { value }

@@ -12,9 +12,10 @@ gateways:
     imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
     smtp: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "the-secret-of-the-hub" } }
+  shop: { transport: webhook, path: /shop, verify: { scheme: github, secret: "the-secret-of-the-shop" } }
   open: { transport: webhook, path: /open, verify: { scheme: none } }
 tokens:
-  - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [open] }
+  - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [open, shop] }
 routes: [{ name: all, skill: echo }]
 `
 
@@ -26,6 +27,13 @@ describe('gateway show', { timeout: 120_000 }, async () => {
     assert.equal(code, 0, `${words.join(' ')}: ${err}`)
     return out
   }
+
+  const showWithToken = (gateway: string) =>
+    fetch(`${daemon.control}/v1/skills/gateway-show`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer a-token-of-operations', 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway }),
+    })
 
   test('has the state and since when, the traffic, and the checks once they ran', async () => {
     await daemon.post('/open', '{"n":1}')
@@ -70,12 +78,14 @@ describe('gateway show', { timeout: 120_000 }, async () => {
     const { code, err } = await site.run(['gateway', 'show', 'hup'])
     assert.equal(code, 1)
     assert.match(err, /hup.*Did you mean hub/)
-    const response = await fetch(`${daemon.control}/v1/skills/gateway-show`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer a-token-of-operations', 'content-type': 'application/json' },
-      body: JSON.stringify({ gateway: 'hub' }),
-    })
-    assert.equal(response.status, 403)
+    assert.equal((await showWithToken('hub')).status, 403)
+  })
+
+  test('says where the secret of a gateway is configured, but not to a program', async () => {
+    assert.match(await run('gateway', 'show', 'shop'), /^Secret: verify\.secret in routes\.yaml/m)
+    const shown = await (await showWithToken('shop')).text()
+    assert.match(shown, /\/shop/)
+    assert.doesNotMatch(shown, /secret/)
   })
 
   test('says since when it fails as the list of troubles does, also after a restart', async () => {

@@ -10,11 +10,16 @@ import { callOf, newMessage } from './kit.ts'
 const LONG = 20_000
 
 /** The receive road with some methods of the store replaced. */
-function receiveWith(store: Store, methods: Partial<Store['receive']> = {}, known = ['demo', 'other']) {
+function receiveWith(
+  store: Store,
+  methods: Partial<Store['receive']> = {},
+  known = ['demo', 'other'],
+  pulled: Parameters<typeof createReceive>[0]['pulled'] = () => {},
+) {
   return createReceive({
     store: { ...store, receive: { ...store.receive, ...methods } },
     onTaken() {},
-    pulled() {},
+    pulled,
     removeIfExhausted: async () => false,
     known: () => known,
     now: Date.now,
@@ -49,6 +54,17 @@ describe('gateway-receive', () => {
     await accept('left behind', 'c1', 'dmo')
     assert.equal((await take({ gateway: 'dmo' }))?.text, 'left behind')
     await assert.rejects(take({ gateway: 'dmo', timeout: LONG }), /There is no .*dmo\. Did you mean demo\?/)
+  })
+
+  test('notes who pulls from which gateway, but no names that are not configured', async (t) => {
+    const { store } = await stage(t)
+    const pulled: unknown[] = []
+    const { receive } = receiveWith(store, {}, ['demo'], (gateway) => void pulled.push(gateway))
+    await receive({ gateway: 'demo', timeout: 0 }, callOf())
+    await receive({ timeout: 0 }, callOf())
+    await receive({ conversation: 'c1', timeout: 0 }, callOf())
+    await assert.rejects(receive({ gateway: 'x'.repeat(1_000), timeout: 0 }, callOf()))
+    assert.deepEqual(pulled, ['demo', undefined])
   })
 
   test('starts with each gateway of a caller equally often', async (t) => {

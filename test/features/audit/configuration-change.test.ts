@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordChange } from '../../../src/daemon/configuration-changes.ts'
+import { recordChange, recordFailure } from '../../../src/daemon/configuration-changes.ts'
 
 function read(yaml: string, environment: Record<string, string> = {}) {
   const variables = [{ name: 'STRIPE', isSet: true, optional: false }]
@@ -37,4 +37,19 @@ test('a changed configuration is recorded with the names of its changed parts an
   )
   assert.deepEqual(rotated, { file: 'routes.yaml', variables: ['STRIPE'] })
   assert.equal(await targetOf(read(BEFORE), read(BEFORE)), undefined)
+})
+
+test('a configuration that cannot be applied is recorded with its error, without secrets', async () => {
+  const recorded: object[] = []
+  await recordFailure({ file: 'routes.yaml' }, new Error('bad value whsec_4711\nsecond line'), {
+    record: async (entry) => void recorded.push(entry),
+    clean: (text) => text.replace('whsec_4711', '[secret]'),
+  })
+  assert.partialDeepStrictEqual(recorded, [
+    {
+      action: 'configuration-change',
+      target: { file: 'routes.yaml' },
+      error: 'Internal error: bad value [secret]',
+    },
+  ])
 })
