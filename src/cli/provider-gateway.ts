@@ -50,8 +50,9 @@ export function providerNamed(name: string): ProviderExample {
   const found = PROVIDER_EXAMPLES.find((example) => namesOf(example).includes(wanted))
   if (found) return found
   const ids = PROVIDER_EXAMPLES.flatMap(namesOf)
+  const words = wanted.split('-')
   const near =
-    nearest(wanted, ids) ?? ids.find((id) => wanted !== '' && (id.includes(wanted) || wanted.includes(id)))
+    nearest(wanted, ids) ?? ids.find((id) => words.includes(id) || (wanted !== '' && id.includes(wanted)))
   throw new TriviumError('not_found', {
     path: `example for a provider ${quote(name)}`,
     hint: `${near === undefined ? '' : ` Did you mean ${near}?`} \`trivium gateway example\` lists them.`,

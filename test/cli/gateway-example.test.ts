@@ -204,11 +204,14 @@ describe('gateway example', { timeout: 300_000 }, async () => {
       ['strpe', 'stripe'],
       ['lemonsqueezy', 'lemon-squeezy'],
       ['squeezy', 'lemon-squeezy'],
+      ['stripe-connect', 'stripe'],
     ] as const) {
       const { code, err } = await run(wrong)
       assert.equal(code, 1)
       assert.match(err, new RegExp(`Did you mean ${near}\\?`))
     }
+    // Their letters contain x and line, which are other providers.
+    for (const other of ['maxio', 'pipeline']) assert.doesNotMatch((await run(other)).err, /Did you mean/)
     for (const line of [
       ['stripe', '--path', 'x'],
       ['stripe', '--name', 'a b'],
