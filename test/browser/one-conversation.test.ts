@@ -133,13 +133,39 @@ routes:
     await shots('mailbox-gone')
     await press('Answer anyway')
     await page.getByLabel('by hand').waitFor()
+    // The address can be corrected after the dead letter was dropped, too.
+    const [letter] = [await daemon.invoke('dead-letter-list', { queue: 'outbox' })].flat()
+    await daemon.invoke('dead-letter-drop', { id: String(Object(letter).id), queue: 'outbox' })
     await page.reload()
-    await answering.getByRole('link', { name: 'Send it to another address' }).click()
+    await answering
+      .getByText(/the mailbox does not exist/)
+      .first()
+      .waitFor()
+    assert.equal(await answering.getByRole('link', { name: 'See the dead letter' }).count(), 0)
     const before = smtp.taken.length
     await page.getByLabel('Send it to another address').fill('halldis@example.net')
     await page.getByRole('button', { name: 'Send there' }).click()
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+  })
+
+  test('a text that is written and not sent is still there on return', async () => {
+    await write('kim', 'Is the shop open?')
+    await write('lea', 'Is it far?')
+    await show('conversations/chat/kim')
+    await page.getByLabel('by hand').fill('Until six.')
+    await show('conversations/chat/lea')
+    await page.getByLabel('Answer lea by hand').waitFor()
+    assert.equal(await page.getByLabel('by hand').inputValue(), '')
+    await show('conversations/chat/kim')
+    await page.getByLabel('Answer kim by hand').waitFor()
+    assert.equal(await page.getByLabel('by hand').inputValue(), 'Until six.')
+    const left = () => page.evaluate("!dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    assert.equal(await left(), true)
+    await press('Send the answer')
+    await page.locator('.chat .reply').getByText('Until six.').waitFor()
+    assert.equal(await page.getByLabel('by hand').inputValue(), '')
+    assert.equal(await left(), false)
   })
 
   test('at 1440, the sender is beside it, with other conversations; a phone has only the chat', async () => {

@@ -14,6 +14,7 @@ routes:
 const CHARGE = `import { existsSync } from 'node:fs'
 export default { description: 'charges', run({ args }) {
   const has = (name) => existsSync(new URL('../../' + name, import.meta.url))
+  if (args.text.includes('no ')) throw new Error(args.text.includes('form') ? 'no form' : 'no stamp')
   const mayPay = has('open') && (has('open-for-all') || !args.text.includes('3'))
   if (!mayPay) throw new Error('no money today')
 } }`
@@ -97,5 +98,23 @@ describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
     await page.locator('[role=status]').getByText('1 message retried: done.').first().waitFor()
     await page.locator('#main').getByRole('link', { name: 'See the message' }).click()
     await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  })
+
+  test('does not show another kind as changed, and its outcome only with its own kind', async () => {
+    await daemon.post('/shop', JSON.stringify({ text: 'no form' }))
+    await until(async () => (await letters()) === 1, 'a dead letter of another kind')
+    await show('dead-letters')
+    await page.getByText('1 message retried: done.').first().waitFor()
+    await page.locator('.group [data-row]').click()
+    await page.locator('.list a.message-row').hover()
+    const checked = page.waitForResponse(/dead-letter-list/)
+    await daemon.post('/shop', JSON.stringify({ text: 'no stamp' }))
+    await checked
+    await page.waitForFunction("document.querySelector('.list a.message-row:hover')")
+    assert.equal(await page.getByRole('button', { name: 'Changed · refresh' }).count(), 0)
+    assert.equal(await page.locator('#main').getByText('1 message retried').count(), 0)
+    const changed = page.getByRole('button', { name: 'Changed · refresh' }).waitFor()
+    await daemon.post('/shop', JSON.stringify({ text: 'no form' }))
+    await changed
   })
 })

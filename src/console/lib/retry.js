@@ -31,9 +31,9 @@ const MAX_TEXTS = 6
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks
  * for confirmation if there are several. Resolves with whether they are being retried. `done`:
- * called when their outcomes are known.
+ * called when their outcomes are known. `of`: the filter of the letters.
  */
-export async function retryLetters(letters, done) {
+export async function retryLetters(letters, done, of) {
   const many = letters.length
   const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
     <ul class="reasons">${letters.slice(0, MAX_TEXTS).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
@@ -48,21 +48,32 @@ export async function retryLetters(letters, done) {
     changes.dead.value++
     if (failed.length === many) throw failed[0].reason
     const ids = new Set(letters.map(({ id }) => id))
-    void reportRetry({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), letters, done })
+    void reportRetry({
+      began,
+      many: many - failed.length,
+      isWanted: ({ id }) => ids.has(id),
+      letters,
+      done,
+      of,
+    })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
 }
 
 /**
- * The last retry of this page: `{ at, text, kind, message }`, with the id of a single message. Its
- * text changes with the outcome.
+ * The last retry of this tab: `{ at, text, kind, message, of }`, with the id of a single message,
+ * and the filter of its letters. Its text changes with the outcome.
  */
 const lastRetry = signal()
 
-/** What became of the last retry, for as long as the page is open. */
-export function LastRetry() {
+/** The keys of a filter that name a kind of dead letters. */
+const KIND = ['queue', 'group', 'code', 'pattern']
+
+/** What became of the last retry; with the filter `of`, only if it was one of these letters. */
+export function LastRetry({ of }) {
   const { value } = lastRetry
   if (!value) return null
+  if (of && KIND.some((key) => of[key] && of[key] !== value.of[key])) return null
   return html`<p role="status" class=${value.kind === 'bad' ? 'error' : 'dim'}>${value.text} ${value.message && html`<a href=${link(['messages', value.message])}>See the message</a> `}<span class="dim">(retried <${Age} at=${value.at} /> ago)</span></p>`
 }
 
@@ -82,16 +93,17 @@ function tally(outcomes) {
 }
 
 /**
- * Shows the outcomes of retried letters once all have ended, or after a while. `names`: their queue
- * and group, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
+ * Shows the outcomes of retried letters once all have ended, or after a while. `of`: the filter of
+ * their kind, if all have the same. `letters`: the letters (`{ id, queue }`), if they are known.
  */
-export async function reportRetry({ names = {}, began, many, isWanted = () => true, letters = [], done }) {
-  const filter = { ...names, since: new Date(began).toISOString(), limit: MAX_LETTERS }
+export async function reportRetry({ of = {}, began, many, isWanted = () => true, letters = [], done }) {
+  const { queue, group } = of
+  const filter = { queue, group, since: new Date(began).toISOString(), limit: MAX_LETTERS }
   const ids = letters.flatMap(({ id, queue }) => (queue === 'dispatch' ? [id] : []))
   const canRead = ids.length === many && many <= MAX_OUTCOMES_READ
   const message = many === 1 ? ids[0] : undefined
   const show = (text, kind) => {
-    lastRetry.value = { at: began, text, kind, message }
+    lastRetry.value = { at: began, text, kind, message, of }
   }
   const showEnd = (text, kind) => {
     changes.dead.value++

@@ -1,36 +1,39 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { invoke } from '../lib/api.js'
+import { invoke, isViewer } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
+import { useDraft } from '../lib/drafts.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { act, ask, dateTime, useOnce, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
+import { answerTo, OtherAddress } from './unsent-reply.js'
 
 /** Maximum number of waiting approvals that are looked at. */
 const MAX_APPROVALS = 1_000
 
 /** The field to answer `asked`, or why an answer is not possible and what to do. */
-export function Answer({ of: { unanswerable, unreachable }, asked, letter, done }) {
+export function Answer({ of: { unanswerable, unreachable }, asked, unsent, done }) {
   const [isForced, force] = useState(false)
   if (unanswerable)
     return html`<p class="now-it no-answer">You cannot answer here: <${Words} text=${unanswerable} />. <a href=${link(['gateways', asked.gateway])}>See the gateway</a></p>`
   if (unreachable && !isForced)
-    return html`<${Unreachable} why=${unreachable} asked=${asked} letter=${letter} force=${() => force(true)} />`
+    return html`<${Unreachable} why=${unreachable} asked=${asked} unsent=${unsent} force=${() => force(true)} />`
   return html`<${AnswerForm} asked=${asked} done=${done} />`
 }
 
 /** Why another answer would fail like the last one. A mail can be sent to another address. */
-function Unreachable({ why, asked, letter, force }) {
+function Unreachable({ why, asked, unsent, force }) {
   const [reason, advice = ''] = why.split('; ')
-  const canCorrect = asked.transport === 'email' && letter !== undefined
+  const canCorrect = asked.transport === 'email' && Boolean(unsent?.text) && !isViewer.value
   const next = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}`
-  return html`<p class="no-answer">Another answer would not arrive either: ${reason}. ${canCorrect ? html`<a href=${link(['dead-letters', letter], { queue: 'outbox' })}>${next}</a>` : `${next}.`} <button changes type="button" class="small" onClick=${force}>Answer anyway</button></p>`
+  return html`<p class="no-answer">Another answer would not arrive either: ${reason}. ${!canCorrect && `${next}.`} <button changes type="button" class="small" onClick=${force}>Answer anyway</button></p>
+    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}`
 }
 
 function AnswerForm({ asked, done }) {
-  const [text, setText] = useState('')
+  const [text, setText] = useDraft('answer', asked.gateway, asked.conversation)
   const [isBusy, once] = useOnce()
   const send = async () => {
     if (text.trim() === '' || !(await mayAnswer(asked))) return

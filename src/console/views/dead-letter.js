@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -37,6 +38,7 @@ export function Letter({ id, from }) {
     return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
   const { message, errors, queue, group, reason, lane, at } = letter
   const isReply = queue === 'outbox'
+  const of = { queue, group, code: errors.at(-1)?.code ?? reason, pattern: patternOf(errorOf(letter)) }
   const quoted = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
   const decide = async (verb, question) => {
     if (!(await ask(question))) return
@@ -48,7 +50,7 @@ export function Letter({ id, from }) {
       return verb === 'retry' ? 'It is being retried.' : 'It is dropped.'
     })
     if (isDone && verb === 'retry')
-      void reportRetry({ began, many: 1, isWanted: (each) => each.id === id, letters: [{ id, queue }] })
+      void reportRetry({ of, began, many: 1, isWanted: (each) => each.id === id, letters: [{ id, queue }] })
     if (isDone) goBack('dead-letters')
   }
   const resend = () =>

@@ -42,13 +42,25 @@ export function DeadLettersPage({ path: [id], query }) {
   return html`<${Groups} filter=${query} />`
 }
 
-/** Reloads when dead letters change, unless someone is working on the shown ones; then it waits. */
-function useCalmReload(reload) {
+/**
+ * Loads dead letters, and reloads them when they change, unless someone is working on the shown
+ * ones; then it offers to reload. Changes of other dead letters do not count.
+ */
+function useCalmList(load, needs) {
+  const loaded = useLoaded(load, needs)
+  const { value, reload } = loaded
   const box = useRef()
   const [isDue, setDue] = useState(false)
   const change = changes.dead.value
+  const known = useRef(change)
   useEffect(() => {
-    if (change > 0) setDue(true)
+    if (change === known.current) return
+    known.current = change
+    const end = new AbortController()
+    load(end.signal)
+      .then((next) => !end.signal.aborted && setDue(JSON.stringify(next) !== JSON.stringify(value)))
+      .catch(() => undefined)
+    return () => end.abort()
   }, [change])
   useEffect(() => {
     if (!isDue) return
@@ -65,16 +77,15 @@ function useCalmReload(reload) {
     setDue(false)
     reload()
   }
-  return { box, isDue, show }
+  return { loaded, box, isDue, show }
 }
 
 function Groups({ filter }) {
-  const loaded = useLoaded(
+  const { loaded, box, isDue, show } = useCalmList(
     async (signal) => ({ groups: await invoke('dead-letter-groups', filter, signal), within: filter }),
     [JSON.stringify(filter)],
   )
   const { value: { groups, within } = {}, reload } = loaded
-  const { box, isDue, show } = useCalmReload(reload)
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
   return html`<section class="page" aria-labelledby="title">
     <header class="bar">
@@ -201,8 +212,7 @@ function Decide({ filter, many, of, common, done }) {
         more = answer.more
       }
       if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
-      const names = { queue: filter.queue, group: filter.group }
-      void reportRetry({ names, began, many: sum, letters: listed, done })
+      void reportRetry({ of: filter, began, many: sum, letters: listed, done })
       return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
@@ -230,18 +240,17 @@ function Reasons({ letters, many, common }) {
 
 /** The letters of one kind. */
 function Letters({ filter }) {
-  const loaded = useLoaded(
+  const { loaded, box, isDue, show } = useCalmList(
     (signal) => invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }, signal),
     [],
   )
-  const { value: letters = [], reload } = loaded
-  const { box, isDue, show } = useCalmReload(reload)
+  const { value: letters = [] } = loaded
   const common = commonOf(letters.map(errorOf))
   const selection = useSelection(letters, keyOfLetter)
   const hasAgain = letters.some(({ retriedAt }) => retriedAt !== undefined)
   const retry = async (some) => {
     const chosen = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
-    if (!(await retryLetters(chosen, show))) return
+    if (!(await retryLetters(chosen, show, filter))) return
     selection.clear()
     show()
   }
@@ -253,7 +262,7 @@ function Letters({ filter }) {
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...rangeOf(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
-    <${LastRetry} />
+    <${LastRetry} of=${filter} />
     <${Retries} of=${filter} since="1d" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${

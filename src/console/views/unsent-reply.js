@@ -23,11 +23,11 @@ export function UnsentReply({ letter }) {
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
-    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} />`}`
+    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} note="; the dead letter stays until you drop it" />`}`
 }
 
 /** The subject of an answer. */
-const answerTo = (subject) => subject && (/^re:/i.test(subject) ? subject : `Re: ${subject}`)
+export const answerTo = (subject) => subject && (/^re:/i.test(subject) ? subject : `Re: ${subject}`)
 
 /** Links to the message that the reply answers, or may answer, and to its conversation. */
 function placesOf(about, isAnswer) {
@@ -40,15 +40,15 @@ function placesOf(about, isAnswer) {
   }
 }
 
-/** Sends the reply to another address. The dead letter stays until it is dropped. */
-function OtherAddress({ gateway, to, subject, text }) {
+/** Sends the text of a reply that was not delivered to another address. */
+export function OtherAddress({ gateway, to, subject, text, note = '' }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
   const send = () =>
     act(async () => {
       await invoke('gateway-send', { gateway, to: address.trim(), text, ...(subject && { subject }) })
       setAddress('')
-      return `It is on its way to ${address.trim()}; the dead letter stays until you drop it.`
+      return `It is on its way to ${address.trim()}${note}.`
     })
   const submit = (event) => {
     event.preventDefault()

@@ -1,0 +1,20 @@
+import { useState } from 'preact/hooks'
+
+/** Texts that are written but not sent, by their places. They are lost when the tab is closed. */
+const drafts = new Map()
+
+addEventListener('beforeunload', (event) => {
+  if ([...drafts.values()].some((text) => text.trim() !== '')) event.preventDefault()
+})
+
+/** `[text, setText]` of a field, kept for this tab when its page is left. */
+export function useDraft(...place) {
+  const key = JSON.stringify(place)
+  const [text, setText] = useState(drafts.get(key) ?? '')
+  const set = (next) => {
+    if (next === '') drafts.delete(key)
+    else drafts.set(key, next)
+    setText(next)
+  }
+  return [text, set]
+}
