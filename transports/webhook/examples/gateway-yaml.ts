@@ -12,8 +12,8 @@ export type GatewayPlace = {
   chat?: Chat | undefined
 }
 
-/** Longer options are written as a block. */
-const LONGEST_LINE = 110
+/** Longer options are written as a block: with their indent, they fit on the page. */
+const LONGEST_LINE = 74
 
 /** The gateway of a provider, and a route that matches it, as in routes.yaml. */
 export function gatewayYaml(
@@ -36,8 +36,9 @@ export function gatewayYaml(
     ...indented(indented(lines(gateway))),
   ])
   const match = { gateway: name, ...(event !== undefined && { event }) }
-  const route = `  - ${flowYaml({ name, match, skill: 'echo' })}`
-  return ['gateways:', ...gateways, 'routes:', route]
+  const [first = '', ...rest] = optionLines({ name, match, skill: 'echo' })
+  const route = [`  - ${first}`, ...indented(indented(rest))]
+  return ['gateways:', ...gateways, 'routes:', ...route]
     .join('\n')
     .replaceAll('https://HOST/PATH', () => address)
 }

@@ -1,7 +1,7 @@
 /** What a mark of a provider means. Texts are Markdown with links as in docs/webhook-providers.md. */
 export const MARKS = {
   'sender not verified':
-    'The provider signs only a part of the delivery. The rest may come from anyone who has seen one, so its sender is [not verified](webhook.md#verified-senders).',
+    'The provider signs only a part of the delivery. Someone who has seen a delivery can send others with the same signed part, so their sender is [not verified](webhook.md#verified-senders).',
   'id is a hash':
     'The provider sends no id of the delivery. One with the same body is accepted once within 7 days: **two equal events count as one**.',
   'no id':
