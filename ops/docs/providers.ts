@@ -6,6 +6,7 @@ import {
   type ProviderExample,
   secretVariable,
 } from '../../transports/webhook/examples/example.ts'
+import { optionLines } from '../../transports/webhook/examples/flow-yaml.ts'
 import { MARKS, markAnchor } from '../../transports/webhook/examples/marks.ts'
 import { code, page } from './markdown.ts'
 
@@ -109,7 +110,7 @@ function remarks(example: ProviderExample): string[] {
   return [
     ...(exampleEvent === undefined ? ['No field names the event: the route matches the gateway alone.'] : []),
     ...(others.length > 0
-      ? [`Events for ${others.map(([who, event]) => `${code(who)}: ${code(event)}`).join(', ')}`]
+      ? [`Events: ${others.map(([own, event]) => `${titleOf(example, own)} ${code(event)}`).join(', ')}`]
       : []),
     ...(Object.keys(chats).length > 0 ? [`To answer people: ${chatLinks(example)}`] : []),
     ...marks.map((mark) => fromReference(`[${mark}](#${markAnchor(mark)}): ${MARKS[mark]}`)),
@@ -119,10 +120,20 @@ function remarks(example: ProviderExample): string[] {
 }
 
 /** The sections of the page of chats, by the names of the chats. */
-function chatLinks({ id, name, chats = {} }: ProviderExample): string {
+function chatLinks(example: ProviderExample): string {
+  const { id, name, chats = {} } = example
   return Object.entries(chats)
-    .map(([chat, { section }]) => `[${chat === id ? name : chat}](../chats.md#${section})`)
+    .map(([chat, { section, options }]) => {
+      if (chat === id) return `[${name}](../chats.md#${section})`
+      const more = options === undefined ? '' : ` (with ${optionLines(options).map(code).join(', ')})`
+      return `[${titleOf(example, chat)}](../chats.md#${section})${more}`
+    })
     .join(', ')
+}
+
+/** The name of one of several providers in a section. */
+function titleOf(example: ProviderExample, own: string): string {
+  return indexNames(example).find((name) => name.toLowerCase() === own) ?? own
 }
 
 function guideLink(note: string): string {

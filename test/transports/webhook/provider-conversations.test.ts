@@ -192,6 +192,25 @@ describe('the options `from`, `conversation` and `text` of a provider', () => {
     })
 })
 
+test('LINE: what a person writes in a group and in private are two conversations', async () => {
+  const { hook, store } = await startWebhook({
+    verify: { scheme: 'none' },
+    ...rows.find(({ provider }) => provider === 'LINE')?.options,
+  })
+  const sources = [{ groupId: 'G1', userId: 'U1' }, { roomId: 'R1', userId: 'U1' }, { userId: 'U1' }]
+  const events = sources.map((source, at) => ({ webhookEventId: `${at}`, type: 'message', source }))
+  const headers = { 'content-type': 'application/json' }
+  await fetch(hook, { method: 'POST', body: JSON.stringify({ events }), headers })
+  assert.deepEqual(
+    store.messages.map(({ conversation, from }) => [conversation, from.id]),
+    [
+      ['test:G1', 'U1'],
+      ['test:R1', 'U1'],
+      ['test:U1', 'U1'],
+    ],
+  )
+})
+
 test('LINE and Asana: each event of a delivery is a message, and an empty delivery is none', async () => {
   for (const provider of ['LINE', 'Asana']) {
     const { challenge: _, ...gateway } = rows.find((row) => row.provider === provider)?.options ?? {}

@@ -62,7 +62,7 @@ const PRESET_KEYS: Record<string, string> = {
   Mailgun: '`data.body.signature.token`',
   'Mailgun / mail': '`data.body.token`',
   'Mailgun / mail with files': '`data.body.token`',
-  'Meta (Facebook, Instagram, WhatsApp)': 'hash of the event',
+  'Meta (Facebook, Instagram, Messenger, WhatsApp)': 'hash of the event',
   'Microsoft Graph': '`data.body.id`',
   'OpenAI, Resend, Svix': '`header.webhook-id`',
   Paddle: '`data.body.event_id`',

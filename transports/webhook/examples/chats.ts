@@ -95,7 +95,7 @@ export const CHATS: readonly ProviderExample[] = [
       },
       event: 'type',
       from: 'source.userId',
-      conversation: 'source.userId',
+      conversation: ['source.groupId', 'source.roomId', 'source.userId'],
       text: 'message.text',
     },
     exampleEvent: 'message',
@@ -105,7 +105,7 @@ export const CHATS: readonly ProviderExample[] = [
   },
   {
     id: 'meta',
-    name: 'Meta (Facebook, Instagram, WhatsApp)',
+    name: 'Meta (Facebook, Instagram, Messenger, WhatsApp)',
     also: ['facebook', 'instagram', 'messenger', 'whatsapp'],
     variables: { META_VERIFY_TOKEN: 'you choose it, and enter it as *Verify Token*' },
     eventOf: { facebook: 'feed', instagram: 'instagram', messenger: 'page' },

@@ -76,5 +76,6 @@ export function completeVerify(example: ProviderExample, gateway = example.id): 
 
 /** A note as a sentence: `answers …` is said of the gateway. */
 export function noteSentence(note: string): string {
-  return note.replace(/^(answers|confirms|decrypts) /, 'The gateway $1 ')
+  const sentence = note.replace(/^(answers|confirms|decrypts) /, 'The gateway $1 ')
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1)
 }

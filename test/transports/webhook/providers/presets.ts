@@ -163,7 +163,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     type: 'multipart/form-data; boundary=xYzZY',
     sign: noHeaders,
   },
-  'Meta (Facebook, Instagram, WhatsApp)': {
+  'Meta (Facebook, Instagram, Messenger, WhatsApp)': {
     ...plain('x-hub-signature-256', { object: 'page', entry: [MESSENGER] }, { prefix: 'sha256=' }),
     userOptions: { 'verify-token': 'meatyhamhock' },
     async handshake({ hook }) {
