@@ -105,7 +105,7 @@ function secretNote({ id, verify }: ProviderExample, secret: string): string {
 
 /** Marks and other facts, one a line. */
 function remarks(example: ProviderExample): string[] {
-  const { name, eventOf = {}, exampleEvent, chats = {}, marks = [], notes = [], note } = example
+  const { name, eventOf = {}, exampleEvent, chats = {}, marks = [], notes = [], note, readFirst } = example
   const others = Object.entries(eventOf).filter(([, event]) => event !== exampleEvent)
   return [
     ...(exampleEvent === undefined ? ['No field names the event: the route matches the gateway alone.'] : []),
@@ -115,7 +115,7 @@ function remarks(example: ProviderExample): string[] {
     ...(Object.keys(chats).length > 0 ? [`To answer people: ${chatLinks(example)}`] : []),
     ...marks.map((mark) => fromReference(`[${mark}](#${markAnchor(mark)}): ${MARKS[mark]}`)),
     ...notes.map((text) => fromReference(noteSentence(text))),
-    ...(note === undefined ? [] : [`More about [${name}](${guideLink(note)})`]),
+    ...(note === undefined || readFirst ? [] : [`More about [${name}](${guideLink(note)})`]),
   ]
 }
 
