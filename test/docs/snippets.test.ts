@@ -73,7 +73,7 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
         assert.deepEqual(parseDocument(block.code).errors, [], placeOf(block))
         continue
       }
-      const problem = await yamlProblem(block.code, workshop.dir, worlds[block.page]?.routes)
+      const problem = await yamlProblem(block.code, workshop.dir, worlds[block.page])
       if (problem !== undefined) wrong.push(`${placeOf(block)}\n${problem}`)
     }
     assert.deepEqual(wrong, [])

@@ -48,7 +48,11 @@ export function partOf(code: string): Part {
 }
 
 /** The problems of a block, as the daemon or the command prints them; undefined without any. */
-export async function yamlProblem(code: string, dir: string, around = ''): Promise<string | undefined> {
+export async function yamlProblem(
+  code: string,
+  dir: string,
+  { routes: around = '', env: own = {} }: { routes?: string; env?: Record<string, string> } = {},
+): Promise<string | undefined> {
   const [error] = parseDocument(code).errors
   if (error) return error.message
   const part = partOf(code)
@@ -64,7 +68,8 @@ export async function yamlProblem(code: string, dir: string, around = ''): Promi
     writeFileSync(join(app, 'app.js'), '')
   }
   writeFileSync(join(folder, 'routes.yaml'), stringify(merged(withoutRoutes(around), part.value)))
-  const { problems } = await readConfig({ env: valuesForVariables(code + around), cwd: folder, transports })
+  const env = { ...valuesForVariables(code + around), ...own }
+  const { problems } = await readConfig({ env, cwd: folder, transports })
   const found = problems.filter(
     ({ message }) => !/^(no gateway is started|there are no routes)|enabled: false$/.test(message),
   )
