@@ -75,7 +75,7 @@ async function actOnNamed(
   const letters: Retried[] = []
   for (const part of given) {
     if (signal?.aborted) break
-    const id = await fullId(daemon, part, 'dead-letter')
+    const id = await fullId(daemon, part, 'dead-letter', { isChange: true })
     const letter = isFollowed ? await daemon.invoke('dead-letter-show', { id }) : { id }
     await daemon.invoke(`dead-letter-${verb}`, { id })
     letters.push(retriedLetter(Object(letter)))

@@ -1,19 +1,26 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
 import type { IdOf } from '../core/spoken.ts'
+import { commandText } from '../lib/command-text.ts'
 import { age, shorten } from '../lib/short-text.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
 import { CANDIDATES } from './id-candidates.ts'
 
-/** Minimum number of characters: fewer fit too many ids. */
-const MIN_PART = 4
+/** Minimum number of characters: fewer fit too many ids, and also numbers of orders. */
+const MIN_PART = 6
+/** The same for commands that change something: what lists show. */
+const MIN_FOR_CHANGE = 8
+/** Minimum number of characters of a name, for which a command that changes something has suggestions. */
+const MIN_SUGGESTED = 4
 /**
  * Two ids hardly ever end with the same so many characters, so the first one that is found is meant.
  * Ids begin with their time, so several may have the same beginning.
  */
 const CERTAIN = 8
 /** Part of a UUID; lists at a terminal show its end. */
-const ID_PART = /^…?([0-9a-f-]{4,35})$/i
+const ID_PART = /^…?([0-9a-f-]{1,35})$/i
+/** Enough digits of a UUID in the id of a dead letter: `4cd08eb1:team:0`. */
+const DIGITS_FOR_CHANGE = /[0-9a-f][0-9a-f-]{7,}/i
 /** Kinds with ids of other forms than a UUID. */
 const ANY_FORM: ReadonlySet<IdOf> = new Set(['conversation', 'dead-letter'])
 /** How long (ms) an id is looked for. */
@@ -28,28 +35,51 @@ const MAX_NAMED = 8
 
 type Source = Pick<Connection, 'invoke'>
 
+/** `args`: the other arguments, which may say where to look. `isChange`: see `fullId`. */
+type Options = { args?: JsonObject; isChange?: boolean }
+
 /**
- * Completes an id from its first or last characters, at least four. Returns other texts, and parts
- * that no id has, unchanged. `args`: the other arguments, which may say where to look. Throws
- * `usage` with the candidates if several ids begin or end like this, and if not all ids could be
- * compared in time.
+ * Completes an id from its first or last characters: at least 6, or 8 for a command that changes
+ * something (`isChange`). Returns other texts, and parts that no id has, unchanged. Throws `usage`
+ * for fewer hexadecimal digits, with the candidates if several ids begin or end like this or if the
+ * name of a conversation is incomplete in a change, and if not all ids could be compared in time.
  */
 export async function fullId(
   daemon: Source,
   given: string,
   kind: IdOf = 'message',
-  args: JsonObject = {},
+  { args = {}, isChange = false }: Options = {},
 ): Promise<string> {
   const [, part] = ID_PART.exec(given) ?? []
   const text = (part ?? given.replace(/^…/, '')).toLowerCase()
-  if (part === undefined && (!ANY_FORM.has(kind) || text.length < MIN_PART)) return given
+  if (part === undefined && !ANY_FORM.has(kind)) return given
   if (kind === 'conversation' && (await isConversation(daemon, given, args))) return given
   if (kind === 'dead-letter' && part === undefined && (await isDeadLetter(daemon, given))) return given
+  const isName = isChange && ANY_FORM.has(kind) && isPartOfName(kind, part, text)
+  const least = isChange ? MIN_FOR_CHANGE : MIN_PART
+  if (text.length < (isName ? MIN_SUGGESTED : least)) {
+    if (part === undefined || kind === 'conversation') return given
+    throw tooShort(kind, given, isChange)
+  }
+  const found = await idsWith(daemon, text, { given, kind, args })
+  if (found === 'exact') return given
+  if (isName && found.size > 0) throw incomplete(kind, given, found)
+  const [first, ...others] = found.keys()
+  if (others.length === 0) return first ?? given
+  throw ambiguous(text, found)
+}
+
+/** The ids that begin or end with a part, with words; `exact` if one is the given text. */
+async function idsWith(
+  daemon: Source,
+  text: string,
+  { given, kind, args }: { given: string; kind: IdOf; args: JsonObject },
+): Promise<ReadonlyMap<string, string> | 'exact'> {
   const deadline = Date.now() + MAX_TIME
   const found = new Map<string, string>()
   for await (const { candidates, at, isCut, isWhole } of CANDIDATES[kind](daemon, text, args)) {
     for (const { id, at: time, words } of candidates) {
-      if (id === given) return given
+      if (id === given) return 'exact'
       const lower = id.toLowerCase()
       if (found.has(id)) continue
       if (lower.startsWith(text) || lower.endsWith(text)) found.set(id, `${age(time)}  ${words}`)
@@ -60,9 +90,34 @@ export async function fullId(
     if (found.size === 0 && (isCut || isLate)) throw notFound(kind, text, at)
     if (isLate) throw ambiguous(text, found, 'Not all ids could be compared')
   }
-  const [first, ...others] = found.keys()
-  if (others.length === 0) return first ?? given
-  throw ambiguous(text, found)
+  return found
+}
+
+/** Whether a part of the id of a conversation or dead letter is not clear enough for a change. */
+function isPartOfName(kind: IdOf, part: string | undefined, text: string): boolean {
+  if (kind === 'conversation') return part === undefined || text.length < MIN_FOR_CHANGE
+  return part === undefined && !DIGITS_FOR_CHANGE.test(text)
+}
+
+/** How an error names a kind of id. */
+const wordsOf = (kind: IdOf) => (kind === 'audit' ? 'audit entry' : kind.replace('-', ' '))
+
+function tooShort(kind: IdOf, given: string, isChange: boolean) {
+  const digits = isChange
+    ? `A command that changes something needs at least ${MIN_FOR_CHANGE} hexadecimal digits of it, as lists show them.`
+    : `Give at least ${MIN_PART} hexadecimal digits of it; lists show 8.`
+  const search = commandText('message list', '--search', given)
+  const hint = kind === 'message' ? ` To find messages with this text: ${search}.` : ''
+  return usage(`${given} is too short for the id of ${withArticle(wordsOf(kind))}. ${digits}${hint}`)
+}
+
+const withArticle = (words: string) => `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`
+
+function incomplete(kind: IdOf, given: string, found: ReadonlyMap<string, string>) {
+  const start = `There is no ${wordsOf(kind)} ${given}. A command that changes something needs the whole id.`
+  const [only] = found.keys()
+  if (found.size === 1) return usage(`${start} Did you mean ${only}?`)
+  return usage([`${start} Did you mean one of these?`, ...candidateLines(found)].join('\n'))
 }
 
 function notFound(kind: IdOf, part: string, at: unknown) {
@@ -76,15 +131,18 @@ function allEndWith(part: string, found: ReadonlyMap<string, string>): boolean {
 
 /** `why`: in place of the number of ids. */
 function ambiguous(part: string, found: ReadonlyMap<string, string>, why?: string) {
+  const count = found.size > MAX_NAMED ? `More than ${MAX_NAMED}` : `${found.size}`
+  const reason = why === undefined ? `${count} ids begin or end with ${part}` : `${why} with ${part}`
+  return usage([`${reason}; give more of it:`, ...candidateLines(found)].join('\n'))
+}
+
+/** A line for each id. */
+function candidateLines(found: ReadonlyMap<string, string>): string[] {
   const width = Math.max(MIN_TEXT_WIDTH, (process.stderr.columns || DEFAULT_WIDTH) - UUID_LENGTH - 4)
   const named = [...found]
     .slice(0, MAX_NAMED)
     .map(([id, words]) => `  ${id}  ${shorten(words, width)}`.trimEnd())
-  const isCut = found.size > MAX_NAMED
-  const count = isCut ? `More than ${MAX_NAMED}` : `${found.size}`
-  const reason = why === undefined ? `${count} ids begin or end with ${part}` : `${why} with ${part}`
-  const lines = [`${reason}; give more of it:`, ...named]
-  return usage([...lines, ...(isCut ? ['  …'] : [])].join('\n'))
+  return found.size > MAX_NAMED ? [...named, '  …'] : named
 }
 
 /** Whether a dead letter has this id. Without it, all dead letters would be read for a whole id. */

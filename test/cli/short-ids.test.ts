@@ -34,14 +34,45 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
   })
 
-  test('needs at least four characters; the beginning of an id, as in git, selects it too', async () => {
-    for (const part of [id.slice(0, 30), id.slice(-4), `…${end}`, end.toUpperCase()])
+  test('needs at least six characters; the beginning of an id, as in git, selects it too', async () => {
+    for (const part of [id.slice(0, 30), id.slice(-6), `…${end}`, end.toUpperCase()])
       assert.equal(await fullId(source, part), id, part)
-    assert.equal(await fullId(source, id.slice(-3)), id.slice(-3))
+    const short = await site.run(['message', 'show', id.slice(-4)])
+    assert.equal(short.code, 2)
+    assert.match(short.err, /is too short for the id of a message.*at least 6 hexadecimal.*--search/)
     const second = Object((await daemon.post('/shop', '{"text":"order 2"}')).body).id
-    const { code, err } = await site.run(['message', 'show', id.slice(0, 4)])
+    const { code, err } = await site.run(['message', 'show', id.slice(0, 6)])
     assert.equal(code, 2)
     for (const one of [id, second]) assert.match(err, new RegExp(`^ {2}${one} .*shop`, 'm'))
+  })
+
+  test('needs eight characters for a command that changes something', async () => {
+    const { body } = await daemon.post('/shop', '{"text":"order 3"}')
+    const part = String(Object(body).id).slice(-7)
+    for (const words of [
+      ['dead-letter', 'drop', part],
+      ['dead-letter', 'retry', part],
+      ['message', 'resend', '--id', part],
+      ['run', 'cancel', part],
+    ]) {
+      const { code, err } = await site.run(words)
+      assert.equal(code, 2, words.join(' '))
+      assert.match(err, /too short .*needs at least 8 hexadecimal digits/)
+    }
+    assert.equal((await site.run(['message', 'show', part])).code, 0)
+  })
+
+  test('does not complete the name of a conversation for a command that changes something', async () => {
+    await site.run(['message', 'cli', 'hello', '--conversation', 'mail-petra', '--wait', '0'])
+    await site.run(['conversation', 'pause', 'mail-petra'])
+    for (const part of ['mail-pet', 'petra', 'mail-petr']) {
+      const { code, err } = await site.run(['conversation', 'resume', part])
+      assert.equal(code, 2)
+      assert.match(err, /There is no conversation .*whole id.*Did you mean mail-petra\?/)
+    }
+    assert.match((await site.run(['pause', 'list'])).out, /mail-petra/)
+    assert.equal((await site.run(['conversation', 'show', 'mail-pet'])).code, 0)
+    assert.match((await site.run(['conversation', 'resume', 'mail-petra'])).out, /no longer paused/)
   })
 
   test('stands for the id of an event, a refusal, an approval and a conversation', async () => {
@@ -71,8 +102,8 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
           ? { conversations: [{ conversation: 'mail-12', at: Date.now() }] }
           : source.invoke(name, args),
     }
-    assert.equal(await fullId(newest, 'mail-1', 'conversation', { gateway: 'cli' }), 'mail-1')
-    assert.equal(await fullId(newest, 'ail-12', 'conversation', { gateway: 'cli' }), 'mail-12')
+    assert.equal(await fullId(newest, 'mail-1', 'conversation', { args: { gateway: 'cli' } }), 'mail-1')
+    assert.equal(await fullId(newest, 'ail-12', 'conversation', { args: { gateway: 'cli' } }), 'mail-12')
   })
 
   test('selects messages and conversations however many newer ones there are', async () => {
@@ -137,10 +168,10 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
         t.mock.timers.tick(5_000)
         pages += 1
         assert.ok(pages < 10, 'the search ends')
-        return { messages: pages === 1 ? [{ id: `x-${end.slice(-5)}`, at: Date.now() }] : [], next: 'more' }
+        return { messages: pages === 1 ? [{ id: `x-${end.slice(-7)}`, at: Date.now() }] : [], next: 'more' }
       },
     }
-    await assert.rejects(fullId(endless, end.slice(-5)), {
+    await assert.rejects(fullId(endless, end.slice(-7)), {
       code: 'usage',
       message: /^Not all ids could be compared with .*give more of it:\n {2}x-/,
     })
