@@ -12,6 +12,8 @@ import type { Reader } from './stream.ts'
 
 /** Maximum number of messages per poll: 1,200 a second at four polls a second. */
 const PAGE_SIZE = 300
+/** Maximum number of pages per poll: other partitions may have many newer messages. */
+const MAX_PAGES = 10
 const FIRST_PAGE = { limit: PAGE_SIZE, isPartial: true }
 /** Up to this many outcomes are checked in every poll. More are checked in every fourth. */
 const MAX_EACH_POLL = 100
@@ -160,38 +162,34 @@ type Newest = {
 /** Returns the function that finds the newest `max` messages of a range in each partition. */
 function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
   return async function findNewest(ranges: ReadonlyMap<number, Range>, max: number): Promise<Newest> {
-    const isInRange = ({ message }: MessageState) => {
-      const place = topics.placeOf(MESSAGE_TOPIC, message.id)
-      const range = place && ranges.get(place.partition)
-      if (!place || !range) return false
-      // Messages after `end` are for the next poll.
-      return place.position > range.after && place.position <= range.end
-    }
-    const isBeforeRange = (id: string) => {
-      const place = topics.placeOf(MESSAGE_TOPIC, id)
-      if (!place) return false
-      // A partition without a range has no new messages.
-      return place.position <= (ranges.get(place.partition)?.after ?? place.position)
-    }
     const total = lengthOf(ranges.values())
+    const wanted = Math.min(max, total)
     const found: MessageState[] = []
+    /** Partitions whose range has been read. */
+    const passed = new Set<number>()
     let before: string | undefined
-    do {
-      const limit = Math.min(PAGE_SIZE, max - found.length, total - found.length)
-      if (limit <= 0) break
-      const page = await journal.search({ limit, before, isPartial: true })
-      const away = page.away?.filter((partition) => ranges.has(partition)) ?? []
+    for (let page = 0; page < MAX_PAGES && found.length < wanted && passed.size < ranges.size; page++) {
+      // Usually, the newest messages of all partitions are those in the ranges.
+      const limit = page === 0 ? Math.min(PAGE_SIZE, wanted) : PAGE_SIZE
+      const read = await journal.search({ limit, before, isPartial: true })
+      const away = read.away?.filter((partition) => ranges.has(partition)) ?? []
       if (away.length > 0) {
         const rest = await findNewest(new Map([...ranges].filter(([at]) => !away.includes(at))), max)
         return { ...rest, away: [...rest.away, ...away] }
       }
-      const inRange = page.found.filter(isInRange)
-      found.push(...inRange)
-      // If a whole page is before the range, so are all older pages.
-      const isPast = inRange.length === 0 && isBeforeRange(page.found.at(-1)?.message.id ?? '')
-      before = isPast || page.found.length < limit ? undefined : page.next
-    } while (before !== undefined)
-    return { found: found.reverse(), missed: total - found.length, away: [] }
+      for (const state of read.found) {
+        const { partition = 0, position = 0 } = topics.placeOf(MESSAGE_TOPIC, state.message.id) ?? {}
+        const range = ranges.get(partition)
+        // Messages after `end`, and in partitions without a range, are for the next poll.
+        if (!range || position > range.end) continue
+        if (position > range.after) found.push(state)
+        else passed.add(partition)
+      }
+      if (read.next === undefined) break
+      before = read.next
+    }
+    const newest = found.slice(0, max)
+    return { found: newest.reverse(), missed: total - newest.length, away: [] }
   }
 }
 
