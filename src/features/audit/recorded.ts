@@ -13,10 +13,11 @@ const RECORDED_ARGUMENTS =
  */
 const OF_EVENTS = /^(?:event|subscription)-/
 const EVENT_ARGUMENTS = ['from', 'to']
-/** Skills with filters for dead letters, which are recorded without mail addresses. */
+/** Skills with filters for dead letters: mail addresses and phone numbers are left out. */
 const OF_LETTERS = /^dead-letter-/
 const LETTER_FILTERS = ['error', 'code', 'pattern']
-const MAIL_ADDRESS = /[^\s<>"'`]+@[^\s<>"'`]+/g
+/** Mail addresses, and numbers as long as a phone number. */
+const ADDRESS = /[^\s<>"'`]+@[^\s<>"'`]+|\+?\d(?:[ ()./-]?\d){6,}/g
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
@@ -40,7 +41,7 @@ export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target'
   const recorded = names.flatMap((key) => {
     const given = Object.hasOwn(args, key) ? args[key] : undefined
     const value = shorten(
-      LETTER_FILTERS.includes(key) && typeof given === 'string' ? given.replaceAll(MAIL_ADDRESS, '…') : given,
+      LETTER_FILTERS.includes(key) && typeof given === 'string' ? given.replaceAll(ADDRESS, '…') : given,
     )
     return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })
