@@ -43,7 +43,8 @@ export type ReceiveQueue = {
 
 /**
  * `messages` that wait for a consumer, without those under a lease. `oldestAt`: when the oldest
- * arrived (Unix ms). `more`: there are more than `messages`; counting stops at 10,000.
+ * arrived (Unix ms). `more`: there may be more; counting stops at 10,000,
+ * and earlier if many later messages were taken already.
  */
 export type Backlog = { messages: number; oldestAt?: number; more: boolean }
 
