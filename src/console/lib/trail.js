@@ -1,5 +1,6 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { person } from './api.js'
 import { html } from './html.js'
 import { onKey } from './keys.js'
 import { link, replace, route, titles } from './router.js'
@@ -35,6 +36,17 @@ addEventListener('pagehide', () => {
     sessionStorage.setItem(STORED, JSON.stringify(kept))
   } catch {
     // The storage is full or switched off: the page then has no neighbours after a reload.
+  }
+})
+
+// The next person who signs in to this tab does not get it.
+effect(() => {
+  if (person.value !== null) return
+  trail.value = undefined
+  try {
+    sessionStorage.removeItem(STORED)
+  } catch {
+    // The storage is switched off: it has no rows.
   }
 })
 
