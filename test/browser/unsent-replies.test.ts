@@ -97,7 +97,15 @@ routes: [{ name: answer, skill: echo }]
   })
 
   test('can be sent to another address', async () => {
+    await page.route('**/v1/skills/dead-letter-show', async (route) => {
+      const response = await route.fetch()
+      const { result } = await response.json()
+      // As if it had a file.
+      const data = { ...result.data, attachments: [{ name: 'invoice.pdf' }] }
+      await route.fulfill({ response, json: { result: { ...result, data } } })
+    })
     await page.getByRole('link', { name: 'See the dead letter' }).first().click()
+    await page.getByText('Only the text is sent, without its file.').waitFor()
     const before = smtp.taken.length
     await page.getByLabel('Send it to another address').fill('halldis@example.net')
     await page.getByRole('button', { name: 'Send there' }).click()

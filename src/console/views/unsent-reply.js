@@ -23,7 +23,7 @@ export function UnsentReply({ letter }) {
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
-    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} note="; the dead letter stays until you drop it" />`}`
+    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} files=${attachments.length} note="; the dead letter stays until you drop it" />`}`
 }
 
 /** The subject of an answer. */
@@ -41,7 +41,7 @@ function placesOf(about, isAnswer) {
 }
 
 /** Sends the text of a reply that was not delivered to another address. */
-export function OtherAddress({ gateway, to, subject, text, note = '' }) {
+export function OtherAddress({ gateway, to, subject, text, files = 0, note = '' }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
   const send = () =>
@@ -57,5 +57,6 @@ export function OtherAddress({ gateway, to, subject, text, note = '' }) {
   return html`<form class="other-address" onSubmit=${submit}>
     <label>Send it to another address<input type="text" required placeholder=${`instead of ${to}`} value=${address} onInput=${(event) => setAddress(event.target.value)} /></label>
     <button changes disabled=${isBusy}>Send there</button>
+    ${files > 0 && html`<p class="warn-text">Only the text is sent, without its ${files === 1 ? 'file' : 'files'}.</p>`}
   </form>`
 }
