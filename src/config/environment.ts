@@ -69,8 +69,11 @@ const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
 /** Passwords in URLs, and in command flags with their value. */
 const PASSWORD =
   /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)|^--?[\w-]*(?:secret|token|password|api-?key)=(.+)$/gi
-/** The scheme before the credentials of a header, such as Bearer. */
-const SCHEME = /^[A-Za-z]{1,20} +(?=\S+$)/
+/**
+ * The scheme before the credentials of a header, such as Bearer. What follows must look like
+ * credentials: of a password of two words, the second one may be anywhere.
+ */
+const SCHEME = /^[A-Za-z][\w-]{0,19} +(?=(?:\S*\d\S*|\S{16,})$)/
 /** A command flag followed by a secret. */
 const FLAG = /^--?[\w-]*(secret|token|password|api-?key)$/i
 

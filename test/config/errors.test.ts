@@ -294,3 +294,14 @@ test('addresses are shown, although the name of their key is like that of a secr
   const shown = { ...slack, 'api-keyy': '[secret]', 'token-url': '[secret]' }
   assert.deepEqual(withMaskedSecrets(slack), shown)
 })
+
+test('the credentials after a scheme are secret without it, but no word of a password', () => {
+  const file = { token: 'Bearer abc123xyz', secret: 'Splunk-Key abcdefghijklmnop', password: 'open sesame' }
+  assert.deepEqual(secretsOf([], file).sort(), [
+    'Bearer abc123xyz',
+    'Splunk-Key abcdefghijklmnop',
+    'abc123xyz',
+    'abcdefghijklmnop',
+    'open sesame',
+  ])
+})
