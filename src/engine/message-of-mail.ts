@@ -6,6 +6,8 @@ import { putLast } from '../lib/put-last.ts'
 /** What is known of the message of a mail. `before`: only older messages are still to be searched. */
 type Progress = { id?: string | undefined; before?: string | undefined; isDone: boolean }
 
+export type MessageOfMail = ReturnType<typeof createMessageOfMail>
+
 /** Maximum number of messages of a sender per read of the journal, newest first. */
 const MOST_COMPARED = 10
 /** Maximum number of letters whose message is remembered. */

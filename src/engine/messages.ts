@@ -9,6 +9,7 @@ import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { createMessageOfMail } from './message-of-mail.ts'
 import { messageSummary } from './message-summary.ts'
 import type { messages } from './operations/messages.ts'
 import { isDead, roundOf } from './receive-round.ts'
@@ -46,7 +47,7 @@ export function createMessages(deps: {
   now(): number
 }) {
   const { store, now } = deps
-  const undelivered = createUndelivered(store.jobs.deadLetters)
+  const undelivered = createUndelivered(store.jobs.deadLetters, createMessageOfMail(store.journal))
   const groupStates = createGroupStates(store.topics)
 
   /**

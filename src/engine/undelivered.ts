@@ -2,12 +2,14 @@ import type { Message } from '../core/message.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
-import { createMessageOfMail, mayAnswer, writtenAt } from './message-of-mail.ts'
+import { createMessageOfMail, type MessageOfMail, mayAnswer, writtenAt } from './message-of-mail.ts'
 import { OUTBOX_QUEUE, outboxNote } from './outbox.ts'
 import { NOT_DELIVERED } from './unanswered.ts'
 
 /** Maximum number of dead letters of a gateway that are looked at, newest first. */
 const MOST_LETTERS = 100
+/** How long (ms) a call looks for messages. */
+const FIND_TIME = 1_000
 
 type Letters = Pick<Store['jobs']['deadLetters'], 'list'>
 type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
@@ -16,8 +18,11 @@ type Asked = Pick<Message, 'id' | 'from' | 'subject' | 'receivedAt'>
  * Finds permanently failed sends to the address of a sender. They answer no message, so no history
  * has them; replies are in the history of their message.
  */
-export function createUndelivered(deadLetters: Letters) {
-  /** History entries by message id. A send belongs to the newest message that it may answer. */
+export function createUndelivered(deadLetters: Letters, messageOf?: MessageOfMail) {
+  /**
+   * History entries by message id. A send belongs to the newest message that it may answer: of the
+   * given ones, or with `messageOf` of all.
+   */
   return async (gateway: string, messages: readonly Asked[]): Promise<Map<string, Note[]>> => {
     const filter = { queue: OUTBOX_QUEUE, group: gateway, limit: MOST_LETTERS, isPartial: true }
     const { items } = await deadLetters.list(filter)
@@ -25,6 +30,8 @@ export function createUndelivered(deadLetters: Letters) {
     const found = new Map<string, Note[]>()
     for (const letter of items.toReversed()) {
       const message = newestFirst.find((one) => mayAnswer(letter, one))
+      const newest = message && (await messageOf?.(letter, performance.now() + FIND_TIME))
+      if (newest !== undefined && newest !== message?.id) continue
       if (message) found.set(message.id, [...(found.get(message.id) ?? []), noteOf(letter)])
     }
     return found
@@ -33,8 +40,6 @@ export function createUndelivered(deadLetters: Letters) {
 
 /** Maximum number of dropped letters of one call whose messages are looked for. */
 const MOST_DROPPED = 100
-/** How long (ms) a call looks for these messages. */
-const FIND_TIME = 1_000
 
 /**
  * Makes a function that is called before letters are dropped. After the drop, call what it returns:

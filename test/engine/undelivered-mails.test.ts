@@ -150,3 +150,16 @@ test('conversation-list combines undelivered answers with other outcomes of thei
     Object(await list({ undelivered: true, outcome: [outcome], limit: 10 }, callOf())).conversations.length
   assert.deepEqual([await count('unrouted'), await count('bounced')], [1, 0])
 })
+
+test('a mail that was not delivered belongs to the newest message of its recipient alone', async (t) => {
+  const store = await openStore(t)
+  const [older, newest] = [await accept(store), await accept(store)]
+  await loseMail(store, 'mail', SENDER.id)
+  const messages = createMessages({ ...MESSAGE_DEPS, store })
+  const shown = async (id: string) => {
+    const { outcome, history } = Object(await messages.show({ id }, callOf()))
+    return [outcome, history.some(({ what }: { what: string }) => what === 'not delivered')]
+  }
+  assert.deepEqual(await shown(older), ['unrouted', false])
+  assert.deepEqual(await shown(newest), ['undelivered', true])
+})
