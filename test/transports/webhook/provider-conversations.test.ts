@@ -69,12 +69,17 @@ const DELIVERIES: Record<string, Delivery> = {
   LINE: {
     body: {
       events: [
-        { webhookEventId: '01A', type: 'message', source: { userId: 'U1' }, message: { text: 'hello' } },
+        {
+          webhookEventId: '01A',
+          type: 'message',
+          source: { groupId: 'G1', userId: 'U1' },
+          message: { text: 'hello' },
+        },
         { webhookEventId: '01B', type: 'follow', source: { userId: 'U2' } },
       ],
     },
     from: 'U1',
-    conversation: 'U1',
+    conversation: 'G1',
     text: 'hello',
   },
   Mandrill: {
