@@ -139,7 +139,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         const delivery = deliver(fixture, 'hello', 'k1').finally(() => {
           isAnswered = true
         })
-        await until(() => store.calls > 0, 'the call of accept')
+        await until(() => store.acceptCalls > 0, 'the call of accept')
         for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
         assert.equal(isAnswered, false)
         release()
@@ -193,7 +193,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         const { fixture, transport, store } = await start()
         await transport.stop()
         assert.equal((await deliver(fixture, 'hello', 'k1')).outcome, 'refused')
-        assert.equal(store.calls, 0)
+        assert.equal(store.acceptCalls, 0)
       })
 
       test('do not appear with their text in the log, except at level debug', async () => {

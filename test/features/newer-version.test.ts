@@ -37,7 +37,7 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
     assert.deepEqual((await kv.get('trivium:push-made'))?.value, { shop: { ...shop, pausedAt: 7 }, newer })
   })
 
-  test('pauses of another kind, which do not end the others', async () => {
+  test('pauses of an unknown kind, and still reads those that it knows', async () => {
     const kv = openKv()
     const records = createPauseRecords(kv)
     const route = { kind: 'route', name: 'sales', since: 1, by: 'ada' } as const
@@ -53,6 +53,7 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
   test('the usage of models, and the runs of skills', async () => {
     const kv = openKv()
     const now = () => Date.UTC(2026, 0, 1, 12)
+    // Model, skill, sender, input tokens, output tokens, steps, money, steps without a price.
     const row = ['m', 's', 'ada', 1, 1, 1, 0.5, 0]
     const newer = [...row, 'cached']
     const counts = { runs: 3, failed: 0, durations: [], callers: {} }
@@ -93,7 +94,7 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
   test('planned sends, when they are cancelled', async () => {
     const kv = openKv()
     const records = createPlannedSends(kv, silent)
-    const sending = { key: 'a', text: 'hello', priority: 1 }
+    const content = { key: 'a', text: 'hello', priority: 1 }
     const stored = {
       state: 'waiting',
       at: 1,
@@ -103,11 +104,11 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
       to: 'ada@x',
       zone: 'utc',
     }
-    await kv.set('send-later:a', { ...stored, sending })
-    await records.begin({ indexKey: 'send-due:000000000000001:a', at: 1, key: 'a' }, 'run')
-    const begun = { ...stored, sending, state: 'sending', run: 'run' }
+    await kv.set('send-later:a', { ...stored, sending: content })
+    await records.begin({ indexKey: 'send-due:000000000000001:a', at: 1, key: 'a' }, 'run-1')
+    const begun = { ...stored, sending: content, state: 'sending', run: 'run-1' }
     assert.deepEqual((await kv.get('send-later:a'))?.value, begun)
-    await records.unsent('a', 'run')
+    await records.unsent('a', 'run-1')
     await records.move('a', ['unsent'], 'cancelled')
     assert.deepEqual((await kv.get('send-later:a'))?.value, { ...begun, state: 'cancelled' })
   })
@@ -115,7 +116,7 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
   test('long jobs, at each step', async () => {
     const kv = openKv()
     const records = createJobRecords(kv, silent, () => 5)
-    const job = { id: 'dig-1', kind: 'dig', by: 'ada', startedAt: 1, target: {}, total: 1, depth: 3 }
+    const job = { id: 'dig-1', kind: 'dig', by: 'ada', startedAt: 1, target: {}, total: 1, zone: 'utc' }
     await kv.set('long-job:dig-1', { ...job, state: 'running', updatedAt: 1, done: 0, retryAt: 2 })
     await records.change('dig-1', ({ retryAt: _, ...known }) => ({ ...known, done: 1 }))
     const value = { ...job, state: 'running', updatedAt: 5, done: 1, data: null, failures: 0 }

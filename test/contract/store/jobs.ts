@@ -12,11 +12,11 @@ import {
   job,
   MINUTE,
   part,
+  readAll,
   SECOND,
   type StoreFactory,
   until,
   WEEK,
-  whileMore,
 } from './kit.ts'
 
 /** Jobs in lanes, and dead letters. */
@@ -603,7 +603,7 @@ export function jobsContract(factory: StoreFactory): void {
       const { deadLetters } = bench.store.jobs
       for (const filter of [{}, { queue: 'q' }, { group: 'g' }]) {
         const { items: all } = await deadLetters.list({ ...filter, limit: 20 })
-        const paged = await whileMore<DeadLetter>((last) =>
+        const paged = await readAll<DeadLetter>((last) =>
           deadLetters.list({ ...filter, before: last, limit: 2 }),
         )
         assert.deepEqual(paged, all)

@@ -141,9 +141,7 @@ export async function newest({ journal }: Store, limit: number, query: Omit<Mess
  * All items of a read, page by page, while it says that there is more. `next` is called with the
  * last item so far; a consuming read ignores it.
  */
-export async function whileMore<Item>(
-  next: (last: Item | undefined) => Promise<Page<Item>>,
-): Promise<Item[]> {
+export async function readAll<Item>(next: (last: Item | undefined) => Promise<Page<Item>>): Promise<Item[]> {
   const all: Item[] = []
   for (let pages = 0; ; pages++) {
     assert.ok(pages < 1_000, 'the read comes to an end')
@@ -154,11 +152,11 @@ export async function whileMore<Item>(
 }
 
 /**
- * As `whileMore`, for a read that continues after the last item: a page with `more` has at least
+ * As `readAll`, for a read that continues after the last item: a page with `more` has at least
  * one.
  */
-export function afterLast<Item>(next: (last: Item | undefined) => Promise<Page<Item>>): Promise<Item[]> {
-  return whileMore<Item>(async (last) => {
+export function readAllAfter<Item>(next: (last: Item | undefined) => Promise<Page<Item>>): Promise<Item[]> {
+  return readAll<Item>(async (last) => {
     const page = await next(last)
     assert.ok(page.items.length > 0 || !page.more, 'a page with more has items')
     return page

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterLast, DAY, MINUTE, part, SECOND, type StoreFactory, until } from './kit.ts'
+import { DAY, MINUTE, part, readAllAfter, SECOND, type StoreFactory, until } from './kit.ts'
 
 /** Keys and values, and leases. */
 export function keyValueContract(factory: StoreFactory): void {
@@ -72,7 +72,7 @@ export function keyValueContract(factory: StoreFactory): void {
       await store.kv.set('a/0', 1, { ttl: SECOND })
       advance(SECOND)
       for (const limit of [1, 2, 5, keys.length, 100]) {
-        const found = await afterLast<string>((last) => store.kv.list('a', limit, last))
+        const found = await readAllAfter<string>((last) => store.kv.list('a', limit, last))
         assert.deepEqual(found, keys, `in pages of ${limit}`)
       }
       assert.equal((await store.kv.list('a', keys.length - 1)).more, true)

@@ -3,14 +3,14 @@ import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { DeadLetter, HeldJob, PlacedEvent, PlacedMessage, Store } from '../../../src/core/store.ts'
 import {
   acceptAll,
-  afterLast,
   bury,
   job,
   MINUTE,
   part,
   publishAll,
+  readAll,
+  readAllAfter,
   type StoreFactory,
-  whileMore,
 } from './kit.ts'
 
 const FEW = Array.from({ length: 7 }, (_, index) => `m${index}`)
@@ -23,7 +23,7 @@ export function pagesContract(factory: StoreFactory): void {
     ...Object.fromEntries(
       [
         { name: 'in small pages', texts: FEW, max: 2 },
-        { name: 'in one page of exactly their number', texts: FEW, max: FEW.length },
+        { name: 'in one page of exactly as many', texts: FEW, max: FEW.length },
         { name: 'of a large size', texts: LARGE, max: 100 },
       ].flatMap(({ name, texts, max }) => [
         [
@@ -42,8 +42,8 @@ export function pagesContract(factory: StoreFactory): void {
       const { store } = bench
       for (const id of FEW) await bury(bench, 'q', job(id, id))
       for (const limit of [2, FEW.length]) {
-        const letters = await afterLast<DeadLetter>((before) =>
-          store.jobs.deadLetters.list({ before, limit }),
+        const letters = await readAllAfter<DeadLetter>((last) =>
+          store.jobs.deadLetters.list({ before: last, limit }),
         )
         assert.deepEqual(letters.map(({ id }) => id).toSorted(), FEW)
       }
@@ -60,7 +60,7 @@ export function pagesContract(factory: StoreFactory): void {
         items.map(({ id, token }) => ({ id, token, outcome: 'hold' })),
       )
       for (const limit of [2, FEW.length]) {
-        const held = await afterLast<HeldJob>((last) => store.jobs.held('held', last?.id ?? '', limit))
+        const held = await readAllAfter<HeldJob>((last) => store.jobs.held('held', last?.id ?? '', limit))
         assert.deepEqual(
           held.map(({ id }) => id),
           FEW,
@@ -73,8 +73,8 @@ export function pagesContract(factory: StoreFactory): void {
       const accepted = await acceptAll(store, LARGE)
       for (const id of accepted) await bury(bench, 'q', job(id, id, { messageId: id }))
       for (const limit of [5, 100]) {
-        const letters = await afterLast<DeadLetter>((before) =>
-          store.jobs.deadLetters.list({ before, limit }),
+        const letters = await readAllAfter<DeadLetter>((last) =>
+          store.jobs.deadLetters.list({ before: last, limit }),
         )
         assert.deepEqual(letters.map(({ id }) => id).toSorted(), accepted.toSorted())
       }
@@ -87,6 +87,7 @@ export function pagesContract(factory: StoreFactory): void {
         FEW.map((id) => job(id, id)),
       )
       const claim = (max: number, limits = {}) => store.jobs.claim('q', { max, lease: MINUTE, limits })
+      // Of the seven jobs of the group `g`, the first three claims get 2, 0 and 1. Four are left.
       assert.equal((await claim(2)).more, true)
       assert.equal((await claim(100, { g: 0 })).more, true)
       assert.equal((await claim(100, { g: 1 })).more, true)
@@ -117,7 +118,7 @@ export function pagesContract(factory: StoreFactory): void {
 
 async function pumpAndClaim(store: Store, texts: readonly string[], max: number): Promise<void> {
   const ids = await acceptAll(store, texts)
-  const pumped = await whileMore(async () => {
+  const pumped = await readAll(async () => {
     const { cursor, items, more } = await store.journal.unpumped(max)
     const jobs = items.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
     const last = items.at(-1)
@@ -125,7 +126,7 @@ async function pumpAndClaim(store: Store, texts: readonly string[], max: number)
     return { items, more }
   })
   assert.deepEqual(pumped.map(({ id }) => id).toSorted(), ids)
-  const claimed = await whileMore(() => store.jobs.claim('dispatch', { max, lease: MINUTE }))
+  const claimed = await readAll(() => store.jobs.claim('dispatch', { max, lease: MINUTE }))
   assert.deepEqual(claimed.map(({ id }) => id).toSorted(), ids)
 }
 
@@ -134,13 +135,14 @@ async function look({ journal, receive }: Store, texts: readonly string[], max: 
   const found: string[] = []
   for (let part = 0; part < receive.parts; part++) {
     let after = 0
-    const listed = await whileMore(async () => {
+    const listed = await readAll(async () => {
       const page = await receive.look({ part, after, max })
       after = page.to
       return page
     })
     const positions = listed.map(({ position }) => position)
-    const atPositions = await whileMore<PlacedMessage>((last) =>
+    // The same messages, asked for by position.
+    const atPositions = await readAll<PlacedMessage>((last) =>
       receive.lookAt(
         part,
         positions.filter((position) => position > (last?.position ?? 0)),
@@ -157,7 +159,7 @@ async function tail(store: Store, texts: readonly string[], max: number): Promis
   const found: PlacedEvent[] = []
   for (let partition = 0; partition < store.topics.partitions(MESSAGE_TOPIC); partition++) {
     const read = (last?: PlacedEvent) => store.topics.tail(MESSAGE_TOPIC, last?.position ?? 0, max, partition)
-    found.push(...(await afterLast(read)))
+    found.push(...(await readAllAfter(read)))
   }
   assert.deepEqual(found.map(({ event }) => event.id).toSorted(), ids)
 }
@@ -168,14 +170,14 @@ async function readGroups(store: Store, texts: readonly string[], max: number): 
   const ids = await acceptAll(store, texts)
   const read = async (group: string, mode: 'consume' | 'lease' | 'peek') => {
     const [batch] = await topics.read(MESSAGE_TOPIC, [{ group, mode, max, lease: MINUTE }])
-    return batch ?? assert.fail(`group ${group} exists`)
+    return batch ?? assert.fail(`group ${group} does not exist`)
   }
   const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id)
-  assert.deepEqual(idsOf(await whileMore(() => read('consumes', 'consume'))), ids)
-  assert.deepEqual(idsOf(await whileMore(() => read('leases', 'lease'))), ids)
+  assert.deepEqual(idsOf(await readAll(() => read('consumes', 'consume'))), ids)
+  assert.deepEqual(idsOf(await readAll(() => read('leases', 'lease'))), ids)
   await topics.nack(MESSAGE_TOPIC, 'leases', ids, 0)
-  assert.deepEqual(idsOf(await whileMore(() => read('leases', 'consume'))), ids)
-  const peeked = await whileMore(async () => {
+  assert.deepEqual(idsOf(await readAll(() => read('leases', 'consume'))), ids)
+  const peeked = await readAll(async () => {
     const batch = await read('peeks', 'peek')
     await topics.ack(MESSAGE_TOPIC, 'peeks', idsOf(batch.items))
     return batch

@@ -17,17 +17,19 @@ test('a clock that was set back is noticed while another master hangs', async (t
     for (const client of clients) client.disconnect()
   })
   for (const client of clients) await client.config('SET', 'cluster-require-full-coverage', 'no')
-  const found: unknown[] = []
-  const log = { ...silent, warn: (fields: object) => found.push(Object(fields).back) }
+  /** How far (ms) the clock went back, by each warning. */
+  const setBackBy: unknown[] = []
+  const log = { ...silent, warn: (fields: object) => setBackBy.push(Object(fields).back) }
   const store = await openStore(cluster.url, { log, commandTimeout: 500 })
   cleanup(t, () => store.close())
   // Enough conversations for each shard to have some.
   for (let n = 0; n < 40; n++) await store.journal.accept([saying('x', { conversation: `c${n}` })])
-  const [first, last] = [cluster.nodes[0], clients.at(-1)]
-  assert.ok(first && last)
-  first.freeze()
-  cleanup(t, () => first.resume())
+  const [hanging, lastClient] = [cluster.nodes[0], clients.at(-1)]
+  assert.ok(hanging && lastClient)
+  hanging.freeze()
+  cleanup(t, () => hanging.resume())
   // As if the clock had been an hour ahead until now.
-  for (const key of await last.keys('*:meta')) await last.hset(key, 'latest', Date.now() + HOUR)
-  await until(() => found.some((back) => Number(back) > HOUR - 60_000), 'the warning about the clock')
+  const latest = Date.now() + HOUR
+  for (const key of await lastClient.keys('*:meta')) await lastClient.hset(key, 'latest', latest)
+  await until(() => setBackBy.some((ms) => Number(ms) > HOUR - 60_000), 'the warning about the clock')
 })

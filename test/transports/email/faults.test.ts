@@ -81,7 +81,7 @@ describe('reading a mailbox', { concurrency: 4 }, () => {
     const daemon = await mailServer.daemon({ address }, { port: relay.port })
     const release = daemon.store.hold()
     for (const text of ['one', 'two', 'three']) await mailServer.deliver(mail({ text }), address)
-    await until(() => daemon.store.calls > 0, 'the fetch')
+    await until(() => daemon.store.acceptCalls > 0, 'the fetch')
     relay.cut()
     release()
     await daemon.message(2)
@@ -97,7 +97,7 @@ describe('reading a mailbox', { concurrency: 4 }, () => {
     await mailServer.deliver(mail({ text: 'patience' }), address)
     await mailServer.deliver(mail({ from: 'mallory@example.org' }), address)
     await mailServer.deliver(mail({ text: 'virtue' }), address)
-    await until(() => daemon.store.calls > 9, 'several tries')
+    await until(() => daemon.store.acceptCalls > 9, 'several tries')
     daemon.store.recover()
     await daemon.message(1)
     assert.deepEqual(daemon.texts(), ['patience', 'virtue'])
@@ -137,7 +137,7 @@ describe('reading a mailbox', { concurrency: 4 }, () => {
     await mailServer.deliver(mail({ text: 'one' }), address)
     await first.message()
     assert.match(second.transport.health().detail ?? '', /another daemon/)
-    assert.equal(store.calls, 1)
+    assert.equal(store.acceptCalls, 1)
 
     // The first daemon no longer renews its lease, and does not learn that it lost it.
     isDead = true
@@ -281,7 +281,7 @@ describe('mails with the same Message-ID', () => {
     for (const each of [raw, mail({ text: 'other' })]) {
       await mailServer.as(address, (client) => client.append('Also', each))
     }
-    await until(() => daemon.store.calls === 3, 'all three mails')
+    await until(() => daemon.store.acceptCalls === 3, 'all three mails')
     assert.deepEqual(daemon.texts().sort(), ['once', 'other'])
   })
 })

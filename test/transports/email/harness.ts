@@ -39,16 +39,16 @@ const noDns = async () => {
 }
 
 /**
- * Starts a mail server. `daemon` starts transports on its mailboxes. The server and the transports
- * end after the test file or suite that calls this.
+ * Starts a mail server. `daemon` stands for one daemon: a transport on a mailbox, with what it needs.
+ * The server and the transports end after the test file or suite that calls this.
  */
 export async function startMailServer(options: DovecotOptions = {}) {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
   const stops = new Set<() => Promise<void>>()
   /**
-   * The time of the newest delivery, by mailbox. A mail delivered in the same second as a start
-   * would count as new.
+   * The time of the newest delivery, by mailbox. A transport treats mail of the second in which it
+   * starts as new, so `daemon` waits for the second after the last delivery.
    */
   const delivered = new Map<string, number>()
   const secondOf = (time: number) => Math.floor(time / 1000)
@@ -88,7 +88,8 @@ export async function startMailServer(options: DovecotOptions = {}) {
         await until(() => secondOf(Date.now()) > secondOf(delivered.get(user) ?? 0), 'the next second')
         await transport.start()
         await until(() => transport.health().detail?.startsWith('reading'), 'the first read of the mailbox')
-        // Mail that is delivered after the cursor is stored is new.
+        // Mail that is delivered after the cursor is stored is new. Some tests never store a cursor:
+        // they go on after five seconds.
         const limit = Date.now() + 5000
         await until(async () => Date.now() > limit || (await cursorOf(fixture.store, gateway)), 'the cursor')
       }

@@ -71,7 +71,7 @@ describe('a mailbox', () => {
       const daemon = await mailServer.daemon({ address, after })
       const release = daemon.store.hold()
       await mailServer.deliver(mail({}), address)
-      await until(() => daemon.store.calls === 1, 'the call of accept')
+      await until(() => daemon.store.acceptCalls === 1, 'the call of accept')
       assert.equal((await mailServer.mailbox(address)).length, 1)
       release()
       await until(() => isDone(address), `the effect of after: ${JSON.stringify(after)}`)
@@ -103,7 +103,11 @@ describe('a mailbox', () => {
     const first = await daemon.message(0)
     const second = await daemon.message(1)
     assert.equal(second.conversation, first.conversation)
-    assert.equal(daemon.store.calls, 2, 'the second mail is accepted after the first, in a call of its own')
+    assert.equal(
+      daemon.store.acceptCalls,
+      2,
+      'the second mail is accepted after the first, in a call of its own',
+    )
   })
 
   test('stores attachments and inline images as artifacts', async () => {

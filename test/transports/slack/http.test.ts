@@ -51,18 +51,18 @@ describe('requests of Slack', () => {
   })
 
   test('by which Slack checks the certificate are answered, and become no message', async () => {
-    const calls = fixture.store.calls
+    const calls = fixture.store.acceptCalls
     const { status, body } = await form({ ssl_check: '1', token: 'old-verification-token' })
-    assert.deepEqual([status, body, fixture.store.calls], [200, '', calls])
+    assert.deepEqual([status, body, fixture.store.acceptCalls], [200, '', calls])
   })
 
   test('with a wrong signature, an old timestamp or none are refused', async () => {
     const event = JSON.stringify(message({ text: 'x', ts: '1.1' }))
-    const calls = fixture.store.calls
+    const calls = fixture.store.acceptCalls
     assert.equal((await post(event, { secret: 'wrong' })).status, 401)
     assert.equal((await post(event, { at: Date.now() / 1000 - 400 })).status, 401)
     assert.equal((await fetch(`${fixture.url}/slack/events`, { method: 'POST', body: event })).status, 401)
-    assert.equal(fixture.store.calls, calls)
+    assert.equal(fixture.store.acceptCalls, calls)
   })
 
   test('may be slash commands and interactions', async () => {

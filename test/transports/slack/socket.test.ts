@@ -54,7 +54,7 @@ describe('a socket', () => {
     setup = await startSlackGateway()
     const release = setup.fixture.store.hold()
     const pending = setup.server.sockets.deliver('events_api', event('slow'))
-    await until(() => setup.fixture.store.calls > 0, 'the call of accept')
+    await until(() => setup.fixture.store.acceptCalls > 0, 'the call of accept')
     setup.server.sockets.disconnect('refresh_requested')
     await until(() => !connected(), 'the end of the old socket')
     release()
@@ -101,7 +101,7 @@ test('a gateway that stops does not wait for a slow file, and leaves its message
   const delivery = server.sockets.deliver('events_api', shared, { within: 4000 })
   await until(() => server.downloads() > 0, 'the download to begin')
   await transport.stop()
-  assert.equal(fixture.store.calls, 0)
+  assert.equal(fixture.store.acceptCalls, 0)
   assert.equal((await delivery).acked, false)
 })
 

@@ -27,7 +27,7 @@ async function ask({ challenge, query = '', headers = {}, method = 'GET', body }
     type,
     text: await response.text(),
     headers: response.headers,
-    calls: store.calls,
+    calls: store.acceptCalls,
   }
 }
 

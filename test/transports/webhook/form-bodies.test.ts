@@ -155,7 +155,7 @@ describe('a multipart form', () => {
       assert.deepEqual([status, answer.error?.code], [400, 'bad_request'], type)
       assert.match(answer.error?.message ?? '', /its multipart body cannot be read: /)
     }
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
   })
 })
 

@@ -13,7 +13,7 @@ describe('a webhook gateway answers', () => {
     const forged = await github.post('{}', { ...json, 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })
     assert.equal(forged.status, 401)
     assert.equal(forged.body.error?.code, 'signature_invalid')
-    assert.equal(github.store.calls, 0)
+    assert.equal(github.store.acceptCalls, 0)
     assert.deepEqual(github.refused, ['signature_invalid'])
     const bearer = await startWebhook({ verify: { scheme: 'bearer', secret: 's' } })
     assert.equal((await bearer.post('{}')).headers.get('www-authenticate'), 'Bearer')
@@ -26,7 +26,7 @@ describe('a webhook gateway answers', () => {
     assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
     assert.equal(body.error?.code, 'stopping')
     assert.match(body.error?.message ?? '', /daemon is stopping\. Nothing was accepted\./)
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
   })
 
   test('405 with `Allow` and advice to methods other than POST', async () => {
@@ -53,7 +53,7 @@ describe('a webhook gateway answers', () => {
       const cloud = await fetch(hook, { method: 'OPTIONS', headers: { 'webhook-request-origin': origin } })
       assert.equal(cloud.headers.get('webhook-allowed-origin'), origin)
       assert.equal(cloud.headers.get('webhook-allowed-rate'), '*')
-      assert.deepEqual([store.calls, refused], [0, []])
+      assert.deepEqual([store.acceptCalls, refused], [0, []])
     }
   })
 
@@ -78,7 +78,7 @@ describe('a webhook gateway answers', () => {
     const [response] = await once(chunked, 'response')
     assert.equal(response.statusCode, 413)
     response.resume()
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
     assert.equal((await post('x'.repeat(1_024))).status, 202)
   })
 
@@ -123,7 +123,7 @@ describe('a webhook gateway answers', () => {
       assert.equal(answer.status, 400, `${JSON.stringify(headers)} ${body.toString().slice(0, 20)}`)
       assert.equal(answer.body.error?.code, 'bad_request')
     }
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
   })
 
   test('202 to a compressed body, and 413 to one that would decompress to too much', async () => {
@@ -151,7 +151,7 @@ describe('a webhook gateway answers', () => {
     for (const headers of [...foreign, { host: 'evil.example' }, rebound]) {
       assert.equal(await statusWith(headers), 403, JSON.stringify(headers))
     }
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
     const own = [new URL(hook).origin, 'http://localhost:3000', 'http://[::1]:3000'].map((origin) => ({
       origin,
     }))

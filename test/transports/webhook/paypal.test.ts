@@ -68,7 +68,7 @@ describe('a webhook gateway for PayPal', () => {
       assert.equal(status, 401, message)
       assert.match(message, reason)
     }
-    assert.deepEqual([store.calls, fetched], [0, [CERT_URL]])
+    assert.deepEqual([store.acceptCalls, fetched], [0, [CERT_URL]])
   })
 
   test('answers 503 while the certificate cannot be fetched, so that PayPal tries again', async (t) => {

@@ -18,9 +18,9 @@ const replyTo = (messageId: string, text: string) => ({
 
 /** Posts, and resolves with the id of the message and the answer, which is still open. */
 async function begin(hook: Awaited<ReturnType<typeof startWebhook>>, key?: string) {
-  const count = hook.store.calls
+  const count = hook.store.acceptCalls
   const answer = hook.post('question', key ? { 'idempotency-key': key } : {})
-  await until(() => hook.store.calls > count && hook.store.messages.length > 0, 'the message')
+  await until(() => hook.store.acceptCalls > count && hook.store.messages.length > 0, 'the message')
   return { answer, id: hook.last().id }
 }
 

@@ -23,7 +23,7 @@ describe('a split delivery', () => {
       hubspotEvent(3, { propertyValue: '' }),
     ]
     const { status, ids, id, duplicates } = await send(list)
-    assert.deepEqual([status, duplicates, store.calls], [202, undefined, 1])
+    assert.deepEqual([status, duplicates, store.acceptCalls], [202, undefined, 1])
     assert.deepEqual(
       store.messages.map((message) => message.id),
       ids,

@@ -81,7 +81,7 @@ describe('a WebSocket gateway', () => {
       const error = await client.next('error')
       assert.equal(error.code, 'bad_request', frame.toString().slice(0, 80))
     }
-    assert.equal(store.calls, 0)
+    assert.equal(store.acceptCalls, 0)
     client.say({ type: 'message', text: 'still here' })
     await client.next('ack')
   })
