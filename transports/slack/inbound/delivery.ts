@@ -97,13 +97,13 @@ export type Draft = Target & {
   content?: Content
   files?: JsonObject[]
   /** Why the event is not accepted as a message. Bolt apps still get it. */
-  unwanted?: string | undefined
+  unwantedReason?: string | undefined
   /** Fields specific to the kind of event: command, action, reaction, … */
   extra: JsonObject
 }
 
 /** The parsed payload, or the reason why it is ignored. Both are acknowledged. */
-export type Read = Draft | string
+export type Read = Draft | { ignored: string }
 
 /** Events whose `ts` is not that of the message they are about. */
 const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'message_replied'])

@@ -56,8 +56,8 @@ export function createInbound(
   async function take(delivery: Delivery): Promise<AcceptedPayload | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
     const draft = readPayload(delivery, options, workspaces)
-    if (typeof draft === 'string') return ignore(draft)
-    if (draft.unwanted !== undefined && !isListening()) return ignore(draft.unwanted)
+    if ('ignored' in draft) return ignore(draft.ignored)
+    if (draft.unwantedReason !== undefined && !isListening()) return ignore(draft.unwantedReason)
     const { timeout } = lookupLimits(delivery)
     const preparing = prepare(draft, delivery)
     // Clicks and commands do not queue, because a person is waiting.
@@ -79,15 +79,13 @@ export function createInbound(
    * message.
    */
   async function accept(message: NewMessage, draft: Draft, { payload }: Delivery) {
-    if (draft.unwanted !== undefined) {
+    if (draft.unwantedReason !== undefined) {
       const isCalled = await deps.listeners.call({ ...message, key: eventKey(payload) })
-      return isCalled ? undefined : ignore(draft.unwanted)
+      return isCalled ? undefined : ignore(draft.unwantedReason)
     }
     const target = deps.listeners.targetOf(message)
     const isListened = target === 'listeners'
-    // Listeners control what the person sees. A message that nothing will answer shows no progress.
-    const isShown = options.progress !== 'off' && (draft.ts ?? draft.responseUrl) !== undefined
-    const isFollowed = isShown && !draft.extra.notice && target === 'other'
+    const isFollowed = target === 'other' && canShowProgress(draft, options)
     // Marks the message so that the outcome of its dispatch can be awaited.
     if (isFollowed) message.data = { ...message.data, respond: 'result' }
     const isAnsweredByApp = isListened && !isOwnButton(draft)
@@ -116,7 +114,15 @@ export function createInbound(
   }
 }
 
-/** The Stop button is ours: its click has done its work once it is accepted, whoever else gets it. */
+/**
+ * Whether the gateway can show the progress of a draft. It does so only if something other than a
+ * listener will answer: listeners control what the person sees.
+ */
+function canShowProgress({ ts, responseUrl, extra }: Draft, { progress }: SlackOptions): boolean {
+  return progress !== 'off' && (ts ?? responseUrl) !== undefined && !extra.notice
+}
+
+/** A click on our Stop button needs no answer from the app: accepting it has already stopped the run. */
 const isOwnButton = ({ extra }: Draft) => extra.action === STOP_ACTION
 
 /**
@@ -141,15 +147,16 @@ export function createTurns() {
    */
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
     const before = tails.get(conversation)
-    const turn = hold > 0 ? before && inTime(before, AbortSignal.timeout(hold)) : undefined
-    // Also waits for `before` if this is a click, which does not wait itself: later messages still
-    // wait for earlier ones. Drops the results, which would keep all earlier messages in memory.
-    const tail = Promise.allSettled([preparing, turn ?? before]).then(() => {})
+    const isQueued = hold > 0
+    const earlier = isQueued && before ? inTime(before, AbortSignal.timeout(hold)) : before
+    // Later messages wait for this one and the earlier ones, also if this is a click, which does not
+    // queue itself. Drops the results, which would keep all earlier messages in memory.
+    const tail = Promise.allSettled([preparing, earlier]).then(() => {})
     tails.set(conversation, tail)
     const remove = () => {
       if (tails.get(conversation) === tail) tails.delete(conversation)
     }
-    return { turn, leave: () => void tail.then(remove) }
+    return { turn: isQueued ? earlier : undefined, leave: () => void tail.then(remove) }
   }
 }
 
@@ -166,5 +173,6 @@ async function callForOtherEvent(
   if (payload.event === undefined) return
   const key = eventKey(payload)
   const first = await listeners.messageOf(id)
+  // With the same key, Slack has repeated the event, and the listeners already have it.
   if (first && eventKey(objectAt(first.data, 'payload')) !== key) await listeners.call({ ...message, key })
 }

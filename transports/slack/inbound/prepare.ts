@@ -43,7 +43,7 @@ export function createPreparation(
   }
 
   return async (draft: Draft, delivery: Delivery): Promise<NewMessage> => {
-    const isWanted = draft.unwanted === undefined
+    const isWanted = draft.unwantedReason === undefined
     const { timeout, willBeRetried } = lookupLimits(delivery)
     const lookups = await lookUp(draft, delivery.workspace, files, timeout)
     if (willBeRetried && isWanted && !isComplete(lookups)) refuse(draft)
@@ -66,7 +66,7 @@ async function lookUp(draft: Draft, workspace: Workspace, files: Files, timeout:
   const [{ names, areKnown }, fetched, thread, isMine, context] = await Promise.all([
     namesFor(draft, workspace, timeout),
     // An event only for listeners needs no artifacts: the app fetches files itself.
-    draft.files?.length && draft.unwanted === undefined
+    draft.files?.length && draft.unwantedReason === undefined
       ? files.fetch(draft.files, workspace, timeout)
       : undefined,
     // A reaction belongs to the conversation of its message, which may be in a thread.

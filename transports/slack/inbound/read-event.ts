@@ -36,7 +36,7 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   const key = `${workspace.team}:${id}`
   const context = { ...delivery, options, isOwnBot, key }
   if (type === 'app_mention') return readMessage(event, context)
-  if (type === undefined && payload.type === undefined) return 'it has no type'
+  if (type === undefined && payload.type === undefined) return { ignored: 'it has no type' }
   const thread = objectAt(event, 'assistant_thread')
   if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event, ...thread }, context)
   // A deleted thread root leaves a tombstone by Slackbot.
@@ -48,7 +48,7 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   // their place, so that it is the same then.
   const placeKey = `${workspace.team}:${textAt(event, 'channel')}:${textAt(event, 'ts')}`
   const notice = readNotice({ ...event, type: String(subtype) }, { ...context, key: placeKey })
-  return { unwanted: whyUnwanted(event, context), ...notice }
+  return { unwantedReason: whyUnwanted(event, context), ...notice }
 }
 
 function readMessage(event: JsonObject, context: Context): Read {
@@ -95,7 +95,8 @@ function readDeletion(event: JsonObject, context: Context): Read {
 function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Context): Draft {
   const type = String(event.type)
   const actor = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
-  const unwanted = isOwnBot(actor) && !type.startsWith('member_') ? 'the bot caused it itself' : undefined
+  const isByOwnBot = isOwnBot(actor) && !type.startsWith('member_')
+  const unwantedReason = isByOwnBot ? 'the bot caused it itself' : undefined
   const places = ['item.channel', 'channel', 'channel.id', 'channel_id'].map((path) => textAt(event, path))
   const channel = places.find(Boolean) ?? actor ?? team
   const itemTs = textAt(event, 'item.ts')
@@ -111,14 +112,14 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
     ts: itemTs ?? textAt(event, 'ts'),
     event: type,
     content: contentOf(event),
-    ...defined({ unwanted }),
+    ...defined({ unwantedReason }),
     extra: defined({ notice: true, ...item, tab: textAt(event, 'tab'), context: event.context }),
   }
 }
 
 /** The draft of a message event without channel, author or time, which is not accepted. */
 function unreadable(event: JsonObject, context: Context): Draft {
-  return { ...readNotice(event, context), unwanted: 'it names no channel, author or time' }
+  return { ...readNotice(event, context), unwantedReason: 'it names no channel, author or time' }
 }
 
 /** The draft of the post that an event is about; undefined without channel, author or time. */
@@ -150,7 +151,7 @@ function draftOf(event: JsonObject, message: JsonObject, context: Context): Draf
     // For a message to an agent: the channel or file that its author is looking at.
     extra: defined({ context: event.app_context }),
     startsThread: startsThread || undefined,
-    unwanted: whyUnwanted(message, context),
+    unwantedReason: whyUnwanted(message, context),
   }
 }
 

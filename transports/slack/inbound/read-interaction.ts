@@ -13,7 +13,7 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
   const command = textAt(payload, 'command')
   const user = textAt(payload, 'user_id')
   const channel = textAt(payload, 'channel_id')
-  if (!command || !user || !channel) return 'it names no command, user or channel'
+  if (!command || !user || !channel) return { ignored: 'it names no command, user or channel' }
   const triggerId = textAt(payload, 'trigger_id')
   return {
     team,
@@ -38,7 +38,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const { payload, workspace } = delivery
   const { type } = payload
   const user = textAt(payload, 'user.id')
-  if (!user) return 'it names no user'
+  if (!user) return { ignored: 'it names no user' }
   const details = detailsOf(payload)
   // Only this person saw the message, so the answer goes only to them, as for a command.
   const alone = isEphemeral(payload)
