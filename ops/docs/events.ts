@@ -49,15 +49,12 @@ function frameTable(payload: JsonObject): string {
   return table(
     ['`type`', 'Further fields', 'Meaning'],
     frames.map((frame) => {
-      const { type, ...fields } = objectAt(frame, 'properties')
+      const { type: _, ...fields } = objectAt(frame, 'properties')
+      const type = objectAt(frame, 'properties', 'type').const
       const names = Object.entries(fields)
         .filter(([, schema]) => !isForbidden(schema))
         .map(([name]) => code(name) + (isRequired(frame, name) ? '*' : ''))
-      return [
-        code(String(objectAt({ type: type ?? null }, 'type').const)),
-        names.join(', ') || '–',
-        meaningOf(frame),
-      ]
+      return [code(String(type)), names.join(', ') || '–', meaningOf(frame)]
     }),
   )
 }

@@ -42,13 +42,16 @@ const dataSchema = z.object({
   match: matchSchema.exactOptional(),
   /** Per partition: the last position that is done, and the last one of the range. */
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
-  /** Number of redelivered events. */
+  /** Number of redelivered events. Stored jobs have this name. */
   shown: z.number(),
   /** Number of events of the range that the group had not read when the replay came to them. */
   unread: z.number().default(0),
   /** Number of events that the filter left out. */
   filtered: z.number().default(0),
-  /** The round of the redelivered events. A step that is repeated after a crash keeps it. */
+  /**
+   * Identifies this replay in the store, so that a step that is repeated after a crash does not
+   * redeliver twice. The time at which the replay began; 1 for jobs of older versions.
+   */
   round: z.number().default(1),
 })
 type Data = z.infer<typeof dataSchema>
@@ -83,7 +86,10 @@ export function createReplayEvents(deps: {
     return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
   return {
-    /** Registers a function that adds details to shown jobs. A job's start is its events' round. */
+    /**
+     * Registers a function that adds details to a job when it is shown. The function can find the
+     * events of a job by its `startedAt`, which is their round.
+     */
     describe: (describe: Parameters<LongWork['describe']>[1]) => work.describe(KIND, describe),
     /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
     async begin({ topic, group, match, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
@@ -108,17 +114,19 @@ export function createReplayEvents(deps: {
       return work.begin(job, call)
     },
     /**
-     * Counts the retained events of a range, and changes nothing. Without a filter, events that
-     * were deleted from the middle of the topic count too. Throws as `begin` does.
+     * Counts the retained events of a range, and changes nothing. Without a filter it counts
+     * positions, including those of events that were deleted from the middle of the topic. Throws
+     * as `begin` does.
      */
     async count({ topic, group, match, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
       const parts = await partsOf(topic, range)
       const unread = await unreadOf(topics, topic, group, parts)
       const times = await Promise.all(
         parts.map(async ({ after, last }, partition) => {
+          if (after >= last) return []
           const [first] = (await topics.tail(topic, after, 1, partition)).items
-          const [final] = (await topics.tail(topic, Math.max(after, last - 1), 1, partition)).items
-          return after < last ? [first, final].map((found) => found && timeOf(found.event.id)) : []
+          const [final] = (await topics.tail(topic, last - 1, 1, partition)).items
+          return [first, final].map((found) => found && timeOf(found.event.id))
         }),
       )
       const known = times.flat().filter((time) => time !== undefined)
@@ -164,19 +172,20 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   const end = await topics.end(topic, partition)
   const isBefore = (event: Event) =>
     timeOf(event.id) < (range.since ?? 0) || (range.from !== undefined && event.id < range.from)
-  const isInside = (event: Event) =>
+  const isNotAfter = (event: Event) =>
     timeOf(event.id) < (range.until ?? Number.POSITIVE_INFINITY) &&
     (range.to === undefined || event.id <= range.to)
   const before = await boundary(topics, topic, partition, end, isBefore)
-  const last = await boundary(topics, topic, partition, end, isInside)
+  const last = await boundary(topics, topic, partition, end, isNotAfter)
   // Events that retention has deleted are not part of the range.
   const [first] = (await topics.tail(topic, before, 1, partition)).items
-  const after = Math.min(Math.max(before, (first?.position ?? end + 1) - 1), Math.max(before, last))
+  const deletedTo = (first?.position ?? end + 1) - 1
+  const after = Math.max(before, Math.min(deletedTo, last))
   return { after, last: Math.max(after, last) }
 }
 
 /**
- * Binary search: the last position up to which `holds` is true. Deleted events count as the next
+ * Binary search: the last position up to which `holds` is true. A deleted event counts as the next
  * one that exists.
  */
 async function boundary(
@@ -190,6 +199,7 @@ async function boundary(
   let high = end
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
+    // Deleted positions are skipped: `next` may be far after `middle`, even after `high`.
     const [next] = (await topics.tail(topic, middle, 1, partition)).items
     if (next && next.position <= high && holds(next.event)) low = next.position
     else high = middle
@@ -221,7 +231,10 @@ function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {
   }
 }
 
-/** Redelivers the wanted events of a page. Unread ones are only counted. */
+/**
+ * Redelivers the wanted events of a page. `restore` does not change unread ones, which the group
+ * gets anyway: they are subtracted from the number of redelivered events.
+ */
 async function redeliver(
   topics: Topics,
   { topic, group, round }: Pick<Data, 'topic' | 'group' | 'round'>,

@@ -61,7 +61,7 @@ export function searchOf(
 ): MessageQuery & { outcomes?: Outcome[] | undefined } {
   const { gateway, outcome, ...query } = search ? combined(filter, search) : filter
   if (gateway !== undefined) requireGateway(caller, gateway)
-  // No gateway: nothing is found.
+  // The two contradict each other: an empty list of gateways matches nothing.
   if (search && isContradictory(filter, search)) return { ...query, outcomes: outcome, gateways: [] }
   return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
 }
@@ -83,13 +83,19 @@ function combined(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Fil
   const since = Math.max(filter.since ?? 0, search.since ?? 0)
   const ends = [filter.until, search.until].filter((time) => time !== undefined)
   const until = ends.length > 0 ? Math.min(...ends) : undefined
-  const outcome = search.outcome?.filter((each) => filter.outcome?.includes(each) ?? true) ?? filter.outcome
+  const outcome = inBoth(filter.outcome, search.outcome)
   return { ...filter, ...search, since, ...defined({ until, outcome }) }
 }
 
+/** The outcomes in both lists; undefined, which means any, if neither is given. */
+function inBoth(some: Outcome[] | undefined, others: Outcome[] | undefined): Outcome[] | undefined {
+  if (!some || !others) return some ?? others
+  return some.filter((each) => others.includes(each))
+}
+
 /**
- * Both leave out the messages of unreachable shards; `search` names these in `away`. It reads one
- * page; `withMails` adds the outcome of mail to its senders. `list` reads pages until `limit`, or
+ * Both leave out the messages of unreachable shards. `search` reads one page, and names the
+ * unreachable shards in `away`; `withMails` adds the outcome of mail to its senders. `list` reads pages until `limit`, or
  * until their texts have `LARGE_READ` characters.
  */
 export function createSearch(

@@ -17,7 +17,10 @@ export function createSubscribing(deps: {
   permit(skill: string, call: Call): Promise<void>
 }) {
   const { topics, settings, subscriptions, permit } = deps
-  /** By root id: the topics on which a running invocation has its own group. */
+  /**
+   * By the id of the outermost invocation: the topics on which it, or one inside it, subscribed
+   * without naming a group.
+   */
   const own = new Map<string, Set<string>>()
 
   return {
@@ -39,7 +42,7 @@ export function createSubscribing(deps: {
     async unsubscribe({ topic, queue, ref }, call) {
       const group = groupOf({ topic, queue, ref }, call)
       const removed = await subscriptions.remove(ref, { topic, group })
-      // The group serves another ref, or none.
+      // The group does not run `ref`, so it stays.
       if (ref !== undefined && !removed) return { ok: false }
       const ok = await topics.unsubscribe(topic, group)
       await settings.remove(topic, group)
@@ -51,7 +54,8 @@ export function createSubscribing(deps: {
      */
     releaseOwn(rootId: string): Promise<unknown> | undefined {
       const known = own.get(rootId)
-      if (!known || !own.delete(rootId)) return undefined
+      if (!known) return undefined
+      own.delete(rootId)
       const group = ownGroup(rootId)
       const ends = [...known].flatMap((topic) => [
         topics.unsubscribe(topic, group),

@@ -11,7 +11,10 @@ type Wanted = { topic: string; max: number; match?: RouteMatch }
  * its end at that later time.
  */
 export function createTopicTail({ topics, journal }: Pick<Store, 'topics' | 'journal'>) {
-  /** Starts at the end of the topic. Returns a reader that skips events that do not match. */
+  /**
+   * Starts at the end of the topic. Returns a reader that skips events that do not match. The reader
+   * ends with its first value: it does not continue after it.
+   */
   return async ({ topic, max, match }: Wanted) => {
     const partitions = partitionsOf(topics, topic)
     /** Per partition: the position of the last event that was read. */

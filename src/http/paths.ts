@@ -10,8 +10,8 @@ export type Paths = ReturnType<typeof createPaths>
 export function createPaths() {
   const entries = new Map<string, Entry>()
   /**
-   * The last path and its handlers. Most requests repeat it, and a map has to hash each new text
-   * first.
+   * The last path and its handlers. Most requests have the same path. Comparing it is cheaper than a
+   * look-up in the map, which hashes the new string of each request.
    */
   let last: { path: string; entry: Entry } = { path: '', entry: {} }
   const forgetLast = () => {

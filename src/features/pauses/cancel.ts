@@ -11,9 +11,9 @@ const END_TIMEOUT = 15_000
 const POLL_INTERVAL = 100
 
 /**
- * `run-cancel`: the daemon with the running attempt aborts it. If that daemon is killed, another
- * one repeats the attempt, and ends it before it starts. A caller that disconnects changes none of
- * this. Throws `message_not_found`, `run_not_running`.
+ * `run-cancel`: the daemon with the running attempt aborts it. If that daemon is killed, another one
+ * takes the message over, and cancels its attempt before it runs the skill. A caller that
+ * disconnects changes none of this. Throws `message_not_found`, `run_not_running`.
  */
 export function createRunCancel(deps: {
   pauses: Pauses
@@ -22,7 +22,8 @@ export function createRunCancel(deps: {
 }) {
   const { pauses, journal, now } = deps
   const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
-  // Ignores the caller's signal: if the request were removed early, it might cancel nothing.
+  // Keeps waiting when the caller is gone: if the entry in `cancels` were removed before a daemon
+  // has seen it, it would cancel nothing.
   const waitForEnd = (id: string) =>
     waitFor({
       attempt: async () => {
@@ -50,7 +51,7 @@ export function createRunCancel(deps: {
       const others = cancels.filter((one) => one.messageId !== messageId)
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
     })
-    // After the timeout, the request is removed too: the next attempt must not be cancelled.
+    // After the timeout, the entry is removed too: the next attempt must not be cancelled.
     const finalOutcome = await waitForEnd(messageId).finally(() =>
       pauses.change((state) => ({
         ...state,
