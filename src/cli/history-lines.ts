@@ -31,7 +31,7 @@ export function createHistoryLines(width = process.stdout.columns ?? 0): (entry:
   return (entry) => {
     if (entry.event !== undefined) return plain(entry)
     const lines: string[] = []
-    const at = new Date(String(entry.time)).toISOString()
+    const at = String(entry.time)
     if (!hasHead) lines.push(paint('bold', `${cells(['time (UTC)', 'id', 'who', 'gateway'], width)}text`))
     hasHead = true
     if (at.slice(0, 10) !== day) lines.push(paint('bold', at.slice(0, 10)))

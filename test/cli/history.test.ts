@@ -48,6 +48,8 @@ test('`history` in a terminal is a table with a head, and wraps texts at their c
     const texts = lines.filter((each) => /^(10:| )/.test(each))
     assert.ok(texts.every((each) => each.length <= width && each[column] !== ' ' && each[column - 1] === ' '))
   }
+  const [, , undated] = createHistoryLines(80)({ ...line(28, 'Hello'), time: 'lost' }).split('\n')
+  assert.match(undated ?? '', /← Hello/)
   assert.match(shown(50).join('\n'), /support\n {4}← Where is my parcel/)
   assert.match(createHistoryLines(0)(line(28, 'a\nb')), /^2026-11-28 10:00:00\.100 {2}mail-1 .* ← a\n {4}b$/)
 })
