@@ -177,6 +177,24 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     })
   })
 
+  test('of a conversation is used as it is after 20 s', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    let pages = 0
+    const endless = {
+      invoke: async (name: string) => {
+        if (name === 'message-list') return []
+        t.mock.timers.tick(5_000)
+        pages += 1
+        assert.ok(pages < 10, 'the search ends')
+        return { conversations: [], next: 'more' }
+      },
+    }
+    assert.equal(
+      await fullId(endless, 'slack:C9:1732885865.002730', 'conversation'),
+      'slack:C9:1732885865.002730',
+    )
+  })
+
   test('is refused if not all ids can be looked at and none of them has it', async () => {
     const full = {
       invoke: async () => Array.from({ length: 1_000 }, (_, at) => ({ id: `${at}`, requestedAt: at })),
