@@ -11,10 +11,11 @@ export const OF_CONVERSATIONS: readonly string[] = [
   'conversation-show',
   'conversation-pause',
   'conversation-resume',
+  'conversation-settle',
 ]
 
 /**
- * The arguments of `conversation show|pause|resume` that are given as two words: the gateway and the
+ * The arguments of `conversation show|pause|resume|settle` that are given as two words: the gateway and the
  * conversation, in any order. Other words are returned as they are, and so are words beside `named`,
  * the arguments that are given with their flags.
  */

@@ -18,6 +18,7 @@ import { createResend } from '../engine/resend.ts'
 import { createRetryNow } from '../engine/retry-now.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
+import { createSettle } from '../engine/settle.ts'
 import { createUndeliveredMails } from '../engine/undelivered-mails.ts'
 import type { Holding } from '../features/pauses/holding.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
@@ -68,7 +69,7 @@ export function createRoadServices(
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },
-    conversations: createConversations({ store, ...gateways, holdOf: parts.pauses.view.holdOf }),
+    conversations: conversationsOf(base, parts.pauses),
     artifacts: files,
     deadLetters: createDeadLetters(base),
     gateways: {
@@ -110,6 +111,11 @@ export function createRoadServices(
 /** What `gateway-show` adds about a gateway. */
 function factsOf({ config, readPulls }: Foundation) {
   return { secretsOf: (name: string) => gatewaySecrets(config().asRead, name), readPulls }
+}
+
+function conversationsOf({ store, gateways, now }: Foundation, { view }: Pick<Pauses, 'view'>) {
+  const settle = createSettle(store.journal, now)
+  return { ...createConversations({ store, ...gateways, holdOf: view.holdOf }), settle }
 }
 
 /** What is counted about calls of `gateway-receive`. */

@@ -40,7 +40,7 @@ type Deps = {
 }
 
 /** Conversations: messages and replies, from the journal and its histories. */
-export function createConversations(deps: Deps): ServiceOf<typeof conversations> {
+export function createConversations(deps: Deps): Pick<ServiceOf<typeof conversations>, 'list' | 'show'> {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
   const undelivered = createUndelivered(deps.store.jobs.deadLetters)

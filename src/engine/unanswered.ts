@@ -5,6 +5,7 @@ import type { Outcome } from '../core/message-query.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { repliesIn } from './conversation-replies.ts'
+import { settledIn } from './settle.ts'
 
 /** The state of a send to an address that failed permanently. */
 export const NOT_DELIVERED = 'not delivered'
@@ -14,7 +15,12 @@ type Found = { message: Message; outcome: Outcome }
 /** A person has taken over a conversation. `isAnswered`: they did so by answering, at `since`. */
 export type Hold = { by: string; since: number; isAnswered: boolean; reason?: string; until?: number }
 
-type WaitingState = { waitingSince?: number; reply?: JsonObject; undelivered?: JsonObject }
+type WaitingState = {
+  waitingSince?: number
+  reply?: JsonObject
+  undelivered?: JsonObject
+  settled?: JsonObject
+}
 
 /** Maximum number of messages that are read to find since when somebody waits. */
 const MOST_READ = 10
@@ -29,19 +35,26 @@ const NO_SENDER = 'cli'
  * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`:
  * its messages, newest first. `waitingSince` (Unix ms): the first message after the last answer.
  * `reply`: the last reply that was sent to the newest message. `undelivered`: the last reply to it,
- * if that one was not delivered; then the sender still waits. `hold`: a person has taken over;
- * messages since then wait for an answer of that person. `sendsTo`: history entries of failed sends
- * that answer no message by id.
+ * if that one was not delivered; then the sender still waits. `settled`: a person has said that
+ * the newest message needs no answer, and no later reply was not delivered. `hold`: a person has
+ * taken over; messages since then wait for an answer of that person. `sendsTo`: history entries of
+ * failed sends that answer no message by id.
  */
 export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
   canAnswer: (message: Message) => boolean,
 ) {
-  const answersTo = async ({ message }: Found, sends: readonly Note[] = []) =>
-    repliesIn(message.id, [...(await journal.history(message.id)), ...sends])
+  const read = async ({ message }: Found, sends: readonly Note[] = []) => {
+    const history = await journal.history(message.id)
+    const answers = repliesIn(message.id, [...history, ...sends])
       .filter(isAnswer)
       .sort((a, b) => a.at - b.at)
-  const sentIn = async (found: Found) => (await answersTo(found)).findLast(isSent)
+    return { answers, settled: settledIn(history) }
+  }
+  const isHandled = async (found: Found) => {
+    const { answers, settled } = await read(found)
+    return settled !== undefined || answers.some(isSent)
+  }
 
   return async (
     messages: readonly Found[],
@@ -50,16 +63,17 @@ export function createWaitingState(
   ): Promise<WaitingState> => {
     const [newest, ...before] = messages.slice(0, MOST_READ)
     if (!newest) return {}
-    const answers = await answersTo(newest, sendsTo?.get(newest.message.id))
+    const { answers, settled } = await read(newest, sendsTo?.get(newest.message.id))
     const last = answers.findLast((answer) => isSent(answer) || isUndelivered(answer))
     if (last && isSent(last)) return { reply: saidIn(last) }
-    if (!expectsAnswer(newest, canAnswer, hold)) {
+    const isOver = settled !== undefined && (last?.at ?? 0) <= settled.at
+    if (isOver || !expectsAnswer(newest, canAnswer, hold)) {
       const reply = answers.findLast(isSent)
-      return reply ? { reply: saidIn(reply) } : {}
+      return { ...(reply && { reply: saidIn(reply) }), ...(isOver && { settled }) }
     }
     let waitingSince = timeOf(newest.message.id)
     for (const one of before) {
-      if (!expectsAnswer(one, canAnswer, hold) || (await sentIn(one))) break
+      if (!expectsAnswer(one, canAnswer, hold) || (await isHandled(one))) break
       waitingSince = timeOf(one.message.id)
     }
     return { waitingSince, ...(last && { undelivered: { ...saidIn(last), ...whyNot(last) } }) }

@@ -168,6 +168,25 @@ routes:
     assert.equal(await left(), false)
   })
 
+  test('can be settled without an answer, until its next message', async () => {
+    await write('sven', 'I have called you.')
+    await show('conversations/chat/sven')
+    await page.getByText('has waited for an answer').waitFor()
+    await press('No answer is needed …')
+    await dialog.getByLabel(/Reason/).fill('said on the phone')
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('It is settled')
+    await page.getByText(/^Settled by .* ago, on .*: said on the phone$/).waitFor()
+    await shots('settled')
+    await show('conversations')
+    const row = page.locator('a.message-row.talk').filter({ hasText: 'I have called you.' })
+    await row.getByText('settled', { exact: true }).waitFor()
+    assert.equal(await row.getByText(/^waits/).count(), 0)
+    await write('sven', 'One more thing.')
+    await show('conversations/chat/sven')
+    await page.getByText('has waited for an answer').waitFor()
+  })
+
   test('at 1440, the sender is beside it, with other conversations; a phone has only the chat', async () => {
     await write('ida-1', 'Where is my stove?', 'ida@example.com')
     await write('ida-2', 'I need a refund for a lamp, too.', 'ida@example.com')

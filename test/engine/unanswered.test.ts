@@ -33,6 +33,35 @@ describe('whether somebody waits for an answer', () => {
     })
   })
 
+  test('a person may say that no answer is needed, until the next message or a failed answer', async () => {
+    const settled: Note = {
+      at: 3_000,
+      road: 'dispatch',
+      what: 'settled',
+      detail: { by: 'ada', reason: 'by phone' },
+    }
+    const lost = (at: number): Note => ({
+      at,
+      road: 'outbox',
+      what: 'not delivered',
+      detail: { key: 'k', text: 'Yes.' },
+    })
+    const first = mail(1_000)
+    const stateOf = (messages: readonly ReturnType<typeof mail>[], ...notes: Note[]) =>
+      createWaitingState(
+        { history: async (id) => (id === first.message.id ? notes : []) },
+        () => true,
+      )(messages)
+    const isSettled = { settled: { at: 3_000, by: 'ada', reason: 'by phone' } }
+    assert.deepEqual(await stateOf([first], settled), isSettled)
+    assert.deepEqual(await stateOf([first], lost(2_000), settled), isSettled)
+    assert.deepEqual(await stateOf([mail(4_000), first], settled), { waitingSince: 4_000 })
+    assert.partialDeepStrictEqual(await stateOf([first], settled, lost(4_000)), {
+      waitingSince: 1_000,
+      undelivered: { text: 'Yes.' },
+    })
+  })
+
   test('a request for an approval has its decision, and is listed once', () => {
     const note = (what: string, road: Note['road'], detail: object): Note => ({
       at: 3_000,

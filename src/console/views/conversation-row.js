@@ -49,7 +49,7 @@ function Said({ of: conversation, wanted }) {
  * Who has taken over, and why the sender still waits; otherwise, whether the message still waits
  * for its skill after an answer of a person, or its outcome.
  */
-function Turn({ of: { outcome, waitingSince, reply, undelivered, heldBy } }) {
+function Turn({ of: { outcome, waitingSince, reply, undelivered, settled, heldBy } }) {
   const holder = heldBy && html`<${Badge} kind="busy">${authorOf(heldBy.by) ?? 'somebody'} has it<//> `
   if (undelivered) return html`${holder}<${Badge} kind="bad">not delivered<//>`
   if (waitingSince !== undefined)
@@ -57,6 +57,7 @@ function Turn({ of: { outcome, waitingSince, reply, undelivered, heldBy } }) {
   if (holder && UNHANDLED.has(outcome))
     return html`${holder}<${Badge} kind="warn" title="Its skill runs for it when the conversation is handed back">message held<//>`
   if (holder) return holder
+  if (settled) return html`<${Badge} kind="good">settled<//>`
   return reply && outcome === 'unrouted'
     ? html`<${Badge} kind="good">answered<//>`
     : html`<${Outcome} outcome=${outcome} />`

@@ -16,6 +16,7 @@ import { Answer, useRoomForNotices } from './answer.js'
 import { Chat } from './chat.js'
 import { PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
+import { Settle, SettledNote } from './settle.js'
 
 const PAGE = 50
 /** Maximum number of shown messages. */
@@ -56,7 +57,7 @@ export function Conversation({ gateway, conversation }) {
   }, [])
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
-  const unsent = unsentIn(entries, asked)
+  const unsent = value?.settled ? undefined : unsentIn(entries, asked)
   const letters = useUnsent()
   const letter = unsent?.letter ?? letters.find(({ message }) => message?.id === unsent?.inReplyTo)?.id
   useNewest(entries.length)
@@ -147,15 +148,19 @@ function unsentIn(entries, asked) {
 }
 
 /** Whose turn it is. `letter`: the id of the dead letter of a reply that was not delivered. */
-function Turn({ of: { waitingSince, reply }, asked, unsent, letter, reload }) {
+function Turn({ of: { waitingSince, reply, settled }, asked, unsent, letter, reload }) {
+  const settle = waitingSince !== undefined && html` <${Settle} ...${placeOf(asked)} done=${reload} />`
   if (unsent)
-    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a> <button changes type="button" class="small" onClick=${() => retryReply(letter, reload)}>Retry …</button>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a> <button changes type="button" class="small" onClick=${() => retryReply(letter, reload)}>Retry …</button>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}${settle}</p>`
+  if (settled) return html`<${SettledNote} of=${settled} />`
   if (waitingSince !== undefined)
-    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />.</p>`
+    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />.${settle}</p>`
   if (reply)
     return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago, on <${Moment} at=${reply.at} />.</p>`
   return null
 }
+
+const placeOf = ({ gateway, conversation }) => ({ gateway, conversation })
 
 /** Asks, and sends a reply again that was not delivered. */
 async function retryReply(id, done) {

@@ -157,6 +157,12 @@ export const conversations = {
     conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
     ...page,
   }).describe('Shows the newest messages and replies of a conversation, oldest first.'),
+  /** Throws `not_found`. */
+  settle: closed({
+    gateway: name.describe('The gateway'),
+    conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
+    reason: optional('Why no answer is needed; shown in the conversation and in its history'),
+  }).describe('Marks a conversation as settled: nobody waits for an answer in it until its next message.'),
 }
 
 const letterQueue = {

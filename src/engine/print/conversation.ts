@@ -34,7 +34,7 @@ export function humanConversation(found: Json, { gateway, conversation }: JsonOb
 
 /** Whose turn it is, and who has taken over. */
 function turnOf(
-  { waitingSince, reply, undelivered, heldBy, unanswerable, unreachable }: JsonObject,
+  { waitingSince, reply, undelivered, settled, heldBy, unanswerable, unreachable }: JsonObject,
   lastMessage: JsonObject | undefined,
 ): string[] {
   const { by, since, reason, until } = Object(heldBy)
@@ -50,10 +50,16 @@ function turnOf(
       ? []
       : [paint('yellow', `${who} has waited for an answer for ${age(waitingSince)}.`)]),
     ...(waitingSince === undefined && reply !== undefined ? [answered] : []),
+    ...(settled === undefined ? [] : [settledBy(Object(settled))]),
     ...(unanswerable === undefined ? [] : [`It cannot be answered: ${unanswerable}.`]),
     ...(unreachable === undefined ? [] : [`Another answer would fail too: ${unreachable}.`]),
   ]
   return [...holder, ...turn].map((line) => paragraph('', line))
+}
+
+/** `Settled by Ada 2 h ago: she was told by phone.` */
+function settledBy({ by, at, reason }: JsonObject): string {
+  return `Settled by ${shownAuthor(by)} ${age(at)} ago${reason === undefined ? '' : `: ${reason}`}.`
 }
 
 /** `The answer of Ada was not delivered 6 h ago: mailbox does not exist.` */

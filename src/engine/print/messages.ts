@@ -23,6 +23,7 @@ export const printers: Printers = {
   'message-replay': humanReplay,
   'conversation-list': humanConversations,
   'conversation-show': humanConversation,
+  'conversation-settle': () => 'Settled: nobody waits there until the next message.',
 }
 
 /** Maximum characters of a text in a list. */
@@ -164,10 +165,11 @@ function stateOf({
   outcome,
   waitingSince,
   undelivered,
+  settled,
   heldBy,
 }: Record<string, Json | undefined>): Json | undefined {
   const holder = heldBy && `${shownAuthor(pathGet(heldBy, 'by'))} has it`
-  if (waitingSince === undefined) return holder ?? outcome
+  if (waitingSince === undefined) return holder ?? (settled === undefined ? outcome : 'settled')
   const why = WHY_WAITS.has(String(outcome)) ? outcome : undefined
   const parts = [undelivered === undefined ? (why ?? 'waits') : 'not delivered', holder]
   return paint('yellow', parts.filter(Boolean).join(', '))

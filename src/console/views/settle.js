@@ -1,0 +1,28 @@
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { Age, act, ask, Moment } from '../lib/parts.js'
+
+/** A button that asks, and marks a conversation as settled. */
+export function Settle({ gateway, conversation, done }) {
+  const settle = async () => {
+    let reason = ''
+    const title = 'No answer is needed?'
+    const body = html`<p>Nobody waits here any more, until the next message arrives.</p>
+      <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
+        reason = event.target.value.trim()
+      }} /></label>`
+    if (!(await ask({ title, body, action: 'It is settled' }))) return
+    await act(async () => {
+      await invoke('conversation-settle', { gateway, conversation, ...(reason && { reason }) })
+      return 'The conversation is settled.'
+    })
+    done()
+  }
+  return html`<button changes type="button" class="small" onClick=${settle}>No answer is needed …</button>`
+}
+
+/** Who has settled a conversation, when and why. */
+export function SettledNote({ of: { by, at, reason } }) {
+  return html`<p class="now-it">Settled by ${authorOf(by)} <${Age} at=${at} /> ago, on <${Moment} at=${at} />${reason ? html`: <span class="said-reason">${reason}</span>` : '.'}</p>`
+}
