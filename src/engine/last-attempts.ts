@@ -10,8 +10,8 @@ import type { RunningAttempts } from './running-attempts.ts'
 /** Notes of dispatch that end an attempt. */
 const ENDS = ['done', 'failed', 'dead']
 
-/** Outcomes of messages that wait for an attempt. */
-const WAITING = new Set<string | undefined>(['waiting', 'retrying'])
+/** Outcomes of messages that wait for an attempt, or for a decision before one. */
+const WAITING = new Set<string | undefined>(['waiting', 'retrying', 'approval'])
 
 /**
  * For lists: the outcome of each message, its last attempt of dispatch, and what it waits for, if

@@ -57,6 +57,10 @@ routes:
   test('a waiting approval is no reply, and an answer by hand asks first', async () => {
     await write('petra', 'I want a refund.')
     await until(async () => (await pending()).length === 1, 'the request')
+    await show('messages?search=status:approval')
+    const row = page.locator('a.message-row').filter({ hasText: 'I want a refund.' })
+    await row.locator('.route').getByText('refunds', { exact: true }).waitFor({ state: 'attached' })
+    await page.locator('.histogram p span').last().getByText('now', { exact: true }).waitFor()
     await show('conversations/chat/petra')
     await requests.getByRole('link', { name: 'Refund 64.50 EUR' }).waitFor()
     await requests.getByText('Waits for a decision.').waitFor()

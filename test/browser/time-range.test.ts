@@ -62,6 +62,8 @@ describe('the time range of the view Now', { timeout: 180_000 }, async () => {
     await page.keyboard.press('Enter')
     await page.getByText(selected, { exact: true }).waitFor()
     assert.match(page.url(), /#\/messages\?since=.*until=/)
+    const time = page.locator('.list a.message-row time').first()
+    assert.match(String(await time.textContent()), /^(\d+ \w+ )?\d\d:\d\d$/)
   })
 
   test('is loaded once if it is in the past, and repeatedly if it still changes', async () => {

@@ -4,6 +4,7 @@ import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
 
 describe('unreliable pushes and stalled groups in the console', { timeout: 120_000 }, async () => {
   let attempts = 0
@@ -31,7 +32,7 @@ routes: [{ name: all, skill: echo }]
   await former.invoke('event-wait', { topic: 'orders', queue: 'archive', max: 1, timeout: 0 })
   await former.end()
   const daemon = await site.start()
-  const { page, show, shots } = await openConsole(() => daemon)
+  const { page, show, answer, shots } = await openConsole(() => daemon)
   const row = (name: string) => page.getByRole('row', { name })
 
   test('the state of a push that fails in part says how many attempts failed', async () => {
@@ -54,10 +55,25 @@ routes: [{ name: all, skill: echo }]
     const reasons = page.getByRole('list', { name: 'Why attempts failed' }).getByRole('listitem')
     assert.equal(await reasons.count(), 1)
     await reasons.getByText('it answered 503: disk quota exceeded').waitFor()
+    // All shown attempts failed, so a share would say nothing.
+    assert.match((await reasons.locator('b').textContent()) ?? '', /^\d+ ×$/)
     assert.match(page.url(), /outcome=failed/)
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('push-failed')
+  })
+
+  test('the event of an attempt can be sent again', async () => {
+    await page.getByLabel('Outcome').selectOption('ok')
+    await page.getByText('disk quota exceeded').first().waitFor({ state: 'detached' })
+    const before = attempts
+    await page
+      .getByRole('button', { name: /^Send again: / })
+      .first()
+      .click()
+    await page.getByRole('dialog').getByText('Deliver this event to crm again?').waitFor()
+    await answer('Deliver again')
+    await until(() => attempts > before, 'another attempt')
   })
 
   test('attempts of a push of messages are named by what is in the message', async () => {

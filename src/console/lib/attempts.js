@@ -9,7 +9,7 @@ const BATCH = 100
 /** Maximum number of attempts kept. */
 const MAX_KNOWN = 5_000
 /** Outcomes of messages without an attempt, made or planned. */
-const WITHOUT_ATTEMPT = new Set(['unrouted', 'approval', 'merged', undefined])
+const WITHOUT_ATTEMPT = new Set(['unrouted', 'merged', undefined])
 
 /** Outcomes of messages that a pause may hold. */
 const HELD = new Set(['waiting', 'retrying'])

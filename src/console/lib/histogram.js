@@ -80,7 +80,7 @@ export function Histogram({ filter, narrow }) {
             'message',
             countedTo === undefined ? '' : '+',
           )} in all${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
-    }</span><span>${timeOf(from + counts.length * width, width)}</span></p>
+    }</span><span>${endOf(from + counts.length * width, width)}</span></p>
   </div>`
 }
 
@@ -135,6 +135,9 @@ function useCounts(filter) {
   }, [filterKey])
   return found && { ...found, isOld: found.filterKey !== filterKey }
 }
+
+/** The end of the axis: the last span may be longer than the time so far. */
+const endOf = (ms, width) => (ms > Date.now() ? 'now' : timeOf(ms, width))
 
 const DAY = 86_400_000
 

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { answerText } from '../../lib/answer-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke } from '../lib/api.js'
+import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { MessageLink } from '../lib/message-link.js'
@@ -28,7 +29,8 @@ const SHOWN_AT_FIRST = 20
 const MAX_ATTEMPTS = 300
 
 /** The last attempts of a push, with the messages or events that they were about. */
-export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
+export function Attempts({ push, query = {} }) {
+  const { name, topic, state, dead } = push
   const { outcome = '' } = query
   const [limit, setLimit] = useState(SHOWN_AT_FIRST)
   const loaded = useLoaded(
@@ -43,14 +45,17 @@ export function Attempts({ push: { name, topic, state, dead }, query = {} }) {
   return html`<header class="bar"><h2>Last attempts</h2><label class="pick"><span>Outcome</span>
       <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
     ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
-    <${Failures} of=${attempts} />
-    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} />`}
+    <${Failures} of=${attempts} isAll=${outcome === ''} />
+    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
     ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">Kept are the newest 200 attempts, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
 }
 
-/** Why attempts failed, most frequent first: each answer once, with its number. */
-function Failures({ of: attempts }) {
+/**
+ * Why attempts failed, most frequent first: each answer once, with its number. `isAll`: the shown
+ * attempts are all kinds, so that a share of them says how often attempts fail.
+ */
+function Failures({ of: attempts, isAll }) {
   const failed = attempts.filter(({ reason }) => reason !== undefined)
   if (failed.length < 2) return null
   const textOf = ({ reason, answer = '' }) => [reason, answerText(answer)].filter(Boolean).join(': ')
@@ -59,23 +64,23 @@ function Failures({ of: attempts }) {
   )
   return html`<ul class="plain failures" aria-label="Why attempts failed">${groups.map(
     ([newest, ...others]) =>
-      html`<li key=${textOf(newest)}><b>${(others.length + 1).toLocaleString('en')} of ${attempts.length.toLocaleString('en')}</b> <span class="error">${textOf(newest)}</span> <span class="dim">last <${Age} at=${newest.at} /> ago</span></li>`,
+      html`<li key=${textOf(newest)}><b>${(others.length + 1).toLocaleString('en')} ${isAll ? `of ${attempts.length.toLocaleString('en')}` : '×'}</b> <span class="error">${textOf(newest)}</span> <span class="dim">last <${Age} at=${newest.at} /> ago</span></li>`,
   )}</ul>`
 }
 
 /**
  * Attempts to push, newest first: those of the push `name`, where each row names its event, or,
- * without `name`, those of one event.
+ * without `name`, those of one event. With `push`, the event of a row can be sent again.
  */
-export function AttemptTable({ of, topic, name }) {
+export function AttemptTable({ of, topic, name, push }) {
   const isOfOneEvent = name === undefined
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${push && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
     <tbody>${of.map(
       ({ at, status, reason, attempt, ms, event, answer }, index) => html`<tr key=${`${at} ${index}`}>
         <td class="whole-words"><${Age} at=${at} /> ago</td>
         <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span>${answer && html`<${Body} of=${answer} />`}</td>
         <td class="number" data-label="attempt">${attempt}</td><td class="number" data-label="took">${took(ms)}</td>
-        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}</tr>`,
+        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${push && html`<td><button changes type="button" class="small" onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button></td>`}</tr>`,
     )}</tbody></table></div>`
 }
 

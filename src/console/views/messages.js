@@ -3,6 +3,7 @@ import { OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
+import { clockOf } from '../lib/clock-of.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
@@ -15,6 +16,7 @@ import {
   CopyLink,
   dateTime,
   Empty,
+  fullTime,
   Gist,
   Loading,
   Outcome,
@@ -64,7 +66,7 @@ export function MessagesPage({ query }) {
       wrong
         ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
         : found.rows.length > 0 || !found.isEnd
-          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} wanted=${wanted} />`} />`
+          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} latestRows=${found.latestRows} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} wanted=${wanted} isPast=${Boolean(filter.until)} />`} />`
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -132,7 +134,8 @@ function Columns() {
 const keyOf = ({ id }) => id
 const hrefOf = ({ id }) => link(['messages', id])
 
-function Row({ message, selection, wanted }) {
+/** `isPast`: the list ends in the past, where all rows would have the same age. */
+function Row({ message, selection, wanted, isPast }) {
   const { id, at, gateway, from, outcome } = message
   const attempt = useAttempt(message)
   // The error comes first, because a long text would cut it off, and leaves room for the text.
@@ -140,7 +143,7 @@ function Row({ message, selection, wanted }) {
   const cause =
     hasCause && html`<span class="error cause" title=${attempt.error}>${causeOf(attempt.error)}</span> `
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
-    <${Age} at=${at} /><span class="gateway">${gateway}</span>
+    ${isPast ? html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${clockOf(at)}</time>` : html`<${Age} at=${at} />`}<span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} /></span>
     <span class="text"><${WaitsFor} of=${attempt} outcome=${outcome} />${cause}<${Gist} of=${message} wanted=${wanted} />${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>

@@ -1,9 +1,10 @@
 import { shownAuthor } from '../../core/author.ts'
 import type { Trouble } from '../../core/trouble.ts'
+import { HOUR } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
-import { capitalised, info } from './trouble-parts.ts'
+import { capitalised, dayAndTime, info, timeOfDay } from './trouble-parts.ts'
 
 /** Maximum number of conversations in a text. */
 const MAX_NAMED = 3
@@ -17,9 +18,10 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   const others = pauses.filter(({ kind }) => kind !== 'conversation')
   const found = others.map((pause) => {
     const { kind, name, since, by, reason, waiting } = pause
+    const why = reason === undefined ? '' : `: ${reason}`
     return info('paused', whereOf(pause), {
       title: `${capitalised(kind)} ${name} is paused`,
-      text: `By ${shownAuthor(by)}${reason === undefined ? '' : `: ${reason}`}. ${waitingText(waiting)}`,
+      text: `By ${shownAuthor(by)}${endOf(pause)}${why}. ${waitingText(waiting)}`,
       todo: `${commandText(`${kind} resume`, name)} ends the pause.`,
       since,
       ...(waiting !== undefined && waiting > 0 && { count: waiting }),
@@ -58,6 +60,15 @@ export function withPauses<T extends { name: string }>(
 ): (T & { paused?: true })[] {
   const paused = new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
   return gateways.map((gateway) => (paused.has(gateway.name) ? { ...gateway, paused: true } : gateway))
+}
+
+/** A time of day is clear for this long (ms). */
+const CLEAR = 12 * HOUR
+
+/** ` until 22:41 UTC`; empty for a pause without an end. */
+function endOf({ since, until }: PauseReading): string {
+  if (until === undefined) return ''
+  return ` until ${until - since < CLEAR ? timeOfDay(until) : dayAndTime(until)}`
 }
 
 function waitingText(waiting: number | undefined): string {

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pauseTroubles } from '../../src/features/troubles/pause-troubles.ts'
+
+test('the entry of a pause says until when it lasts', () => {
+  const since = Date.UTC(2026, 10, 29, 18)
+  const textWith = (until?: number) => {
+    const pause = {
+      kind: 'gateway',
+      name: 'returns',
+      since,
+      by: 'Ada',
+      reason: 'stocktaking',
+      waiting: 11,
+    } as const
+    return pauseTroubles([until === undefined ? pause : { ...pause, until }])[0]?.text
+  }
+  assert.equal(textWith(), 'By Ada: stocktaking. 11 messages wait.')
+  assert.match(String(textWith(Date.UTC(2026, 10, 29, 22, 41))), /^By Ada until 22:41 UTC: stocktaking\. /)
+  assert.match(String(textWith(Date.UTC(2026, 10, 30, 9))), /^By Ada until 2026-11-30 09:00 UTC: /)
+})
