@@ -151,6 +151,18 @@ routes:
     await page.getByRole('button', { name: 'Send there' }).click()
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+
+    // A history has only the beginning of a long answer.
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await daemon.invoke('gateway-send', { messageId: id, text: 'It is long. '.repeat(500) })
+    const whole = answering.getByRole('link', { name: 'Send it to another address' })
+    await whole.waitFor()
+    assert.equal(await page.getByLabel('Send it to another address').count(), 0)
+    await whole.click()
+    await page.getByLabel('Send it to another address').fill('halldis@example.com')
+    await page.getByRole('button', { name: 'Send there' }).click()
+    await until(() => smtp.taken.at(-1)?.to.join() === 'halldis@example.com', 'the long mail')
+    assert.ok(Number(smtp.taken.at(-1)?.raw.length) >= 500 * 'It is long. '.length)
   })
 
   test('a text that is written and not sent is still there on return', async () => {

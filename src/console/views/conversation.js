@@ -100,7 +100,7 @@ function Answering({ of, asked, unsent, letter, reload }) {
   const box = useRoomForNotices()
   return html`<div class="answering" ref=${box}>
     <${Turn} of=${of} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />
-    <${Answer} of=${of} asked=${asked} unsent=${unsent} done=${reload} />
+    <${Answer} of=${of} asked=${asked} unsent=${unsent} letter=${letter} done=${reload} />
   </div>`
 }
 
