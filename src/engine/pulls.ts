@@ -6,15 +6,29 @@ export type Pull = { gateway: string; last: LastPull; backlog: Backlog }
 
 export type ReadPulls = (gateways: readonly string[]) => Promise<Pull[]>
 
+/** How long (ms) a large backlog is cached: counting one takes ms, and it is read every second. */
+const LIFETIME = 10_000
+
 /** Makes a reader of the gateways from which a worker has pulled within the retention. */
 export function createPulls(
   lastPulls: Pick<LastPulls, 'of'>,
   receive: Pick<Store['receive'], 'backlog'>,
 ): ReadPulls {
+  const large = new Map<string, { readAt: number; backlog: Backlog }>()
+
+  async function backlogOf(gateway: string): Promise<Backlog> {
+    const known = large.get(gateway)
+    if (known && performance.now() - known.readAt < LIFETIME) return known.backlog
+    const backlog = await receive.backlog(gateway)
+    if (backlog.more) large.set(gateway, { readAt: performance.now(), backlog })
+    else large.delete(gateway)
+    return backlog
+  }
+
   return async (gateways) => {
     const found = gateways.map(async (gateway) => {
       const last = await lastPulls.of(gateway)
-      return last ? [{ gateway, last, backlog: await receive.backlog(gateway) }] : []
+      return last ? [{ gateway, last, backlog: await backlogOf(gateway) }] : []
     })
     return (await Promise.all(found)).flat()
   }
