@@ -38,8 +38,20 @@ const withTraffic: Add = async (daemon, gateways) => {
   })
 }
 
+/** Adds to each paused gateway its `pause`: by whom, until when and why. */
+const withPauses: Add = async (daemon, gateways) => {
+  const all = objectsIn(gateways)
+  if (!all.some(({ paused }) => paused)) return gateways
+  const pauses = objectsIn(await daemon.invoke('pause-list', {}).catch(() => []))
+  return all.map((gateway) => {
+    const pause = pauses.find(({ kind, name }) => kind === 'gateway' && name === gateway.name)
+    return { ...gateway, ...(pause && { pause }) }
+  })
+}
+
 const ADDED: Readonly<Record<string, Add>> = {
   'conversation-show': withAuthors,
+  'gateway-list': withPauses,
   'message-search': withAttempts,
   'subscription-show': withMessages,
 }

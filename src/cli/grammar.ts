@@ -201,7 +201,8 @@ function summaryOf(description: string): string {
 
 /** The verbs of a noun, as one types them. */
 export function verbsOf(noun: string): string[] {
-  return SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
+  const verbs = SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
+  return [...new Set(verbs)]
 }
 
 /** A hint for an unknown word: the command that covers it, or a similar noun. */

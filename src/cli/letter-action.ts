@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { deadLetters } from '../engine/operations/messages.ts'
 import { humanLetterCount, humanLetterGroups } from '../engine/print/dead-letters.ts'
+import { filterWords } from '../engine/print/letter-causes.ts'
 import { counted } from '../lib/counted.ts'
 import { defined } from '../lib/defined.ts'
 import { paragraph } from '../lib/paragraph.ts'
@@ -116,7 +117,8 @@ async function actOnMatching(
   const acted = await actOnAll(daemon, verb, args, (text) =>
     context.terminal().progress(text && `${text} ${verb === 'retry' ? 'retried' : 'dropped'} …`),
   )
-  const result = { count: acted, groups }
+  const { until: _, ...filters } = args
+  const result = { count: acted, groups, filters }
   if (!isFollowed) return result
   const options = { began, limit: WAIT_FOR_MANY, signal: interruption() }
   return { ...result, outcomes: await outcomesOf(daemon, context, letters, options) }
@@ -167,14 +169,14 @@ async function outcomesOf(
 
 function humanAction(verb: Verb, result: Json): string {
   if (Array.isArray(result)) return humanLetterGroups(result)
-  const { count = 0, refused, outcomes, groups } = Object(result)
+  const { count = 0, refused, outcomes, groups, filters } = Object(result)
   const participle = verb === 'retry' ? 'retried' : 'dropped'
   if (Number(count) === 0) return `0 dead letters ${participle}${refused === true ? '' : ': none matches'}.`
   const fates: Fate[] = Array.isArray(outcomes) ? outcomes : []
   const [only] = fates
   const about = objectsIn(groups).length > 1 ? `\n\n${humanLetterGroups(groups)}` : ''
   if (only && count === 1) return paragraph('', retriedOne(only))
-  if (only) return `${retriedMany(fates, Number(count))}${about}`
+  if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${about}`
   const watch = verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : ''
   return `${humanLetterCount(participle, Number(count))}${watch}${about}`
 }

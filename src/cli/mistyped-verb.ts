@@ -32,6 +32,16 @@ export async function mistypedVerb(
   return unknownVerb(noun, verb, verbs, error)
 }
 
+const DENY = 'To deny a request: `trivium approval decide ID --no-approve --reason TEXT`'
+/** How to do what people may try under another name. */
+const OTHER_FORMS: Readonly<Record<string, string>> = {
+  'approval approve': 'To approve a request: `trivium approval decide ID --approve`',
+  'approval deny': DENY,
+  'approval reject': DENY,
+  'pause resume':
+    'To end a pause: `trivium gateway resume NAME`; also `trivium route resume NAME`, and the same for skill, conversation, schedule and subscription.',
+}
+
 /** The error about a verb that a noun does not have. */
 export function unknownVerb(
   noun: string,
@@ -39,6 +49,8 @@ export function unknownVerb(
   verbs: readonly string[],
   cause?: unknown,
 ): TriviumError {
+  const form = OTHER_FORMS[`${noun} ${verb}`]
+  if (form !== undefined) return usage(`${noun} has no ${verb}. ${form}`, cause)
   const near = nearest(verb, verbs)
   const hint = near === undefined ? didYouMean(verb, verbs) : ` Did you mean \`trivium ${noun} ${near}\`?`
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)

@@ -53,18 +53,26 @@ const WORDS: Readonly<Record<string, string>> = {
   approval: 'waiting for an approval',
 }
 
-/** `30 retried: 28 done, 1 failed again, 1 running.`, and how to see the others. */
-export function retriedMany(fates: readonly Fate[], count: number): string {
-  const tallies = Object.entries(Object.groupBy(fates, talliedAs)).sort(
-    ([one], [other]) => rankOf(one) - rankOf(other),
-  )
-  const parts = tallies.map(([words, some]) => `${some?.length} ${words}`)
+/**
+ * `30 retried: 28 done, 1 failed again, 1 running.`, and how to see the others. `filters`: those of
+ * the command, as words.
+ */
+export function retriedMany(fates: readonly Fate[], count: number, filters: readonly string[] = []): string {
+  const parts = talliesOf(fates)
   const unknown = count - fates.length
   if (unknown > 0) parts.push(`${unknown} not followed`)
   return [
     `${count} retried: ${parts.join(', ')}.`,
-    ...nextSteps(fates).map((step) => paragraph('  → ', step)),
+    ...nextSteps(fates, filters).map((step) => paragraph('  → ', step)),
   ].join('\n')
+}
+
+/** `28 done`, `1 failed again`: how many of each outcome. */
+export function talliesOf(fates: readonly Fate[]): string[] {
+  const tallies = Object.entries(Object.groupBy(fates, talliedAs)).sort(
+    ([one], [other]) => rankOf(one) - rankOf(other),
+  )
+  return tallies.map(([words, some]) => `${some?.length} ${words}`)
 }
 
 /** The order of the tallies. */
@@ -89,13 +97,14 @@ const TALLIED: Readonly<Record<string, string>> = {
   undelivered: 'done, the reply not delivered',
 }
 
-function nextSteps(fates: readonly Fate[]): string[] {
+/** How to see what is not done. */
+export function nextSteps(fates: readonly Fate[], filters: readonly string[] = []): string[] {
   const has = (outcome: string) => fates.some((fate) => fate.outcome === outcome && !fate.pausedBy)
   const pauses = new Map(
     fates.flatMap(({ pausedBy = [] }) => objectsIn(pausedBy).map((pause) => [resumeCommand(pause), pause])),
   )
   return [
-    ...(has('dead') ? ['`trivium dead-letter list` has those that failed again.'] : []),
+    ...(has('dead') ? [`${commandText('dead-letter list', ...filters)} has those that failed again.`] : []),
     ...(has('retrying') ? ['`trivium message list --outcome retrying` has the next attempts.'] : []),
     ...(has('running') || has('waiting')
       ? ['`trivium message list --outcome waiting,running` shows what still runs.']

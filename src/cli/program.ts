@@ -4,7 +4,7 @@ import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
-import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
+import { type AddCommand, type CommandContext, type Environs, ownFile, usage } from './command.ts'
 import { showsHelpAlone } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { addSections, ORDERED_HELP } from './main-help.ts'
@@ -171,9 +171,23 @@ function holdBack({ json, err }: Terminal) {
 
 /** The error about a missing argument of a command, with its form and the list of what it may be. */
 async function withForm(program: Command, rest: readonly string[], error: unknown) {
-  if (!(error instanceof CommanderError) || error.code !== 'commander.missingArgument') return undefined
+  if (!(error instanceof CommanderError)) return undefined
+  if (error.code === 'commander.unknownOption') return otherOption(program, rest, error)
+  if (error.code !== 'commander.missingArgument') return undefined
   const { missingPlace } = await import('./missing-argument.ts')
   return missingPlace(program, rest)
+}
+
+/** The error about `--status` or `--state` where the option is `--outcome`. */
+function otherOption(program: Command, rest: readonly string[], error: CommanderError) {
+  const [, option] = /'(--stat(?:us|e))'/.exec(error.message) ?? []
+  const [noun, verb] = rest
+  const command = program.commands
+    .find((one) => one.name() === noun)
+    ?.commands.find((one) => one.name() === verb)
+  if (option === undefined || !command?.options.some(({ long }) => long === '--outcome')) return undefined
+  const value = rest[rest.indexOf(option) + 1] ?? 'dead'
+  return usage(`${noun} ${verb} has no ${option}. Did you mean --outcome ${value}?`, error)
 }
 
 async function mistyped(program: Command, rest: readonly string[], error: unknown, context: CommandContext) {

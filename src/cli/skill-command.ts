@@ -20,6 +20,7 @@ import { requireKnownNames } from './known-names.ts'
 import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
+import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
 import { askForSecrets } from './secret-input.ts'
@@ -33,19 +34,29 @@ import {
 } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
-import { hintAt, show, usageOutput } from './terminal.ts'
+import { hintAt, show, type Terminal, usageOutput } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
 import { waitingFirst } from './waiting-first.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
+type SeveralCalls = (
+  daemon: Pick<Connection, 'invoke'>,
+  args: JsonObject,
+  terminal: Terminal,
+) => Promise<Json>
+
 /** Built-in skills that the CLI calls several times. */
-const IN_SEVERAL_CALLS: Readonly<Record<string, typeof searchPages>> = {
+const IN_SEVERAL_CALLS: Readonly<Record<string, SeveralCalls>> = {
   'message-search': searchPages,
   'conversation-list': waitingFirst,
   'audit-list': withTitles,
   'message-retry': retryMessage,
+  'gateway-resume': resumes('gateway'),
+  'route-resume': resumes('route'),
+  'skill-resume': resumes('skill'),
+  'conversation-resume': resumes('conversation'),
 }
 
 /**

@@ -20,6 +20,7 @@ import { printers as usage } from '../features/usage/print.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { humanRetriedMessage } from './print-retried.ts'
+import { withReleased } from './resume.ts'
 import { pretty } from './terminal.ts'
 
 /**
@@ -63,6 +64,13 @@ const RETURNS_DATA = new Set([
   'ask-person',
 ])
 
+const PAUSES = pausePrinters(isOfAssistant)
+const RESUMES = Object.fromEntries(
+  Object.entries(PAUSES)
+    .filter(([name]) => name.endsWith('-resume'))
+    .map(([name, printer]) => [name, withReleased(printer)]),
+)
+
 const PRINTERS: Printers = {
   ...approvals,
   ...audit,
@@ -71,7 +79,8 @@ const PRINTERS: Printers = {
   ...gateways,
   ...jobs,
   ...messages,
-  ...pausePrinters(isOfAssistant),
+  ...PAUSES,
+  ...RESUMES,
   ...people,
   ...schedules,
   ...sends,

@@ -71,7 +71,7 @@ describe('gateway show', { timeout: 120_000 }, async () => {
     assert.match(shown, /`trivium gateway resume open` ends the pause/)
     const { pause, paused } = JSON.parse(await run('gateway', 'show', 'open', '--json'))
     assert.deepEqual([pause.kind, pause.reason, paused], ['gateway', 'the shop is moved', true])
-    assert.match(await run('pause', 'list'), /To end the first one: `trivium gateway resume open`/)
+    assert.match(await run('pause', 'list'), /To end it: `trivium gateway resume open`/)
   })
 
   test('fails for an unknown gateway, and for one that a token may not use', async () => {

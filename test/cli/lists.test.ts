@@ -64,6 +64,12 @@ test('dead letters are grouped by cause, and each row has its conversation and s
   assert.match(text, /\n\n.*`trivium dead-letter show ID`\n.*`trivium dead-letter retry ID`/)
 })
 
+test('dead letters of a filter have the command that retries all of them', () => {
+  const causes = [cause('SKU # is unknown', 'SKU … is unknown', 31)]
+  const text = lettersByCause(LETTERS, causes, { group: 'orders', error: 'is unknown', limit: 50 })
+  assert.match(text, /`trivium dead-letter retry --all --route orders --error 'is unknown'`$/)
+})
+
 test('in a pipe each dead letter has its error, conversation and sender in one line', () => {
   assert.match(
     humanLetters(LETTERS),

@@ -24,3 +24,34 @@ test('a list of pauses says at any width who paused and why', (t) => {
   assert.match(at(140), /confirm-orders .* 12 +ingrid@kitchen.example +a wave of spam from one sender\n/)
   for (const width of [48, 80, 140]) assert.match(at(width), /wave of spam/)
 })
+
+test('a list of several pauses names the form of the command that ends one, and none of them', () => {
+  const gateway = { kind: 'gateway', name: 'returns', since: Date.now(), by: 'control-token:Tomas Berg' }
+  const shown = humanResult('pause-list', [pause, gateway], {}, true)
+  assert.match(shown, /To end one: `trivium route resume NAME`, `trivium gateway resume NAME`$/)
+  assert.match(humanResult('pause-list', [gateway], {}, true), /To end it: `trivium gateway resume returns`$/)
+})
+
+test('lists in a wide terminal show long reasons and details whole', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = 140
+  const reason =
+    'the provider of the labels has had an incident since this morning, and their engineers call back when it is over'
+  const words = (text: string) => text.replaceAll(/\s+/g, ' ')
+  const long = { ...pause, reason }
+  const routes = [
+    { name: 'confirm-orders', match: { gateway: 'shop' }, target: 'skill', to: 'confirm', paused: long },
+  ]
+  const entry = { id: 'a1', at: Date.now(), by: 'ada', via: 'cli', action: 'route-pause', status: 'done' }
+  const entries = [{ ...entry, outcome: 'ok', target: { route: 'confirm-orders', reason } }]
+  const lists = { 'pause-list': [long], 'route-list': routes, 'audit-list': { entries } }
+  for (const [name, result] of Object.entries(lists)) {
+    const text = humanResult(name, result, {}, true)
+    assert.doesNotMatch(text, /…/, name)
+    for (const word of reason.split(' ')) assert.ok(words(text).includes(word), `${name}: ${word}`)
+    for (const line of text.split('\n')) assert.ok(line.length <= 140, line)
+  }
+})

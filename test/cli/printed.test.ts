@@ -84,7 +84,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     }
     assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +ok: \/ask$/m)
     await run('gateway', 'pause', 'ask')
-    assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +paused$/m)
+    assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +paused by \S+/m)
     assert.match(await run('status'), /^ask +webhook +paused$/m)
     await run('gateway', 'resume', 'ask')
     assert.match(await run('gateway-list'), /^ask +webhook +none +0 +0 +ok: \/ask$/m)

@@ -104,6 +104,10 @@ test('the command of a cause has its error, and leaves out other causes with the
     ['orders', `${start} --route orders --code skill_failed --error 'is not in the catalogue'`],
     ['orders', `${start} --route orders --code skill_failed --error 'it is too busy'`],
   ])
+  for (const { todo } of found) {
+    const [, list = '', , retry] = todo.split('`')
+    assert.equal(retry, list.replace('dead-letter list', 'dead-letter retry --all'))
+  }
   assert.ok(found.every(({ todo }) => todo.split(/[.;:]\s+/).length === 2))
 })
 

@@ -68,7 +68,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
 function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): string {
   const shown = objectsIn(letters).length
   const total = objectsIn(causes).reduce((sum, { count }) => sum + Number(count), 0)
-  const byCause = isTerminal ? lettersByCause(letters, causes) : ''
+  const byCause = isTerminal ? lettersByCause(letters, causes, args) : ''
   const list = byCause === '' ? humanLetters(letters) : byCause
   if (shown < Number(args.limit) || total <= shown) return list
   const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --all\` shows all, `

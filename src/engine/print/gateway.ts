@@ -5,7 +5,7 @@ import { paint, stateText } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
-import { pauseNote } from './pause-note.ts'
+import { pausedText, pauseNote } from './pause-note.ts'
 import { causeText } from './refusals.ts'
 
 /** `gateway-show`: the state of a gateway, its traffic, then what is wrong and its last checks. */
@@ -73,9 +73,17 @@ function sinceText(since: Json | undefined): string {
 }
 
 /** The state of a gateway in a few words. */
-export function stateOfGateway({ ok, detail, refuses, recovered, warning, paused }: JsonObject): string {
+export function stateOfGateway({
+  ok,
+  detail,
+  refuses,
+  recovered,
+  warning,
+  paused,
+  pause,
+}: JsonObject): string {
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
-  if (ok && paused) return paint('yellow', 'paused')
+  if (ok && paused) return pause === undefined ? paint('yellow', 'paused') : pausedText(Object(pause))
   if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
   if (ok && recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}`
   return stateText(ok, 'ok', detail)

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -47,11 +48,37 @@ export function shortError(error: string): string {
 const NEXT_STEPS = `One with all its errors: \`trivium dead-letter show ID\`
 To retry one, or all of a cause: \`trivium dead-letter retry ID\`, \`… retry --all --error TEXT\``
 
+/** The flags of the filters of dead letters. */
+const FILTER_FLAGS: Readonly<Record<string, string>> = {
+  queue: '--queue',
+  group: '--route',
+  code: '--code',
+  error: '--error',
+  pattern: '--pattern',
+  since: '--since',
+  until: '--until',
+}
+
+/** The filters of a call as words of a command; none without filters. */
+export function filterWords(args: JsonObject): string[] {
+  return Object.entries(FILTER_FLAGS).flatMap(([name, flag]) =>
+    args[name] === undefined ? [] : [flag, String(args[name])],
+  )
+}
+
+/** The next steps below a list; with filters, the command that retries what matches. */
+function nextSteps(args: JsonObject): string {
+  const words = filterWords(args)
+  if (words.length === 0) return NEXT_STEPS
+  const all = commandText('dead-letter retry', '--all', ...words)
+  return `One with all its errors: \`trivium dead-letter show ID\`\n${paragraph('', `To retry all of these: ${all}`)}`
+}
+
 /**
  * Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the
- * result of `dead-letter-groups`.
+ * result of `dead-letter-groups`. `args`: the filters of the list.
  */
-export function lettersByCause(letters: Json, causes: Json): string {
+export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {}): string {
   const keyOf = (queue: unknown, group: unknown, pattern: unknown) => JSON.stringify([queue, group, pattern])
   const byCause = Map.groupBy(objectsIn(letters), (letter) =>
     keyOf(letter.queue, letter.group, patternOf(lastError(letter))),
@@ -60,7 +87,7 @@ export function lettersByCause(letters: Json, causes: Json): string {
     const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
     return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
   })
-  return parts.length === 0 ? '' : [...parts, NEXT_STEPS].join('\n\n')
+  return parts.length === 0 ? '' : [...parts, nextSteps(args)].join('\n\n')
 }
 
 /** `31 × SKU NL-TENT-…P is not in the catalogue`, where, and since when. */

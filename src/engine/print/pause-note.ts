@@ -26,7 +26,8 @@ export function pauseNote({ kind, name, since, by, reason, until, waiting, drop 
 export function pausedText(pause: JsonObject): string {
   const end = pause.until === undefined ? '' : ` until ${shortTime(pause.until)}`
   const why = pause.reason === undefined ? '' : `: ${pause.reason}`
-  return paint('yellow', `paused${end} by ${shownAuthor(pause.by)}${why}`)
+  // Only the first part is painted: a list may have the reason on a line of its own.
+  return `${paint('yellow', `paused${end} by ${shownAuthor(pause.by)}`)}${why}`
 }
 
 /** `11:56 UTC`, with the date unless it is today. */

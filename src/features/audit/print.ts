@@ -25,6 +25,9 @@ const COLUMNS: readonly Column[] = [
   { title: 'what', least: 20 },
 ]
 const WITHOUT_WHAT = COLUMNS.slice(0, -1)
+const WRAPPED: readonly Column[] = [...WITHOUT_WHAT, { title: 'what', least: 40, wraps: true }]
+/** Minimum width of a terminal for texts of several lines in their column. */
+const WIDE = 120
 
 /** The result of `audit-list` as a table; with `id`, all fields of one entry. */
 export function humanAudit(answer: Json, args: JsonObject): string {
@@ -39,11 +42,12 @@ export function humanAudit(answer: Json, args: JsonObject): string {
 }
 
 /**
- * One line per entry. In a terminal, the reason of a decision has lines of its own, so that it is
- * never cut, and so has `what` if the terminal is narrow.
+ * One line per entry, and more if `what` is long. In a narrow terminal it is below, as the reason of
+ * a decision: neither is ever cut.
  */
 function listOf(entries: readonly JsonObject[], titles: JsonObject): string {
   const isTerminal = process.stdout.columns > 0
+  if (process.stdout.columns >= WIDE) return lineTable(WRAPPED, rowsOf(entries, titles))
   const rows = rowsOf(entries, titles, !isTerminal)
   const whole = rowLines(COLUMNS, rows)
   if (whole)

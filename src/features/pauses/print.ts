@@ -32,7 +32,7 @@ const ROUTE_COLUMNS: readonly Column[] = [
   { title: 'match', least: 24, share: 0.33, leftOut: 1, keepsBoth: true },
   { title: 'waiting', leftOut: 0 },
   { title: 'dead', leftOut: 0 },
-  { title: 'state', least: 16 },
+  { title: 'state', least: 24, wraps: true },
 ]
 
 /** `route-list`. */
@@ -66,7 +66,7 @@ function numberIfAny(count: Json | undefined): string {
 const PAUSE_COLUMNS: readonly Column[] = [
   ...['what', 'name', 'for', 'until', 'waiting'].map((title) => ({ title })),
   { title: 'by' },
-  { title: 'reason', least: 24 },
+  { title: 'reason', least: 24, wraps: true },
 ]
 const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2)
 
@@ -81,13 +81,28 @@ function humanPauses(pauses: readonly JsonObject[]): string {
     pause.by === undefined ? '' : shownAuthor(pause.by),
     pause.reason ?? '',
   ])
-  const [first] = pauses
-  if (!first) return 'Nothing is paused.'
-  return `${pausesOf(rows)}\n${paragraph('', `To end the first one: ${resumeCommand(first)}`)}`
+  return pauses.length === 0 ? 'Nothing is paused.' : `${pausesOf(rows)}\n${paragraph('', howToEnd(pauses))}`
 }
+
+/** How to end a pause of the list: any of several is not the one that should end. */
+function howToEnd(pauses: readonly JsonObject[]): string {
+  const [first, ...others] = pauses
+  if (first && others.length === 0) return `To end it: ${resumeCommand(first)}`
+  const kinds = new Set(pauses.map(({ kind }) => String(kind)))
+  const forms = [...kinds].map((kind) => (kind === 'store' ? resumeCommand({ kind }) : formOf(kind)))
+  return `To end one: ${forms.join(', ')}`
+}
+
+function formOf(kind: string): string {
+  return `\`trivium ${kind} resume NAME\``
+}
+
+/** Minimum width of a terminal for a reason of several lines in its column. */
+const WIDE = 110
 
 /** One line per pause. In a narrow terminal, who paused it and why is below. */
 function pausesOf(rows: readonly (readonly unknown[])[]): string {
+  if (process.stdout.columns >= WIDE) return lineTable(PAUSE_COLUMNS, rows)
   const short = rows.map((row) => row.slice(0, -2))
   const lines = rowLines(PAUSE_COLUMNS, rows) ? undefined : rowLines(WITHOUT_REASON, short)
   if (!lines) return lineTable(PAUSE_COLUMNS, rows)

@@ -39,7 +39,7 @@ export function deadLetterTroubles(
 function causeTrouble(cause: LetterCause, all: readonly LetterCause[], at: number): Trouble {
   const { queue, group, code, pattern, count, first: since } = cause
   const where = { queue, group, code, pattern }
-  const todo = `${FIXES[queue] ?? FIX}: ${listCommand(cause, all)} lists them.`
+  const todo = `${FIXES[queue] ?? FIX}: ${commandsFor(cause, all)}`
   return error('dead-letters', where, { title: titleOf(cause), text: textOf(cause, at), todo, count, since })
 }
 
@@ -51,7 +51,7 @@ function cancelledTrouble(cause: LetterCause, all: readonly LetterCause[], at: n
   const { queue, group, code, pattern, count, first: since } = cause
   const title = `${counted(count, 'run')} of ${group || queue} ${count === 1 ? 'was' : 'were'} cancelled`
   const text = textOf(cause, at).replace(/ \(message [^)]*\)/, '')
-  const todo = `Retry or drop them: ${listCommand(cause, all)} lists them.`
+  const todo = `Retry or drop them: ${commandsFor(cause, all)}`
   return info('dead-letters', { queue, group, code, pattern }, { title, text, todo, count, since })
 }
 
@@ -60,19 +60,13 @@ const FIXES: Record<string, string> = {
   outbox: 'Tell them another way and drop it, or retry it when the address works',
 }
 
-/** The command that lists the dead letters of a cause. Its filters also fit `retry` and `drop`. */
-function listCommand(cause: LetterCause, all: readonly LetterCause[]): string {
+/** The commands that list and retry the dead letters of a cause. */
+function commandsFor(cause: LetterCause, all: readonly LetterCause[]): string {
   const { queue, group, code } = cause
   const route = group === '' ? [] : ['--route', group]
-  return commandText(
-    'dead-letter list',
-    '--queue',
-    queue,
-    ...route,
-    '--code',
-    code,
-    ...errorFilter(cause, all),
-  )
+  const filters = ['--queue', queue, ...route, '--code', code, ...errorFilter(cause, all)]
+  const list = commandText('dead-letter list', ...filters)
+  return `${list} lists them, ${commandText('dead-letter retry', '--all', ...filters)} retries them.`
 }
 
 /**

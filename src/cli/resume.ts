@@ -1,0 +1,70 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { counted } from '../lib/counted.ts'
+import { paragraph } from '../lib/paragraph.ts'
+import { interruption } from './command.ts'
+import type { Connection } from './connection.ts'
+import { nextSteps, talliesOf } from './print-retried.ts'
+import { type Fate, WAIT_FOR_ONE, watchRetried } from './retried.ts'
+import type { Terminal } from './terminal.ts'
+
+type Daemon = Pick<Connection, 'invoke'>
+type Kind = 'gateway' | 'route' | 'skill' | 'conversation'
+
+/**
+ * Makes the function that ends a pause and, for people, waits for the outcomes of the messages that
+ * it held: `waited` is their number, and `outcomes` has those of the oldest.
+ */
+export function resumes(kind: Kind) {
+  return async (daemon: Daemon, args: JsonObject, { json, progress }: Terminal): Promise<Json> => {
+    const held = json ? undefined : await heldBy(daemon, kind, args)
+    const began = Date.now()
+    const result: JsonObject = Object(await daemon.invoke(`${kind}-resume`, args))
+    if (!held || result.existed !== true) return result
+    const letters = held.ids.map((id) => ({ id, queue: 'dispatch', messageId: id }))
+    const options = { began, limit: WAIT_FOR_ONE, signal: interruption(), progress }
+    const outcomes = letters.length > 0 ? await watchRetried(daemon, letters, options) : []
+    return { ...result, waited: held.waiting, outcomes: outcomes.map((fate) => ({ ...fate })) }
+  }
+}
+
+/** The messages that a pause holds; undefined if that is not known. */
+async function heldBy(daemon: Daemon, kind: Kind, args: JsonObject) {
+  const pauses = objectsIn(await daemon.invoke('pause-list', {}).catch(() => []))
+  const found = pauses.find(
+    (pause) =>
+      pause.kind === kind &&
+      pause.name === args[kind] &&
+      (kind !== 'conversation' || args.gateway === undefined || pause.gateway === args.gateway),
+  )
+  const ids = found?.messageIds
+  if (typeof found?.waiting !== 'number' || !Array.isArray(ids)) return undefined
+  return { waiting: found.waiting, ids: ids.map(String) }
+}
+
+const OTHERS = '`trivium message list --outcome waiting` shows those that still wait.'
+
+/** `base`, and what became of the messages that had waited. */
+export function withReleased(base: (result: Json, args: JsonObject) => string) {
+  return (result: Json, args: JsonObject): string => {
+    const waited = pathGet(result, 'waited')
+    const said = base(result, args)
+    if (typeof waited !== 'number') return said
+    if (waited === 0) return paragraph('', `${said} No message had waited.`)
+    const fates = fatesIn(pathGet(result, 'outcomes'))
+    const isPart = fates.length < waited
+    const oldest = isPart ? ` and run now; of the oldest ${fates.length}` : ''
+    const outcomes = `${counted(waited, 'message')} had waited${oldest}: ${talliesOf(fates).join(', ')}.`
+    const others = isPart ? [OTHERS] : []
+    const steps = [...others, ...nextSteps(fates)].map((step) => paragraph('  → ', step))
+    return [paragraph('', `${said} ${outcomes}`), ...steps].join('\n')
+  }
+}
+
+function fatesIn(outcomes: unknown): Fate[] {
+  return objectsIn(outcomes).map(({ id, outcome, pausedBy, budget }) => ({
+    id: String(id),
+    outcome: String(outcome),
+    ...(pausedBy !== undefined && { pausedBy: objectsIn(pausedBy) }),
+    ...(budget !== undefined && { budget: String(budget) }),
+  }))
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: orders, match: { gateway: shop }, skill: pick }
+  - { name: rest, skill: echo }
+`
+const SKILLS = {
+  pick: "export default { description: 'fails for some', run({ message }) { if (message.text === 'bad') throw new Error('no') } }",
+}
+
+describe('the commands about pauses', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const run = (line: string) => site.run(line.split(' '))
+
+  test('say on resume what became of the messages that had waited', async () => {
+    await run('gateway pause shop')
+    for (const text of ['one', 'two']) await daemon.post('/shop', JSON.stringify({ text }))
+    const { out, code } = await run('gateway resume shop')
+    assert.equal(out, 'The gateway shop is no longer paused. 2 messages had waited: 2 done.\n')
+    assert.equal(code, 0)
+    assert.match((await run('gateway resume shop')).out, /^The gateway shop was not paused\.\n$/)
+    await run('route pause orders')
+    const resumed = await run('route resume orders')
+    assert.equal(resumed.out, 'The route orders is no longer paused. No message had waited.\n')
+  })
+
+  test('do not wait for programs', async () => {
+    await run('route pause orders')
+    const resumed = JSON.parse((await run('route resume orders --json')).out)
+    assert.deepEqual([resumed.existed, resumed.waited], [true, undefined])
+  })
+
+  test('name the command for words that people try first', async () => {
+    assert.match((await run('pause resume shop')).err, /`trivium gateway resume NAME`/)
+    assert.match((await run('approval approve a1')).err, /`trivium approval decide ID --approve`/)
+    assert.match((await run('approval deny a1')).err, /`trivium approval decide ID --no-approve/)
+    const { err, code } = await run('message list --status dead')
+    assert.match(err, /Did you mean --outcome dead\?/)
+    assert.equal(code, 2)
+  })
+
+  test('list by whom and until when a gateway is paused', async () => {
+    await run('gateway pause shop --for 1h')
+    assert.match((await run('gateway list')).out, /^shop .*paused until .* UTC by \S+/m)
+    await run('gateway resume shop')
+  })
+})
