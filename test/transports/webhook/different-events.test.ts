@@ -84,6 +84,7 @@ const PAIRS: Record<string, Pair> = {
   DocuSign: bodies(docusign('10:00:00.1234567Z'), docusign('10:00:00.1234568Z')),
   'Dropbox Sign': bodies(signed('document-1'), signed('document-2')),
   'Front (rule)': byId('id', { conversation: { id: 'c-1' } }),
+  GetStream: byHeader('x-webhook-id', { type: 'message.new', message: { id: 'm-1' } }),
   'Google Pub/Sub': bodies(pubsub('projects/p/subscriptions/a'), pubsub('projects/p/subscriptions/b')),
   Grafana: listOf('alerts', bodies(alert('firing'), alert('resolved'))),
   Jira: byHeader('x-atlassian-webhook-identifier', {
