@@ -37,7 +37,7 @@ routes:
     const refuse = slack.hold('chat.postMessage')
     // From the start: on a busy machine, the held call may end by its timeout before the page shows
     // the message.
-    for (const method of METHODS) slack.fail(method, ...FAULTS)
+    for (const method of METHODS) slack.answerNext(method, ...FAULTS)
     await slack.sockets.deliver('events_api', callback({ text: 'is anybody there?', ts: slack.nextTs() }))
     await row('is anybody there?')
       .getByText(/^(done|replying)$/)

@@ -70,11 +70,11 @@ const callsIn = (channel: string) =>
 
 describe('a listener that is run again', () => {
   test('changes nothing twice, and gets the same answers again', async () => {
-    slack.fail('pins.add', ok())
-    slack.fail('pins.remove', ok(), refused('no_pin'))
-    slack.fail('canvases.create', ok({ canvas_id: 'F0FIRST' }), ok({ canvas_id: 'F0SECOND' }))
-    slack.fail('conversations.setTopic', ok())
-    slack.fail('conversations.archive', ok(), refused('already_archived'))
+    slack.answerNext('pins.add', ok())
+    slack.answerNext('pins.remove', ok(), refused('no_pin'))
+    slack.answerNext('canvases.create', ok({ canvas_id: 'F0FIRST' }), ok({ canvas_id: 'F0SECOND' }))
+    slack.answerNext('conversations.setTopic', ok())
+    slack.answerNext('conversations.archive', ok(), refused('already_archived'))
     await say('tidy', 'C0TIDY')
     await posted('tidied F0FIRST')
     const changed = callsIn('C0TIDY').filter((method) => !/info|history|replies/.test(method))
@@ -87,10 +87,10 @@ describe('a listener that is run again', () => {
   })
 
   test('treats a change as done if the repeated call shows that it was', async () => {
-    slack.fail('reactions.remove', lost, refused('no_reaction'))
-    slack.fail('pins.remove', lost, refused('no_pin'))
-    slack.fail('chat.delete', { status: 503, body: {} }, refused('message_not_found'))
-    slack.fail('conversations.archive', refused('internal_error'), refused('already_archived'))
+    slack.answerNext('reactions.remove', lost, refused('no_reaction'))
+    slack.answerNext('pins.remove', lost, refused('no_pin'))
+    slack.answerNext('chat.delete', { status: 503, body: {} }, refused('message_not_found'))
+    slack.answerNext('conversations.archive', refused('internal_error'), refused('already_archived'))
     await say('lost', 'C0LOST')
     await posted('lost and found')
   })
@@ -108,16 +108,16 @@ describe('a listener that is run again', () => {
   })
 
   test('continues after a kill, although the answer of the last call was lost', async () => {
-    slack.fail('pins.remove', ok())
+    slack.answerNext('pins.remove', ok())
     // Removes the answers that an earlier test left.
     slack.heal('reactions.remove')
-    slack.fail('chat.delete', ok())
+    slack.answerNext('chat.delete', ok())
     const release = slack.hold('conversations.archive')
     await say('lost again', 'C0KILL')
     await until(() => callsIn('C0KILL').includes('conversations.archive'), 'the call')
     await daemon.end('SIGKILL')
     release()
-    slack.fail('conversations.archive', refused('already_archived'))
+    slack.answerNext('conversations.archive', refused('already_archived'))
     await site.start()
     const isDone = () =>
       slack.posts.some(({ channel, text }) => channel === 'C0KILL' && text === 'lost and found')

@@ -180,7 +180,10 @@ export default (app: import('@slack/bolt').App) => {
     const site = openApp(slack, app, 'apps/go.ts')
     await site.start()
     const limit = { status: 429, headers: { 'retry-after': '1' } }
-    slack.fail('chat.postMessage', limit, { apply: true, hangUp: true }, limit, { apply: true, status: 500 })
+    slack.answerNext('chat.postMessage', limit, { apply: true, hangUp: true }, limit, {
+      apply: true,
+      status: 500,
+    })
     await say('go')
     await posted('three')
     const two = slack.posts.find(({ text }) => text === 'two')
@@ -199,7 +202,7 @@ export default (app) => app.message('go', async ({ say }) => {
 `
     const site = openApp(slack, app, 'apps/app.mjs')
     await site.start()
-    slack.fail('chat.postMessage', { body: { ok: false, error: 'restricted_action' } })
+    slack.answerNext('chat.postMessage', { body: { ok: false, error: 'restricted_action' } })
     await say('go')
     await posted('end')
     assert.deepEqual(texts(), ['taken', 'refused', 'end'])

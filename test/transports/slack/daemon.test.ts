@@ -50,7 +50,10 @@ describe('a daemon on Slack', () => {
     assert.equal(delivery.acked, true)
     assert.ok(((await lastEventAt()) ?? 0) >= before - 0.001, `the event was at ${before}`)
 
-    slack.fail('apps.connections.open', ...Array.from({ length: 100 }, () => ({ status: 503, body: {} })))
+    slack.answerNext(
+      'apps.connections.open',
+      ...Array.from({ length: 100 }, () => ({ status: 503, body: {} })),
+    )
     slack.sockets.cut()
     await until(async () => (await gaugeOf(daemon, 'gateway_connections')) === 0, 'no socket')
     await until(async () => (await gaugeOf(daemon, 'gateway_up')) === 0, 'a gateway that is down')
@@ -59,7 +62,7 @@ describe('a daemon on Slack', () => {
   test('lists a message as replying, and not as done, until Slack accepts the reply', async () => {
     await open()
     await site.start()
-    slack.fail('chat.postMessage', ...Array.from({ length: 40 }, () => ({ status: 404, body: {} })))
+    slack.answerNext('chat.postMessage', ...Array.from({ length: 40 }, () => ({ status: 404, body: {} })))
     await slack.sockets.deliver('events_api', eventOf('hello'))
     const listed = async () => (await site.run(['message', 'list', '--gateway', 'team'])).out
     await until(async () => / replying +.*hello/.test(await listed()), 'the reply that is retried')

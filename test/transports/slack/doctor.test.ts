@@ -57,8 +57,8 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }]`,
     })
     site.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).mesage('x', () => {})\n")
     const refused = { body: { ok: false, error: 'invalid_auth' } }
-    server.fail('auth.test', ...Array.from({ length: 100 }, () => refused))
-    server.fail('apps.connections.open', ...Array.from({ length: 100 }, () => refused))
+    server.answerNext('auth.test', ...Array.from({ length: 100 }, () => refused))
+    server.answerNext('apps.connections.open', ...Array.from({ length: 100 }, () => refused))
     const doctor = (await site.run(['doctor'])).out
     assert.match(doctor, /Slack bot token .*Slack refuses the bot token: invalid_auth/)
     assert.match(doctor, /Slack app token .*invalid_auth/)

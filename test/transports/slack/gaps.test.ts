@@ -98,7 +98,7 @@ describe('a message that was written while no socket was open', () => {
     test(`is accepted later, after others, if first ${fault}, and health shows the backlog`, async () => {
       const { server, fixture } = await open()
       await deliver(written('first'))
-      server.fail('conversations.history', ...answers)
+      server.answerNext('conversations.history', ...answers)
       server.sockets.cut()
       written('missed')
       await until(() => /catching up: 1 channel\b/.test(health()), 'the backlog in health')
@@ -129,7 +129,7 @@ describe('a message that was written while no socket was open', () => {
     const { server } = await open()
     await deliver(written('first'))
     await deliver(written('answer', { thread_ts: '1.1' }))
-    server.fail('conversations.replies', { body: { ok: false, error: 'thread_not_found' } })
+    server.answerNext('conversations.replies', { body: { ok: false, error: 'thread_not_found' } })
     server.sockets.cut()
     written('missed')
     await until(() => texts().includes('missed'), 'what was missed')
@@ -226,7 +226,7 @@ describe('a channel that Slack cannot read', () => {
     let ahead = 0
     const { server, transport } = await open({}, { now: () => Date.now() + ahead })
     await deliver(written('first'))
-    server.fail('conversations.history', ...UNAVAILABLE)
+    server.answerNext('conversations.history', ...UNAVAILABLE)
     server.sockets.cut()
     written('missed')
     await until(() => callsOf().length >= 2, 'two attempts')
@@ -256,7 +256,7 @@ describe('a message that was refused', () => {
     const { server, fixture, transport, another } = await open()
     await deliver(written('first', { ts: ts(600) }))
     const { transport: other } = await another()
-    server.fail('conversations.history', ...UNAVAILABLE)
+    server.answerNext('conversations.history', ...UNAVAILABLE)
     const { accept } = fixture.deps
     fixture.deps.accept = async (message) => {
       if (/[23]$/.test(message.text)) return accept(message)

@@ -166,7 +166,7 @@ describe('blocks that cannot be split are refused before they are sent, with the
 describe('blocks that Slack refuses', () => {
   test('are a dead letter with the reason of Slack', async () => {
     const messages = ['[ERROR] unsupported type: sparkles [json-pointer:/blocks/0/type]']
-    server.fail('chat.postMessage', {
+    server.answerNext('chat.postMessage', {
       body: { ok: false, error: 'invalid_blocks', response_metadata: { messages } },
     })
     const reply = replyTo(await ask(setup), 'x', { data: { blocks: [{ type: 'sparkles' }] } })

@@ -32,7 +32,7 @@ describe('data that Slack temporarily refuses', { concurrency: 4 }, () => {
       const setup = await connected(t)
       const { server, fixture } = setup
       server.write({ ts: '7.1', channel: 'C0GEN', text: 'reply', thread_ts: '6.1' })
-      server.fail(method, limited(3))
+      server.answerNext(method, limited(3))
       const payload = callback({ text: 'hello', ts: server.nextTs(), ...event })
       const first = await server.sockets.deliver('events_api', payload, { within: ACK_WITHIN })
       assert.deepEqual([first.acked, fixture.refused], [false, ['incomplete']])
@@ -47,7 +47,7 @@ describe('data that Slack temporarily refuses', { concurrency: 4 }, () => {
 
   test('does not prevent the last delivery or a command, and delays a command only briefly', async (t) => {
     const setup = await connected(t)
-    setup.server.fail('conversations.info', limited(30))
+    setup.server.answerNext('conversations.info', limited(30))
     assert.ok((await deliver(setup, {}, 3)).acked)
     const began = performance.now()
     await command(setup, { channel_id: 'C0S', channel_name: 'privategroup' })
@@ -60,7 +60,7 @@ describe('data that Slack temporarily refuses', { concurrency: 4 }, () => {
 
 test('a channel whose name Slack permanently refuses has only its id, and does not delay messages', async (t) => {
   const setup = await connected(t)
-  setup.server.fail('conversations.info', { body: { ok: false, error: 'missing_scope' } })
+  setup.server.answerNext('conversations.info', { body: { ok: false, error: 'missing_scope' } })
   for (const text of ['first', 'second']) {
     const outcome = await deliver(setup, { text })
     assert.ok(outcome.acked)

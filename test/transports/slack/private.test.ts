@@ -64,7 +64,7 @@ describe('the answer to a slash command', () => {
   for (const [state, fault] of Object.entries({ expired, 'used up': refused('used_url') })) {
     test(`is still ephemeral if its response URL is ${state}`, async () => {
       const reply = replyTo(await newCommand(), 'your salary')
-      server.fail('response_url', fault)
+      server.answerNext('response_url', fault)
       assert.deepEqual(await shownBy(() => transport.send(reply)), [['channel/U1ANN', 'your salary']])
     })
   }
@@ -72,9 +72,9 @@ describe('the answer to a slash command', () => {
   for (const error of ['not_in_channel', 'channel_not_found', 'user_not_in_channel']) {
     test(`goes to the direct messages, once, if the response URL is expired and the channel answers ${error}`, async () => {
       const reply = replyTo(await newCommand(), 'your salary')
-      server.fail('response_url', expired, expired)
-      server.fail('chat.postEphemeral', refused(error), refused(error))
-      server.fail('chat.postMessage', lost)
+      server.answerNext('response_url', expired, expired)
+      server.answerNext('chat.postEphemeral', refused(error), refused(error))
+      server.answerNext('chat.postMessage', lost)
       const shown = await shownBy(() => sendLost(setup, reply))
       assert.deepEqual(shown, [['D1ANN', 'your salary']])
     })
@@ -93,17 +93,17 @@ describe('the answer to a slash command', () => {
   test('is ambiguous only if the connection broke during the call', async () => {
     const reply = replyTo(await newCommand(), 'because')
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    server.fail('response_url', { status: 429 })
+    server.answerNext('response_url', { status: 429 })
     await assert.rejects(transport.send(reply), (error) => error instanceof SendPostponed)
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
-    server.fail('response_url', { hangUp: true })
+    server.answerNext('response_url', { hangUp: true })
     await assert.rejects(transport.send(reply), failing('send_ambiguous'))
     assert.deepEqual(await transport.probe?.(reply), { sent: 'unknown' })
   })
 
   test('has its files in the direct messages, shared once', async () => {
     const reply = replyTo(await newCommand(), 'here', { attachments: [await file(setup)] })
-    server.fail('files.completeUploadExternal', lost)
+    server.answerNext('files.completeUploadExternal', lost)
     const shown = await shownBy(() => sendLost(setup, reply))
     assert.deepEqual(ways(shown), ['url', 'D1ANN'])
   })
@@ -121,7 +121,7 @@ describe('the approval of a slash command', () => {
 
   test('is requested once in the channel, and decided in the same post', async () => {
     const message = await newCommand()
-    server.fail('chat.postMessage', lost)
+    server.answerNext('chat.postMessage', lost)
     const requests = await shownBy(async () => {
       await sendLost(setup, question(message, 'p1'))
       await transport.send(question(message, 'p2'))
@@ -134,7 +134,7 @@ describe('the approval of a slash command', () => {
 
   test('is shown to the author, with its decision, if the bot is not in the channel', async () => {
     const message = await newCommand()
-    server.fail('chat.postMessage', refused('not_in_channel'))
+    server.answerNext('chat.postMessage', refused('not_in_channel'))
     const requests = await shownBy(() => transport.send(question(message, 'p3')))
     assert.deepEqual(requests, [['url', 'Deploy? trivium approval-decide']])
     const decisions = await shownBy(() => transport.send(decision(message, 'p3')))
@@ -171,7 +171,7 @@ describe('an ephemeral reply', () => {
     const message = await deliverEvent(setup, { text: 'tell the boss', channel: 'C0BOSS' })
     const data = { ephemeral: 'U9BOSS' }
     const shown = await shownBy(async () => {
-      server.fail('chat.postEphemeral', refused('user_not_in_channel'))
+      server.answerNext('chat.postEphemeral', refused('user_not_in_channel'))
       await assert.rejects(transport.send(replyTo(message, 'a link', { data })), failing('send_rejected'))
       const reply = replyTo(message, 'a link', { key: 'files', attachments: [await file(setup)], data })
       await assert.rejects(transport.send(reply), failing('send_rejected'))

@@ -62,7 +62,7 @@ test('a workspace whose token may not add reactions does not prevent reactions i
     user_id: `U${n}BOT`,
     bot_id: `B${n}BOT`,
   })
-  slack.fail('auth.test', { body: identity(1) }, { body: identity(2) })
+  slack.answerNext('auth.test', { body: identity(1) }, { body: identity(2) })
   const options = { 'bot-token': ['xoxb-1', 'xoxb-2'], progress: 'on' }
   setup = await startSlackGateway(options, undefined, { routes: [PLEASE], server: slack })
   const please = async (team_id: string) => {
@@ -73,7 +73,7 @@ test('a workspace whose token may not add reactions does not prevent reactions i
     }
     await slack.sockets.deliver('events_api', payload)
   }
-  slack.fail('reactions.add', { body: { ok: false, error: 'missing_scope' } })
+  slack.answerNext('reactions.add', { body: { ok: false, error: 'missing_scope' } })
   await please('T1')
   await until(() => slack.calls.some(({ method }) => method === 'reactions.add'), 'the refused reaction')
   await please('T2')

@@ -128,7 +128,7 @@ describe('with `allow-bots`', () => {
     const identity = (number: number) => ({
       body: { ok: true, team: 't', team_id: `T${number}`, user_id: `U${number}BOT`, bot_id: `B${number}BOT` },
     })
-    slack.fail('auth.test', identity(1), identity(2))
+    slack.answerNext('auth.test', identity(1), identity(2))
     const options = { 'bot-token': ['xoxb-1', 'xoxb-2'], 'allow-bots': true }
     const other = await startSlackGateway(options, undefined, { server: slack })
     t.after(() => other.close())
@@ -154,8 +154,8 @@ test('an author of another workspace is external, and so is one without a worksp
 test('an organisation with the app is answered with its token, and its people are not external', async (t) => {
   const slack = await startSlackServer()
   const org = { team: 'Acme', team_id: 'E1', enterprise_id: 'E1', is_enterprise_install: true }
-  slack.fail('auth.test', { body: { ok: true, ...org, user_id: 'U0BOT', bot_id: 'B0BOT' } })
-  slack.fail(
+  slack.answerNext('auth.test', { body: { ok: true, ...org, user_id: 'U0BOT', bot_id: 'B0BOT' } })
+  slack.answerNext(
     'auth.teams.list',
     { body: { ok: true, teams: [{ id: 'T2' }], response_metadata: { next_cursor: 'more' } } },
     { body: { ok: true, teams: [{ id: 'T1', name: 'Sales' }], response_metadata: { next_cursor: '' } } },

@@ -22,7 +22,7 @@ const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_t
 
 test('a post with an expired token is retried, since the token may be renewed meanwhile', async () => {
   const reply = replyTo(await newQuestion(), 'late')
-  server.fail('chat.postMessage', { body: { ok: false, error: 'token_expired' } })
+  server.answerNext('chat.postMessage', { body: { ok: false, error: 'token_expired' } })
   await assert.rejects(transport.send(reply), failing('send_failed'))
   assert.ok(await transport.send(reply))
 })
@@ -31,8 +31,8 @@ describe('a post whose answer is lost', () => {
   test('is ambiguous until it is found by its key, and then not sent again', async () => {
     const message = await newQuestion()
     const reply = replyTo(message, 'once')
-    server.fail('chat.postMessage', lost)
-    server.fail('conversations.replies', { hangUp: true })
+    server.answerNext('chat.postMessage', lost)
+    server.answerNext('conversations.replies', { hangUp: true })
     await assert.rejects(sendLost(setup, reply), failing('send_ambiguous'))
     const receipt = await transport.send(reply)
     assert.deepEqual(await transport.send(reply), receipt)
@@ -40,7 +40,7 @@ describe('a post whose answer is lost', () => {
   })
 
   test('to a person is searched in the direct messages with them', async () => {
-    server.fail('chat.postMessage', lost)
+    server.answerNext('chat.postMessage', lost)
     const to = { conversation: 'U1ANN', to: 'U1ANN' }
     const { id } = await sendLost(setup, { key: 'direct', gateway: 'team', text: 'psst', ...to })
     assert.equal(id, `D1ANN/${server.posts.at(-1)?.ts}`)
@@ -49,7 +49,7 @@ describe('a post whose answer is lost', () => {
 
   test('is sent again if it is not found', async () => {
     const message = await newQuestion()
-    server.fail('chat.postMessage', { hangUp: true })
+    server.answerNext('chat.postMessage', { hangUp: true })
     await sendLost(setup, replyTo(message, 'once'))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
@@ -57,7 +57,7 @@ describe('a post whose answer is lost', () => {
   test('in the middle of a long text is followed only by the missing parts', async () => {
     const message = await newQuestion()
     const parts = paragraphs(3)
-    server.fail('chat.postMessage', {}, lost)
+    server.answerNext('chat.postMessage', {}, lost)
     const reply = replyTo(message, parts.join('\n\n'))
     await assert.rejects(transport.send(reply))
     await sendLost(setup, reply)
@@ -66,7 +66,7 @@ describe('a post whose answer is lost', () => {
 
   test('with files shares them once in the thread', async () => {
     const message = await newQuestion()
-    server.fail('files.completeUploadExternal', lost)
+    server.answerNext('files.completeUploadExternal', lost)
     await sendLost(setup, replyTo(message, '', { attachments: [await file(setup)] }))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
@@ -74,8 +74,8 @@ describe('a post whose answer is lost', () => {
   test('stays ambiguous if the channel cannot be read', async () => {
     const to = { conversation: '#general', to: '#general' }
     const reply = { key: 'named', gateway: 'team', text: 'hello', ...to }
-    server.fail('chat.postMessage', { hangUp: true })
-    server.fail('conversations.history', { body: { ok: false, error: 'channel_not_found' } })
+    server.answerNext('chat.postMessage', { hangUp: true })
+    server.answerNext('conversations.history', { body: { ok: false, error: 'channel_not_found' } })
     await assert.rejects(sendLost(setup, reply), failing('send_ambiguous'))
     assert.deepEqual(await transport.probe?.(reply), { sent: 'unknown' })
   })
@@ -83,13 +83,13 @@ describe('a post whose answer is lost', () => {
 
 describe('a post that Slack refuses', () => {
   test('permanently is a dead letter, with advice', async () => {
-    server.fail('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
+    server.answerNext('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
     const reply = replyTo(await newQuestion(), 'x')
     await assert.rejects(transport.send(reply), /permanently rejected the message: not_in_channel.*invite/)
   })
 
   test('with a server error is ambiguous, since Slack may have posted it', async () => {
-    server.fail('chat.postMessage', { status: 503, body: {} })
+    server.answerNext('chat.postMessage', { status: 503, body: {} })
     await assert.rejects(transport.send(replyTo(await newQuestion(), 'x')), failing('send_ambiguous'))
   })
 })
@@ -152,7 +152,7 @@ describe("Slack's rate limits", () => {
   test('postpone a send also if they are reported as an error with status 200', async () => {
     for (const error of ['ratelimited', 'rate_limited']) {
       const message = await deliverEvent(setup, { text: 'x', channel: `C0${error.length}` })
-      server.fail('chat.postMessage', { body: { ok: false, error } })
+      server.answerNext('chat.postMessage', { body: { ok: false, error } })
       await assert.rejects(transport.send(replyTo(message, 'x')), postponed(30))
     }
   })
@@ -169,7 +169,7 @@ describe("Slack's rate limits", () => {
         return () => transport.send(replyTo(message, 'x', { key: `${key}/later`, data: dataOf(key) }))
       }
       const [one, two] = [await sendIn('C0ONE'), await sendIn('C0TWO')]
-      server.fail(method, limited)
+      server.answerNext(method, limited)
       const before = server.calls.length
       await assert.rejects(one(), postponed(600))
       await assert.rejects(two(), postponed(600))
@@ -179,7 +179,7 @@ describe("Slack's rate limits", () => {
 
   test('of a busy channel postpone each reply a second longer, so that they are sent one after another', async () => {
     const message = await deliverEvent(setup, { text: 'x', channel: 'C0CROWD' })
-    server.fail('chat.postMessage', limited)
+    server.answerNext('chat.postMessage', limited)
     for (const seconds of [600, 601, 602, 603, 604, 605]) {
       await assert.rejects(transport.send(replyTo(message, 'x', { key: `${seconds}` })), (error) => {
         return error instanceof SendPostponed && Math.round(error.delay / 1000) === seconds

@@ -18,7 +18,7 @@ describe('a socket', () => {
   test('that falls silent without closing turns health red, and is replaced', async () => {
     setup = await startSlackGateway(FAST)
     const { sockets } = setup.server
-    setup.server.fail('apps.connections.open', {}, {})
+    setup.server.answerNext('apps.connections.open', {}, {})
     sockets.goSilent()
     await until(() => !setup.transport.health().ok, 'red health')
     assert.match(setup.transport.health().detail ?? '', /not connected/)
@@ -107,7 +107,7 @@ test('a gateway that stops does not wait for a slow file, and leaves its message
 
 test('a gateway serves its other workspaces if one has removed the app, and health shows it', async () => {
   setup = await startSlackGateway({ 'bot-token': ['xoxb-test', 'xoxb-gone'] })
-  setup.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })
+  setup.server.answerNext('auth.test', { body: { ok: false, error: 'token_revoked' } })
   const { transport } = await setup.another()
   assert.equal(transport.health().ok, false)
   assert.match(
@@ -125,7 +125,7 @@ test('a revoked token turns health red until a call succeeds', async () => {
   const message = await deliverEvent(setup, { text: 'hello' })
   const reply = replyTo(message, 'one')
   for (const error of ['token_revoked', 'account_inactive', 'is_archived']) {
-    server.fail('chat.postMessage', { body: { ok: false, error } })
+    server.answerNext('chat.postMessage', { body: { ok: false, error } })
     await assert.rejects(transport.send(reply))
     const { ok, detail = '' } = transport.health()
     assert.equal(ok, false)
@@ -137,7 +137,7 @@ test('a revoked token turns health red until a call succeeds', async () => {
 
 test('a gateway connects later if Slack is unavailable at the start', async () => {
   setup = await startSlackGateway()
-  setup.server.fail('auth.test', { hangUp: true }, { status: 503, body: {} })
+  setup.server.answerNext('auth.test', { hangUp: true }, { status: 503, body: {} })
   const late = await setup.another()
   assert.equal(late.transport.health().ok, true)
   assert.match(JSON.stringify(late.fixture.logs), /trying again/)

@@ -76,7 +76,7 @@ describe('a streamed reply', () => {
       t.after(() => Object.assign(server, { isForAgents: false }))
       for (const text of ['It is', 'It is almost']) {
         server.isForAgents = method === 'chat.startStream'
-        if (text === 'It is') server.fail(method, lost)
+        if (text === 'It is') server.answerNext(method, lost)
         transport.stream?.(pieceOf(message, text))
         await until(() => textsOf(message)[0] === beginning, 'the beginning')
         server.isForAgents = false
@@ -178,7 +178,7 @@ describe('a reply with `data.update`', () => {
     const message = await newQuestion()
     await send(message, 'grow', 'thinking')
     const reply = replyTo(message, paragraphs.join('\n\n'), { key: 'grow/2', data: { update: 'grow' } })
-    server.fail('chat.postMessage', {}, lost)
+    server.answerNext('chat.postMessage', {}, lost)
     await assert.rejects(transport.send(reply))
     await sendLost(setup, reply)
     assert.deepEqual(textsOf(message), paragraphs)
@@ -193,7 +193,7 @@ describe('a reply with `data.update`', () => {
       server.posts.length -= 2 - left
       const data = { update: `gone${left}` }
       const reply = replyTo(message, paragraphs.slice(1).join('\n\n'), { key: `gone${left}/2`, data })
-      server.fail('chat.postMessage', lost)
+      server.answerNext('chat.postMessage', lost)
       await sendLost(setup, reply)
       assert.deepEqual(textsOf(message), paragraphs.slice(1))
     })

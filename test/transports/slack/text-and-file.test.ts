@@ -50,7 +50,7 @@ describe('a reply with a text and a file is posted completely and once after', (
     test(name, async () => {
       const message = await ask(setup)
       const reply = replyTo(message, 'the report', { attachments: [await file(setup)] })
-      server.fail(method, ...faults)
+      server.answerNext(method, ...faults)
       await sendAsOutbox(reply)
       assert.deepEqual(postsIn(message.data.thread), ['the report', 'files:F'])
     })

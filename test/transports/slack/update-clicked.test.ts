@@ -37,7 +37,7 @@ describe('a reply with `update: true`', async () => {
   test('replaces it once, even if the answer of Slack is lost', async () => {
     const { clicked, ts } = await clickOnAnswer()
     const count = server.posts.length
-    server.fail('chat.update', lost)
+    server.answerNext('chat.update', lost)
     await sendLost(setup, replyTo(clicked, 'Deployed', { data }))
     assert.deepEqual(textOf(ts), ['Deployed'])
     assert.equal(server.posts.length, count)

@@ -11,7 +11,7 @@ import { callback, deliverEvent, interactionOf, startSlackGateway } from './harn
  * the next reads.
  */
 const membersAre = (slack: SlackServer, ...lists: string[][]) =>
-  slack.fail('usergroups.users.list', ...lists.map((users) => ({ body: { ok: true, users } })))
+  slack.answerNext('usergroups.users.list', ...lists.map((users) => ({ body: { ok: true, users } })))
 
 describe('a user group', () => {
   test('can be a member of a role, and changes of its people apply when Slack reports them', async (t) => {
@@ -118,7 +118,7 @@ routes:
 
   test('whose members cannot be read has none, and health shows the reason', async () => {
     const server = await startSlackServer()
-    server.fail('usergroups.users.list', { body: { ok: false, error: 'missing_scope' } })
+    server.answerNext('usergroups.users.list', { body: { ok: false, error: 'missing_scope' } })
     const setup = await startSlackGateway({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
     after(() => setup.close())
     const { from } = await deliverEvent(setup, { text: 'hi' })
@@ -130,12 +130,12 @@ routes:
 
   test('of one of two workspaces: health shows its reason, not that the other does not know the group', async () => {
     const server = await startSlackServer()
-    server.fail(
+    server.answerNext(
       'auth.test',
       { body: { ok: true, team_id: 'T1', user_id: 'U1BOT', bot_id: 'B1' } },
       { body: { ok: true, team_id: 'T2', user_id: 'U2BOT', bot_id: 'B2' } },
     )
-    server.fail(
+    server.answerNext(
       'usergroups.users.list',
       { body: { ok: false, error: 'no_such_subteam' } },
       { body: { ok: false, error: 'missing_scope' } },
@@ -168,7 +168,7 @@ routes:
     const setup = await startSlackGateway()
     after(() => setup.close())
     const usergroups = [{ id: 'S0ADMINS', handle: 'admins', name: 'Admins' }]
-    setup.server.fail('usergroups.list', { body: { ok: true, usergroups } })
+    setup.server.answerNext('usergroups.list', { body: { ok: true, usergroups } })
     const { text } = await deliverEvent(setup, { text: 'ask <!subteam^S0ADMINS> or <!subteam^S0OPS|@ops>' })
     assert.equal(text, 'ask @admins or @ops')
   })
