@@ -155,12 +155,14 @@ async function isDeadLetter(daemon: Source, id: string): Promise<boolean> {
   )
 }
 
-/** Whether a conversation has this id, however old it is. */
+/** Whether a conversation has this id, however old it is. It may be paused and have no messages left. */
 async function isConversation(
   daemon: Source,
   conversation: string,
   { gateway }: JsonObject,
 ): Promise<boolean> {
   const query = { conversation, limit: 1, ...(typeof gateway === 'string' && { gateway }) }
-  return objectsIn(await daemon.invoke('message-list', query)).length > 0
+  if (objectsIn(await daemon.invoke('message-list', query)).length > 0) return true
+  const pauses = objectsIn(await daemon.invoke('pause-list', {}).catch(() => []))
+  return pauses.some(({ kind, name }) => kind === 'conversation' && name === conversation)
 }

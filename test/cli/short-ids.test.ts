@@ -177,6 +177,16 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     })
   })
 
+  test('of a paused conversation is exact, although its messages have expired', async () => {
+    const expired = {
+      invoke: async (name: string) => {
+        if (name === 'pause-list') return [{ kind: 'conversation', gateway: 'cli', name: 'mail-1' }]
+        return name === 'message-list' ? [] : { conversations: [{ conversation: 'mail-12', at: Date.now() }] }
+      },
+    }
+    assert.equal(await fullId(expired, 'mail-1', 'conversation', { isChange: true }), 'mail-1')
+  })
+
   test('of a conversation is used as it is after 20 s', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
     let pages = 0
