@@ -27,7 +27,11 @@ const NEW_SECRET = 'new-secret-of-the-hub'
 describe('gateways in the console', { timeout: 120_000 }, async () => {
   const site = openSite({
     routes: ROUTES,
-    env: { HUB_SECRET: 'old-secret-of-the-hub', HUB_TOKEN: 'token-of-the-hub' },
+    env: {
+      HUB_SECRET: 'old-secret-of-the-hub',
+      HUB_TOKEN: 'token-of-the-hub',
+      TRIVIUM_PUBLIC_URL: 'https://bots.example.com/',
+    },
   })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)
@@ -65,6 +69,18 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     assert.match((await group.textContent()) ?? '', /^12 hub/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateways')
+  })
+
+  test('the page of one has its full address and its routes', async () => {
+    await show('gateways/till')
+    const fact = (name: string) => page.locator('.facts > div').filter({ hasText: name })
+    await fact('address for its sender').getByText('https://bots.example.com/till').waitFor()
+    await press('Copy')
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'https://bots.example.com/till')
+    await fact('routes').getByRole('link', { name: 'all', exact: true }).waitFor()
+    assert.equal(await fact('routes').getByRole('link', { name: 'mails' }).count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('gateway-flow')
   })
 
   test('try another secret on refused deliveries without showing it', async () => {

@@ -25,6 +25,7 @@ import { MANY_REFUSED, refusedMany, refusesNow } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
+import { useFlow } from './gateway-flow.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -159,6 +160,7 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downSinceOf(name)
+  const flow = useFlow(name, found)
   const { value: shown } = useLoaded(
     (signal) => invoke('gateway-show', { gateway: name }, signal),
     [name, now.value?.configuration?.at, loaded.at],
@@ -190,6 +192,7 @@ export function GatewayPage({ name }) {
           secondsSinceEvent === undefined || /last event/.test(found.detail)
             ? undefined
             : `${span(secondsSinceEvent * 1000)} ago, or none since the start`,
+        ...flow,
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }

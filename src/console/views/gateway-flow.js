@@ -1,0 +1,74 @@
+import { call, invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { Copy, useLoaded } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { useUnsent } from '../lib/unsent.js'
+
+/** The topic of messages. */
+const MESSAGES = 'gateway-message'
+/** The path at the beginning of what a webhook says about itself. */
+const PATH = /^\/\S*/
+
+/** Facts about a gateway: its full address, where its messages go, and what it could not send. */
+export function useFlow(name, { transport, detail = '' } = {}) {
+  const at = now.value?.configuration?.at
+  const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [at])
+  const isWebhook = transport === 'webhook'
+  const { value: configuration } = useLoaded(
+    async (signal) =>
+      isWebhook ? call('GET', '/v1/configuration', undefined, signal).catch(() => undefined) : undefined,
+    [isWebhook, at],
+  )
+  const unsent = useUnsent().filter(({ group }) => group === name)
+  const root = configuration?.inForce?.publicUrl?.replace(/\/+$/, '')
+  const [path] = PATH.exec(detail) ?? []
+  const url = isWebhook && path && root && `${root}${path}`
+  const pushes = (now.value?.subscriptions ?? []).filter(
+    (push) => push.topic === MESSAGES && mayTake(push, { name, transport }),
+  )
+  return {
+    'address for its sender': url && html`<code>${url}</code> <${Copy} label="Copy" text=${url} />`,
+    routes: listOf(
+      routes.filter((route) => mayTake(route, { name, transport })),
+      (route) => ['configuration', route.name],
+    ),
+    pushes: listOf(pushes, (push) => ['queues', MESSAGES, push.name]),
+    'not delivered':
+      unsent.length > 0 &&
+      html`<a href=${link('dead-letters', { queue: 'outbox', group: name })}>${unsent.length === 1 ? '1 reply' : `${unsent.length} replies`}</a>`,
+  }
+}
+
+/** Whether a `match` does not exclude a gateway by its name or transport. */
+function mayTake({ match = {} }, { name, transport }) {
+  return isAmong(match.gateway, name) && isAmong(match.transport, transport)
+}
+
+/** Whether a value is among patterns; without patterns, each is. Other forms are not examined. */
+function isAmong(patterns, value) {
+  if (patterns === undefined) return true
+  return [patterns].flat().some((pattern) => typeof pattern !== 'string' || isLike(pattern, value))
+}
+
+/** Whether a name matches a pattern with `*` and `?`. */
+function isLike(pattern, name = '') {
+  const literal = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name)
+}
+
+/** Maximum number of links of one kind. */
+const MAX_LINKS = 6
+/** Routes of built-in skills are named `SKILL@TRANSPORT`. */
+const isOfSkill = ({ name }) => name.includes('@')
+
+/** Links, separated by commas, configured routes first; undefined for none. */
+function listOf(items, pathOf) {
+  if (items.length === 0) return undefined
+  const sorted = items.toSorted((one, other) => isOfSkill(one) - isOfSkill(other))
+  const left = sorted.length - MAX_LINKS
+  const links = sorted
+    .slice(0, MAX_LINKS)
+    .map((item, at) => html`${at > 0 && ', '}<a key=${item.name} href=${link(pathOf(item))}>${item.name}</a>`)
+  return html`${links}${left > 0 && html` <span class="dim">and ${left} more</span>`}`
+}
