@@ -1,7 +1,19 @@
+import { effect } from '@preact/signals'
 import { useState } from 'preact/hooks'
+import { person } from './api.js'
 
 /** Texts that are written but not sent, by their places. They are lost when the tab is closed. */
 const drafts = new Map()
+
+/** Who wrote them. */
+let author
+
+// After the end of a session, they are there again for the same person only.
+effect(() => {
+  if (!person.value) return
+  if (person.value.id !== author) drafts.clear()
+  author = person.value.id
+})
 
 addEventListener('beforeunload', (event) => {
   if ([...drafts.values()].some((text) => text.trim() !== '')) event.preventDefault()
