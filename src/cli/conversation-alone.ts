@@ -1,3 +1,4 @@
+import { TriviumError } from '../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
@@ -36,7 +37,8 @@ export async function conversationWords(
 
 /**
  * Makes `conversation show ID` work like `conversation resume ID`: a single word is the
- * conversation, and its gateway is looked up. Throws `usage` if none or several gateways have it.
+ * conversation, and its gateway is looked up. Throws `not_found`, and `usage` if several gateways
+ * have it.
  */
 export async function withGateway(
   name: string,
@@ -52,7 +54,10 @@ export async function withGateway(
   const [gateway, ...more] = new Set(gateways)
   const form = '`trivium conversation show GATEWAY ID`'
   if (gateway === undefined)
-    throw usage(`There is no conversation ${conversation}. With its gateway: ${form}`)
+    throw new TriviumError('not_found', {
+      path: `conversation ${conversation}`,
+      hint: ` With its gateway: ${form}`,
+    })
   if (more.length === 0) return { ...others, gateway, conversation }
   throw usage(`${[gateway, ...more].join(', ')} have a conversation ${conversation}. Name one: ${form}`)
 }
