@@ -155,6 +155,9 @@ routes:
     // A history has only the beginning of a long answer.
     smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
     await daemon.invoke('gateway-send', { messageId: id, text: 'It is long. '.repeat(500) })
+    const letters = async () => [await daemon.invoke('dead-letter-list', { queue: 'outbox' })].flat().length
+    await until(async () => (await letters()) === 1, 'the dead letter of the long answer')
+    await page.reload()
     const whole = answering.getByRole('link', { name: 'Send it to another address' })
     await whole.waitFor()
     assert.equal(await page.getByLabel('Send it to another address').count(), 0)

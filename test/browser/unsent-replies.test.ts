@@ -73,6 +73,10 @@ routes: [{ name: answer, skill: echo }]
       .getByText(new RegExp(`The mail to ${HALLDIS} by [^:]+ was not delivered: .*no such mailbox`))
       .waitFor()
     await page.locator('.answering').getByRole('link', { name: 'See the dead letter' }).waitFor()
+    await page
+      .locator('.answering')
+      .getByText(/Halldis Olsen has waited for \d+/)
+      .waitFor()
     await shots('unsent-conversation')
     await show('conversations')
     const talk = page.locator('a.message-row.talk')
