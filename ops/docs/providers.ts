@@ -13,17 +13,19 @@ import { code, page } from './markdown.ts'
 /** The guide, whose sections the providers link to. */
 const GUIDE = '../webhook-providers.md'
 
-const INTRODUCTION = `The gateways of ${PROVIDER_EXAMPLES.length} providers, to copy. Follow [the steps](${GUIDE}#verify-a-webhook), which begin here:
+const INTRODUCTION = `The gateways of ${PROVIDER_EXAMPLES.length} providers, to copy. Follow [the steps](${GUIDE}#verify-a-webhook). In short:
 
 1. In your \`routes.yaml\`, add the gateway below \`gateways:\`, and the route below \`routes:\`. Or save both as a file that
    [\`include\`](../several-files.md) names.
 2. Put the variables in the list below the gateway into [\`.env\`](../settings.md#env). With \`enabled: auto\`, the gateway
    starts as soon as all of them are set.
-3. At the provider, enter the address: your public host name and \`path\`.
+3. If the provider [signs the address](${GUIDE}#mark-signs-the-address), set \`TRIVIUM_PUBLIC_URL\`.
+4. At the provider, enter the address: your public host name and \`path\`.
 
 **✓**: the signature check was compared with a library, a test vector or an example of the provider. **Not compared**:
-written from the documentation of the provider; rely on it only after a real test event was accepted. Events, senders and
-conversations were not compared: [check them](${GUIDE}#event-and-sender) with a test event.
+written from the documentation of the provider, or without it if none was found; rely on it only after a real test event
+was accepted. Events, senders and conversations were not compared: [check them](${GUIDE}#event-and-sender) with a test
+event.
 
 \`trivium gateway example NAME\` prints the same in a terminal, with the path and address of your choice. A provider that is
 not here: see [another provider](${GUIDE}#another-provider).`
@@ -70,7 +72,7 @@ function section(example: ProviderExample): string {
 }
 
 function documentation({ docs }: ProviderExample): string[] {
-  if (docs === undefined) return []
+  if (docs === undefined) return ['no documentation was found']
   if (typeof docs === 'string') return [`[documentation](${docs})`]
   return [
     `documentation of ${Object.entries(docs)

@@ -156,11 +156,11 @@ describe('gateway example', { timeout: 300_000 }, async () => {
     assert.match(named.out, /^ {2}shop-2:\n {4}transport: webhook\n {4}path: \/in\/shop$/m)
     assert.match(named.out, /^#\s+SHOP_2_SECRET=…/m)
     assert.match(named.out, /^#\s+TRIVIUM_PUBLIC_URL=…/m)
-    const digits = JSON.parse((await run('github', '--name', '1e3', '--json')).out)
+    const digits = JSON.parse((await run('stripe', '--name', '1e3', '--json')).out)
     assert.deepEqual(Object.keys(parse(digits.yaml).gateways), ['1e3'])
     // The name of a variable cannot begin with a digit.
-    assert.deepEqual(Object.keys(digits.variables), ['GITHUB_1E3_SECRET'])
-    assert.match(digits.yaml, /\$\{GITHUB_1E3_SECRET\}/)
+    assert.deepEqual(Object.keys(digits.variables), ['STRIPE_1E3_SECRET'])
+    assert.match(digits.yaml, /\$\{STRIPE_1E3_SECRET\}/)
     const known = await site.run(['gateway', 'example', 'square'], {
       TRIVIUM_PUBLIC_URL: 'https://a.example.com',
     })

@@ -76,15 +76,30 @@ export const PROJECTS: readonly ProviderExample[] = [
     docs: 'https://developer.clickup.com/docs/webhooksignature',
   },
   {
-    id: 'github',
-    name: 'GitHub, Gitea, Forgejo',
-    also: ['gitea', 'forgejo'],
+    id: 'gitea',
+    name: 'Gitea, Forgejo',
+    also: ['forgejo'],
     isCompared: true,
     verify: {
       scheme: 'github',
     },
     secret: 'you choose it: *Settings*, *Webhooks*, *Secret*',
     exampleEvent: 'push',
+    docs: 'https://docs.gitea.com/usage/webhooks',
+  },
+  {
+    id: 'github',
+    name: 'GitHub',
+    isCompared: true,
+    verify: {
+      scheme: 'github',
+    },
+    secret: 'you choose it: *Settings*, *Webhooks*, *Secret*',
+    variable: 'GITHUB_WEBHOOK_SECRET',
+    exampleEvent: 'push',
+    notes: [
+      'a project of `trivium init` [has this gateway already](#verify-a-webhook): only set the variable',
+    ],
     docs: 'https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries',
   },
   {

@@ -117,8 +117,9 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       assert.deepEqual([answer.status, await answer.json()], [200, { challenge: '3eZbr' }])
     },
   },
-  'GitHub, Gitea, Forgejo / form': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),
-  'GitHub, Gitea, Forgejo': github({ ref: 'main' }),
+  'GitHub / form': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),
+  GitHub: github({ ref: 'main' }),
+  'Gitea, Forgejo': github({ ref: 'main' }),
   GitLab: {
     body: { object_kind: 'push' },
     sign: () => ({ 'x-gitlab-event': 'Push Hook', 'x-gitlab-token': SECRET, 'idempotency-key': 'i-1' }),
