@@ -99,7 +99,6 @@ export const CHATS: readonly ProviderExample[] = [
       text: 'message.text',
     },
     exampleEvent: 'message',
-    note: 'line',
     docs: 'https://developers.line.biz/en/docs/messaging-api/verify-webhook-signature',
     chats: { line: { section: 'line' } },
   },
@@ -170,7 +169,6 @@ export const CHATS: readonly ProviderExample[] = [
     secret: 'you choose it: `secret_token` of `setWebhook`',
     options: { text: 'data.body.message.text' },
     exampleEvent: 'message',
-    note: 'telegram',
     docs: 'https://core.telegram.org/bots/api#setwebhook',
     chats: {
       telegram: {
