@@ -85,7 +85,7 @@ export const PROJECTS: readonly ProviderExample[] = [
     },
     secret: 'you choose it: *Settings*, *Webhooks*, *Secret*',
     exampleEvent: 'push',
-    docs: 'https://docs.gitea.com/usage/webhooks',
+    docs: 'https://docs.gitea.com/usage/repository/webhooks',
   },
   {
     id: 'github',
