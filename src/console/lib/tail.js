@@ -89,7 +89,7 @@ function createTail(filter) {
     readOutcomes,
     updateSoon,
     firstPage: paging.firstPage,
-    firstSearchedTo: paging.firstSearchedTo,
+    firstNewest: paging.firstNewest,
   })
   let closeStream = () => {}
   const gaps = {
@@ -135,6 +135,11 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
    * current outcomes, are loaded.
    */
   let isCaughtUp = false
+  /** Whether everything newer than `completeTo` is in the list, or comes from this connection. */
+  let isComplete = false
+  /** No message up to this id is missing. Undefined: up to the newest of the first page. */
+  let completeTo
+  let connection = 0
   return {
     message(message) {
       rows.addFresh([message])
@@ -143,6 +148,10 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
     lastId: () => rows.all()[0]?.id,
     state(isLive) {
       if (isLive && paging.state().error) paging.more()
+      connection++
+      // Not later: the stream may send messages before its first `now`, newer than missed ones.
+      if (isComplete) completeTo = rows.newest()
+      isComplete = false
       isCaughtUp = false
     },
     now() {
@@ -150,8 +159,10 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
       isCaughtUp = true
       // Messages that are missed from now on may be too new for this search.
       const missed = gaps.missed()
-      refresh.newest(MAX_MISSED_PAGES).then((isComplete) => {
-        if (!isComplete) return
+      const current = connection
+      refresh.newest(MAX_MISSED_PAGES, completeTo).then((isAll) => {
+        if (!isAll) return
+        isComplete = current === connection
         gaps.add(-missed)
         updateSoon()
       })
@@ -164,7 +175,7 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
     gap(gap) {
       gaps.add(gap.missed)
       // Only one page: more would slow down a daemon that is already busy.
-      refresh.newest(1)
+      refresh.newest(1, rows.newest())
     },
     outcome({ id, outcome }) {
       rows.change(id, outcome)
@@ -272,7 +283,7 @@ function createPaging({ filter, rows, search, update, signal }) {
   let searchedTo
   let error
   let first
-  let firstSearchedTo
+  let firstNewest
   const more = () => {
     const loading = load()
     first ??= loading
@@ -287,7 +298,7 @@ function createPaging({ filter, rows, search, update, signal }) {
       const page = await search({ ...filter, ...(next && { before: next }) })
       isEmpty = rows.append(page.messages) === 0
       ;({ next, searchedTo } = page)
-      firstSearchedTo ??= next
+      firstNewest ??= page.messages[0]?.id ?? next
       isEnd = next === undefined
     } catch (failure) {
       error = failure
@@ -301,8 +312,8 @@ function createPaging({ filter, rows, search, update, signal }) {
     more,
     /** Resolves once the first page is there, or could not be loaded. */
     firstPage: () => first,
-    /** The id to which the first page was searched; undefined if it was the last one. */
-    firstSearchedTo: () => firstSearchedTo,
+    /** The newest id of the first page, or else the id to which it was searched; '' if neither. */
+    firstNewest: () => firstNewest ?? '',
     isBusy: () => isBusy,
     state: () => ({ isEnd, error, searchedTo }),
     fail(failure) {
@@ -317,21 +328,19 @@ function createPaging({ filter, rows, search, update, signal }) {
 }
 
 /** Refreshes messages after a time without the stream. */
-function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage, firstSearchedTo }) {
+function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPage, firstNewest }) {
   // The first page is without the outcome of the filter, because messages of the list may have
   // another one by now.
   const { outcome: wanted, ...anyOutcome } = filter
   return {
     /**
-     * Loads new messages, and the outcomes of the newest ones: up to `maxPages`. Resolves with
-     * whether these are all.
+     * Loads messages newer than the id `after`, or than the first page, and the outcomes of the
+     * newest ones: up to `maxPages`. Resolves with whether these are all.
      */
-    async newest(maxPages) {
+    async newest(maxPages, after) {
       // Otherwise the first page would count as new messages, which wait while the list is in use.
       await firstPage()
-      // Read before the search: otherwise a message that the stream sends during it would count as
-      // the newest, and older ones that the search finds would be left out.
-      const newest = rows.newest() || (firstSearchedTo() ?? '')
+      const newest = after ?? firstNewest()
       let before
       for (let pages = 0; pages < maxPages; pages++) {
         const query = before === undefined ? anyOutcome : { ...filter, before }
