@@ -151,6 +151,8 @@ routes:
     await page.getByRole('button', { name: 'Send there' }).click()
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+    await page.getByText(/Settled by .* ago/).waitFor()
+    await page.getByText('the answer was sent to halldis@example.net').waitFor()
 
     // A history has only the beginning of a long answer.
     smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })

@@ -22,18 +22,18 @@ export function Answer({ of: { unanswerable, unreachable }, asked, unsent, lette
   if (unanswerable)
     return html`<p class="now-it no-answer">You cannot answer here: <${Words} text=${unanswerable} />. <a href=${link(['gateways', asked.gateway])}>See the gateway</a></p>`
   if (unreachable && !isForced)
-    return html`<${Unreachable} why=${unreachable} asked=${asked} unsent=${unsent} letter=${letter} force=${() => force(true)} />`
+    return html`<${Unreachable} why=${unreachable} asked=${asked} unsent=${unsent} letter=${letter} force=${() => force(true)} done=${done} />`
   return html`<${AnswerForm} asked=${asked} done=${done} />`
 }
 
 /** Why another answer would fail like the last one. A mail can be sent to another address. */
-function Unreachable({ why, asked, unsent, letter, force }) {
+function Unreachable({ why, asked, unsent, letter, force, done }) {
   const [reason, advice = ''] = why.split('; ')
   const isMail = asked.transport === 'email' && Boolean(unsent?.text) && !isViewer.value
   const canCorrect = isMail && unsent.text.length <= MAX_TEXT
   const next = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}`
   return html`<p class="no-answer">Another answer would not arrive either: ${reason}. ${!canCorrect && (isMail && letter ? html`<a href=${link(['dead-letters', letter], { queue: 'outbox' })}>${next}</a>` : `${next}.`)} <button changes type="button" class="small" onClick=${force}>Answer anyway</button></p>
-    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}`
+    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} conversation=${asked.conversation} done=${done} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}`
 }
 
 function AnswerForm({ asked, done }) {

@@ -6,6 +6,9 @@ import { Age, act, Facts, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
+/** Maximum number of characters of the reason of a settled conversation. */
+const MAX_REASON = 200
+
 /** A reply that was not delivered: to whom, what it says, and what it belongs to. */
 export function UnsentReply({ letter }) {
   const { data = {}, message, mayAnswer, group: gateway } = letter
@@ -40,14 +43,22 @@ function placesOf(about, isAnswer) {
   }
 }
 
-/** Sends the text of a reply that was not delivered to another address. */
-export function OtherAddress({ gateway, to, subject, text, files = 0, note = '' }) {
+/**
+ * Sends the text of a reply that was not delivered to another address. `conversation`: if given, it
+ * is then settled, which tells everyone that the answer was sent, and to whom; then calls `done`.
+ */
+export function OtherAddress({ gateway, conversation, to, subject, text, files = 0, note = '', done }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
   const send = () =>
     act(async () => {
       await invoke('gateway-send', { gateway, to: address.trim(), text, ...(subject && { subject }) })
       setAddress('')
+      if (conversation !== undefined) {
+        const reason = `the answer was sent to ${address.trim()}`.slice(0, MAX_REASON)
+        await invoke('conversation-settle', { gateway, conversation, reason })
+        done?.()
+      }
       return `It is on its way to ${address.trim()}${note}.`
     })
   const submit = (event) => {
