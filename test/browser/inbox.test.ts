@@ -229,6 +229,32 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     assert.equal(found.messages[0].outcome, 'dropped')
   })
 
+  test('are not given to a skill by default if a person has answered them', async () => {
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
+    const place = { gateway: 'chat', conversation: 'una' }
+    const write = async (text: string) => {
+      const body = JSON.stringify({ ...place, from: 'una', text })
+      await fetch(`${daemon.control}/v1/messages`, { method: 'POST', headers, body })
+    }
+    await write('Good morning.')
+    await daemon.invoke('conversation-pause', place)
+    await write('What are your hours in May?')
+    await show('conversations/chat/una')
+    await page.getByText('1 message').first().waitFor()
+    await press(/^Hand back/)
+    assert.equal(await dialog.getByLabel('I have answered it').isChecked(), false)
+    await page.keyboard.press('Escape')
+    await page.getByLabel('by hand').fill('Nine to five.')
+    await press('Send the answer')
+    await page.locator('.chat .reply').getByText('Nine to five.').waitFor()
+    await press(/^Hand back/)
+    assert.equal(await dialog.getByLabel('I have answered it').isChecked(), true)
+    await answer('Hand back')
+    await until(async () => [await daemon.invoke('pause-list')].flat().length === 0, 'the end of the pause')
+    const { messages } = Object(await daemon.invoke('message-search', { conversation: 'una', limit: 1 }))
+    assert.equal(messages[0].outcome, 'dropped')
+  })
+
   test('the table of people fits on a phone', async () => {
     const headers = { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' }
     const from = 'bartholomew.featherstonehaugh-longstocking@customer.example'

@@ -43,16 +43,24 @@ async function questionOf(pause) {
   const many = isCut ? Math.max(ids.length, waiting - others.length) : ids.length
   if (many === 0) return undefined
   const runs = `${count(many, 'message', isCut ? '+' : '')} ${many === 1 ? 'waits and runs' : 'wait and run'} now, oldest first.${othersIn(others.length)}`
-  if (kind === 'conversation') return handBack(pause, held, runs)
+  if (kind === 'conversation')
+    return handBack(pause, { ...held, isAnswered: await isAnswered(pause, held) }, runs)
   return { title: `Resume ${kind} ${label}?`, body: runs, action: 'Resume' }
+}
+
+/** Whether somebody has answered since the newest of the waiting messages of a conversation. */
+async function isAnswered({ gateway, name: conversation }, { messages }) {
+  const { reply } = await invoke('conversation-show', { gateway, conversation, limit: 1 }).catch(() => ({}))
+  return reply !== undefined && messages.every(({ at }) => at < reply.at)
 }
 
 /**
  * The question before a conversation is handed back: it lists the messages that run, and offers to
  * record them as handled, as the person may have answered them already.
  */
-function handBack(pause, { ids, messages, isCut }, runs) {
-  let isHandled = false
+function handBack(pause, { ids, messages, isCut, isAnswered }, runs) {
+  const canDismiss = !isCut && mayRun('conversation-pause')
+  let isHandled = canDismiss && isAnswered
   const choose = (event) => {
     isHandled = event.target.checked
   }
@@ -60,7 +68,7 @@ function handBack(pause, { ids, messages, isCut }, runs) {
   const left = oldestFirst.length - MAX_LISTED
   const body = html`<p>${runs}</p>
     <ul class="plain">${oldestFirst.slice(0, MAX_LISTED).map((message) => html`<li key=${message.id}><${Gist} of=${message} /> <span class="dim"><${Age} at=${message.at} /> ago</span></li>`)}${left > 0 && html`<li class="dim">and ${left} more</li>`}</ul>
-    ${!isCut && mayRun('conversation-pause') && html`<p><label><input type="checkbox" onChange=${choose} /> ${ids.length === 1 ? 'I have answered it: no skill runs for it' : 'I have answered them: no skill runs for them'}</label></p>`}`
+    ${canDismiss && html`<p><label><input type="checkbox" checked=${isHandled} onChange=${choose} /> ${ids.length === 1 ? 'I have answered it: no skill runs for it' : 'I have answered them: no skill runs for them'}</label></p>`}`
   return {
     title: 'Hand the conversation back?',
     body,
