@@ -142,9 +142,10 @@ function plainValues(texts: Readonly<Record<string, string>> = {}): Record<strin
 function chatNote(chat: Chat | undefined): string[] {
   if (chat === undefined) return []
   const place = `docs/chats.md#${chat.section}`
+  if (chat.takesText) return [`The text that a skill returns is the answer: see ${place}.`]
   return [
-    chat.takesText
-      ? `The text that a skill returns is the answer: see ${place}.`
+    chat.section === 'other-chats'
+      ? `To answer people, write a skill that calls the chat, see ${place}: the reply of \`echo\` does not reach them.`
       : `To answer people, take the skill of ${place}: the reply of \`echo\` does not reach them.`,
   ]
 }
