@@ -13,7 +13,7 @@ const MIN_FOR_CHANGE = 8
 /** Minimum number of characters of a name, for which a command that changes something has suggestions. */
 const MIN_SUGGESTED = 4
 /**
- * Two ids hardly ever end with the same so many characters, so the first one that is found is meant.
+ * So many characters at the end identify an id in practice, so the search stops at the first hit.
  * Ids begin with their time, so several may have the same beginning.
  */
 const CERTAIN = 8

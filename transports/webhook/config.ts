@@ -91,7 +91,7 @@ const options = z.strictObject({
     .union([pointer, z.array(pointer).min(1)])
     .optional()
     .describe(
-      'Where the id of the conversation is, also cookie.NAME, or several places, of which the first with a value counts; by default from the provider, otherwise each delivery is a conversation of its own.',
+      'Where the id of the conversation is, or a list of such places (the first that has a value is used); cookie.NAME is allowed. By default from the provider, otherwise each delivery is a conversation of its own.',
     ),
 })
 

@@ -29,7 +29,7 @@ export function configuredKey(pointers: string | readonly string[] | undefined) 
   return (views: Views): string | undefined => joinedKey(pointers, (pointer) => configured(pointer)?.(views))
 }
 
-/** Like `configured`, for one or several paths, of which the first with a value counts. */
+/** Like `configured`, for a path or a list of paths: the first that has a value is used. */
 export function configuredFirst(pointers: string | readonly string[] | undefined) {
   if (pointers === undefined) return undefined
   return (views: Views): string | undefined => firstValue(pointers, (pointer) => configured(pointer)?.(views))

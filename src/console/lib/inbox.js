@@ -10,7 +10,7 @@ export const MAX_WAITING = 200
 const WAITING_TIME = 3_000
 /** Minimum time (ms) between reloads while much happens. */
 const RELOAD_INTERVAL = 2_000
-/** Interval (ms) of further reloads: an answer by hand is no event of the stream. */
+/** Interval (ms) of further reloads: the stream has no event for an answer by hand. */
 const POLL_INTERVAL = 10_000
 /** Interval (ms) of attempts to show a new order while the list is in use. */
 const RETRY_INTERVAL = 500

@@ -150,7 +150,7 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
       if (isLive && paging.state().error) paging.more()
       connection++
       // Not later: the stream may send messages before its first `now`, newer than missed ones.
-      if (isComplete) completeTo = rows.newest()
+      if (isComplete) completeTo = rows.newest() || completeTo
       isComplete = false
       isCaughtUp = false
     },
@@ -175,7 +175,7 @@ function createEvents({ rows, paging, changed, refresh, gaps, updateSoon }) {
     gap(gap) {
       gaps.add(gap.missed)
       // Only one page: more would slow down a daemon that is already busy.
-      refresh.newest(1, rows.newest())
+      refresh.newest(1, rows.newest() || undefined)
     },
     outcome({ id, outcome }) {
       rows.change(id, outcome)

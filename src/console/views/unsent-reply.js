@@ -56,8 +56,11 @@ export function OtherAddress({ gateway, conversation, to, subject, text, files =
       setAddress('')
       if (conversation !== undefined) {
         const reason = `the answer was sent to ${address.trim()}`.slice(0, MAX_REASON)
-        await invoke('conversation-settle', { gateway, conversation, reason })
+        const failure = await invoke('conversation-settle', { gateway, conversation, reason }).catch((e) => e)
         done?.()
+        // The mail is sent: an error alone would make people send it again.
+        if (failure instanceof Error)
+          return `It is on its way to ${address.trim()}, but the conversation could not be settled: ${failure.message}`
       }
       return `It is on its way to ${address.trim()}${note}.`
     })

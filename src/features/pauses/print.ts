@@ -84,7 +84,7 @@ function humanPauses(pauses: readonly JsonObject[]): string {
   return pauses.length === 0 ? 'Nothing is paused.' : `${pausesOf(rows)}\n${paragraph('', howToEnd(pauses))}`
 }
 
-/** How to end a pause of the list: any of several is not the one that should end. */
+/** The command that ends the only pause of the list; of several, only its form. */
 function howToEnd(pauses: readonly JsonObject[]): string {
   const [first, ...others] = pauses
   if (first && others.length === 0) return `To end it: ${resumeCommand(first)}`
