@@ -1,6 +1,6 @@
 import type { DeadLetter, Store, StoreStats } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
-import { countGroups, keyOfGroup } from '../engine/letter-groups.ts'
+import { countGroups, firstDeathOf, keyOfGroup } from '../engine/letter-groups.ts'
 import type { LetterCause } from '../features/troubles/readings.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -12,7 +12,10 @@ const LIFETIME = 5_000
 /** Reads the causes of the newest dead letters that the numbers of a store count. */
 export type ReadCauses = (stats: Pick<StoreStats, 'jobs'>) => Promise<LetterCause[]>
 
-/** The time (ms) before the newest dead letter in which a cause counts as growing. */
+/**
+ * The time (ms) before the newest dead letter in which a cause counts as growing. A letter that was
+ * retried and failed again is not new.
+ */
 const GROWTH = HOUR
 
 /**
@@ -66,7 +69,7 @@ async function newestOf(deadLetters: Pick<Store['jobs']['deadLetters'], 'list'>)
 }
 
 async function causesOf(letters: readonly DeadLetter[]): Promise<LetterCause[]> {
-  const growing = letters.filter(({ at }) => at > (letters[0]?.at ?? 0) - GROWTH)
+  const growing = letters.filter((letter) => firstDeathOf(letter) > (letters[0]?.at ?? 0) - GROWTH)
   const recent = new Map((await countGroups(growing)).map((group) => [keyOfGroup(group), group.count]))
   return (await countGroups(letters)).map((group) => ({
     ...group,

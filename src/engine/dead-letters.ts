@@ -152,7 +152,8 @@ function notFound(id: string): TriviumError {
 }
 
 /**
- * Adds when a letter of dispatch was last retried, and by whom: it has failed again since.
+ * Adds when a letter of dispatch was last retried, and by whom: it has failed again since. The
+ * letters of other queues have only the time, from the store.
  * `messageId`: undefined for other queues.
  */
 function createRetryReader(journal: Pick<Store['journal'], 'history'>) {

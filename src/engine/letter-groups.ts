@@ -1,6 +1,7 @@
 import { textAt } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
 import type { DeadLetter } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { patternOf, sharedParts, VARYING } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
@@ -29,10 +30,12 @@ export type LetterGroup = {
   count: number
   /** Number of letters whose message is a test. */
   tests?: number
-  /** When the oldest letter died. */
+  /** When the first of the letters died, before any retry. */
   first: number
-  /** When the newest letter died. */
+  /** When the newest letter died, possibly after a retry. */
   last: number
+  /** When the newest letter was retried, if it was. */
+  retriedAt?: number
   /** When the first of the messages arrived; a retry does not change it. */
   oldest: number
   /** The id of the newest letter. */
@@ -96,8 +99,9 @@ function openedBy(letter: DeadLetter): Open {
     alike: true,
     count: 1,
     ...(isOfTest(letter) && { tests: 1 }),
-    first: at,
+    first: firstDeathOf(letter),
     last: at,
+    ...defined({ retriedAt: letter.retriedAt }),
     oldest: arrivalOf(letter),
     newest: id,
     sample: headOf(textOf(letter), SHOWN),
@@ -110,7 +114,7 @@ function openedBy(letter: DeadLetter): Open {
 function addTo(group: Open, letter: DeadLetter): void {
   const { message: error } = lastOf(letter)
   group.count++
-  group.first = letter.at
+  group.first = Math.min(group.first, firstDeathOf(letter))
   group.oldest = Math.min(group.oldest, arrivalOf(letter))
   group.alike &&= group.newestError === error
   group.parts = sharedParts(group.parts, error.split(VARYING))
@@ -124,6 +128,11 @@ function addTo(group: Open, letter: DeadLetter): void {
 /** Whether a letter belongs to a test message, for whose outcome nobody waits. */
 export function isOfTest({ message }: DeadLetter): boolean {
   return message !== undefined && isTest(message)
+}
+
+/** When a letter died, before any retry (Unix ms). */
+export function firstDeathOf({ at, firstAt = at }: Pick<DeadLetter, 'at' | 'firstAt'>): number {
+  return firstAt
 }
 
 /** The last error of a letter. */

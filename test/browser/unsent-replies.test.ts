@@ -66,6 +66,37 @@ routes: [{ name: answer, skill: echo }]
     await fact('conversation').getByRole('link').click()
   })
 
+  test('since the first failure, also after a retry that failed again', async () => {
+    const letters = async () => [await daemon.invoke('dead-letter-list', {})].flat().map(Object)
+    const since = async () => {
+      const { troubles } = Object(await daemon.invoke('troubles', {}))
+      return [troubles].flat().map(Object)[0].since
+    }
+    const [before] = await letters()
+    assert.equal(await since(), before.at)
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await daemon.invoke('dead-letter-retry', { id: before.id })
+    const again = await until(async () => {
+      const [letter] = await letters()
+      return letter?.retriedAt !== undefined && letter
+    }, 'the dead letter of the retry')
+    assert.equal(again.firstAt, before.at)
+    assert.ok(again.at > before.at)
+    assert.equal(await until(since, 'the trouble'), before.at)
+    const back = page.url()
+    await show('now')
+    await wrong.getByText(/no such mailbox\. It was retried at \d\d:\d\d and failed again\./).waitFor()
+    await wrong.getByRole('link', { name: 'See them' }).click()
+    const row = page.locator('.list a.message-row')
+    await row.getByText(/^retried .* ago, failed again$/).waitFor()
+    await row.click()
+    const attempts = page.locator('.timeline li')
+    await attempts.getByText('Retried', { exact: true }).waitFor()
+    assert.equal(await attempts.getByText(/no such mailbox/).count(), 2)
+    await shots('retried-reply')
+    await page.goto(back)
+  })
+
   test('in the conversation and on the page of the message', async () => {
     const reply = page.locator('.chat li').filter({ hasText: 'We found your parcel.' })
     await reply.getByText('not delivered', { exact: true }).waitFor()

@@ -70,6 +70,28 @@ test('dead letters of a filter have the command that retries all of them', () =>
   assert.match(text, /`trivium dead-letter retry --all --route orders --error 'is unknown'`$/)
 })
 
+test('a dead letter that was retried in vain is as old as its first failure, and shows that attempt', () => {
+  const error = (age: number) => [{ at: now - age, code: 'outbox_permanent', message: 'no such mailbox' }]
+  const retried: JsonObject = {
+    ...letter(1, 'no'),
+    queue: 'outbox',
+    group: 'support',
+    at: now - 4 * MINUTE,
+    errors: error(4 * MINUTE),
+    retriedAt: now - 4 * MINUTE,
+    firstAt: now - 8 * HOUR,
+    firstErrors: error(8 * HOUR),
+  }
+  assert.match(humanLetters([retried]), /letter-1 +8 h .*\(retried 4 min ago, failed again\)/)
+  const text = show('dead-letter-show', retried)
+  assert.match(text, /support, dead since .* \(8 h\) \(retried 4 min ago, failed again\)/)
+  assert.match(text, /no such mailbox.*retried.*no such mailbox/s)
+  const times = { first: now - 8 * HOUR, last: now - 4 * MINUTE, retriedAt: now - 4 * MINUTE }
+  const place = { queue: 'outbox', group: 'support', pattern: 'no such mailbox' }
+  const byCause = lettersByCause([retried], [{ ...cause('', 'no such mailbox', 1), ...place, ...times }])
+  assert.match(byCause, /outbox support, skill_failed, for 8 h, retried 4 min ago, failed again:/)
+})
+
 test('in a pipe each dead letter has its error, conversation and sender in one line', () => {
   assert.match(
     humanLetters(LETTERS),

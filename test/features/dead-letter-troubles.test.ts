@@ -91,6 +91,26 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
 
+test('a retry that failed again does not make a trouble young or growing', async () => {
+  const retriedAt = NOW - 4 * MINUTE
+  const found = await troublesOf([
+    ...letters('dispatch', 'orders', 'Skill confirm failed: customs answered 502', [10 * MINUTE]),
+    ...letters('outbox', 'support', 'no such mailbox', [4 * MINUTE], { firstAt: NOW - 8 * HOUR, retriedAt }),
+    ...letters('dispatch', 'labels', 'no street', [3 * MINUTE, 2 * MINUTE], {
+      firstAt: NOW - 44 * HOUR,
+      retriedAt,
+    }),
+  ])
+  assert.deepEqual(
+    found.map(({ text, since }) => [text, NOW - (since ?? 0)]),
+    [
+      ['customs answered 502.', 10 * MINUTE],
+      ['no street. The last one was retried at 08:56 UTC and failed again.', 44 * HOUR],
+      ['no such mailbox. It was retried at 08:56 UTC and failed again.', 8 * HOUR],
+    ],
+  )
+})
+
 test('the command of a cause has its error, and leaves out other causes with the same route and code', async () => {
   const found = await troublesOf([
     ...letters('dispatch', 'orders', 'Skill confirm failed: SKU 4711 is not in the catalogue', [HOUR]),

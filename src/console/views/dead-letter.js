@@ -27,6 +27,11 @@ const REASONS_OF = {
   ambiguous: 'as it may have arrived',
 }
 
+function attemptItem({ at, code, message, stack }) {
+  return html`<li class="bad"><div class="when"><${Moment} at=${at} /></div>
+    <div><code>${code}</code><p class="error">${message}</p>${stack && html`<details><summary>Stack</summary><pre tabindex="0">${stack}</pre></details>`}</div></li>`
+}
+
 /** One dead letter: its message, each attempt with its error, and the possible actions. */
 export function Letter({ id, from }) {
   const loaded = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
@@ -36,7 +41,7 @@ export function Letter({ id, from }) {
   const back = html`<${Back} to="dead-letters" />`
   if (!letter)
     return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
-  const { message, errors, queue, group, reason, lane, at } = letter
+  const { message, errors, firstErrors = [], queue, group, reason, lane, at, firstAt = at } = letter
   const isReply = queue === 'outbox'
   const of = { queue, group, code: errors.at(-1)?.code ?? reason, pattern: patternOf(errorOf(letter)) }
   const quoted = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
@@ -71,7 +76,7 @@ export function Letter({ id, from }) {
         message && queue === 'dispatch'
           ? html`<a href=${link(['messages', id])}>${id}</a>`
           : html`<code>${id}</code>`,
-      died: html`<${Moment} at=${at} /> (<${Age} at=${at} /> ago), ${REASONS_OF[reason] ?? reason}`,
+      died: html`<${Moment} at=${firstAt} /> (<${Age} at=${firstAt} /> ago), ${REASONS_OF[reason] ?? reason}`,
       retried:
         letter.retriedAt !== undefined &&
         html`<${Age} at=${letter.retriedAt} /> ago${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}, and failed again`,
@@ -88,10 +93,10 @@ export function Letter({ id, from }) {
     ${reason === 'ambiguous' && html`<p class="problem">It may have arrived: look there before a retry.</p>`}
     ${isReply && html`<${UnsentReply} letter=${letter} />`}
     <h2>Attempts</h2>
-    <ol class="timeline">${errors.map(
-      (each, index) => html`<li key=${index} class="bad"><div class="when"><${Moment} at=${each.at} /></div>
-      <div><code>${each.code}</code><p class="error">${each.message}</p>${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
-    )}</ol>
+    <ol class="timeline">${firstErrors.map(attemptItem)}${
+      firstErrors.length > 0 &&
+      html`<li><div class="when"><${Moment} at=${letter.retriedAt} /></div><div>Retried${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}</div></li>`
+    }${errors.map(attemptItem)}</ol>
     ${
       message && queue === 'dispatch'
         ? html`<h2>Edit and send again</h2>

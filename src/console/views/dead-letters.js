@@ -174,7 +174,7 @@ function Group({ group, within, reload }) {
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${RetriedNote} of=${group} />
-    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    <p class="dim">last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
 }
@@ -238,6 +238,9 @@ function Reasons({ letters, many, common }) {
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
 }
 
+/** When the first of the letters died, before any retry. */
+const firstOf = (letters) => Math.min(...letters.map(({ at, firstAt = at }) => firstAt))
+
 /** The letters of one kind. */
 function Letters({ filter }) {
   const { loaded, box, isDue, show } = useCalmList(
@@ -268,7 +271,7 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${letters.length > 1 && html`, first <${Age} at=${letters.at(-1).at} /> ago`}</p>`
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${firstOf(letters) < letters[0].at - SAME_TIME && html`, first <${Age} at=${firstOf(letters)} /> ago`}</p>`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
@@ -308,9 +311,9 @@ function commonOf(texts) {
 }
 
 function LetterRow({ letter, common, selection, retry, hasAgain }) {
-  const { at, message, summary, retriedAt } = letter
+  const { at, firstAt = at, message, summary, retriedAt } = letter
   return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''} ${common ? '' : 'same-reason'}`} href=${hrefOf(letter)}>
-    <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
+    <${Age} at=${firstAt} /><span class="gateway">${message?.gateway}</span><span class="sender">${letter.queue === 'outbox' && letter.data?.to ? `to ${[letter.data.to].flat().join(', ')}` : (message?.from?.name ?? message?.from?.id)}</span>
     <span class="text">${message?.data?.replyTarget?.test && html`<${TestMark} /> `}${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
     <span class="again">${retriedAt !== undefined && html`retried <${Age} at=${retriedAt} /> ago, failed again`}</span>

@@ -168,6 +168,12 @@ export type DeadLetter = Pick<
   'id' | 'lane' | 'group' | 'data' | 'errors' | 'message' | 'collected'
 > & {
   queue: string
+  /** When it died, after a retry: the last time. */
   at: number
   reason: DeadReason
+  /** When it first died, and the attempts until then, if it was retried. */
+  firstAt?: number
+  firstErrors?: AttemptError[]
+  /** The last retry. */
+  retriedAt?: number
 }

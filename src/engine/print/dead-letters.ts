@@ -116,28 +116,38 @@ function retryIn({ retriedAt }: JsonObject): string {
 /** `dead-letter-show`: the error and the attempts of a dead letter, then what was not delivered. */
 export function humanLetter(result: Json): string {
   const letter: JsonObject = Object(result)
-  const { id, at, queue, group, lane, reason, errors } = letter
-  const attempts = objectsIn(errors).map((error, index) => [
-    index + 1,
-    timeOf(error.at),
-    error.code,
-    error.message,
-  ])
+  const { id, queue, group, lane, reason } = letter
   const isReply = queue === 'outbox'
   return [
     paragraph(
       '',
-      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, dead since ${timeOf(at)} (${age(at)}): ${reason}`,
+      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, ${deathOf(letter)}: ${reason}`,
     ),
     ...(isReply ? [] : [`lane ${lane}`]),
     '',
-    table(['attempt', 'time', 'code', 'error'], attempts),
+    table(['attempt', 'time', 'code', 'error'], attemptsOf(letter)),
     ...(isReply ? unsentReply(letter) : contentOf(letter)),
     '',
     paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
     ...(isReply ? [paragraph('', otherAddress(letter))] : []),
     paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
   ].join('\n')
+}
+
+/** Since when a letter is dead. A retry that failed does not change it. */
+function deathOf(letter: JsonObject): string {
+  const { at, firstAt = at } = letter
+  return `dead since ${timeOf(firstAt)} (${age(firstAt)})${retryIn(letter)}`
+}
+
+/** All attempts: those before a retry, and those since. */
+function attemptsOf({ firstErrors = [], errors, retriedAt }: JsonObject): unknown[][] {
+  const rows = (some: Json | undefined) =>
+    objectsIn(some ?? null).map((error, index) => [index + 1, timeOf(error.at), error.code, error.message])
+  const before = rows(firstErrors)
+  return before.length === 0
+    ? rows(errors)
+    : [...before, ['', timeOf(retriedAt), 'retried', ''], ...rows(errors)]
 }
 
 /** The message that failed; without one, the data of the dead letter. */

@@ -25,7 +25,13 @@ export function letterCells(letter: JsonObject): unknown[] {
   const conversation = conversationOf(letter)
   const who = whoOf(letter)
   const text = process.stdout.isTTY ? withoutRepeated(textOf(letter), [conversation, who]) : textOf(letter)
-  return [shortId(letter.id), age(letter.at), conversation, who, shorten(text, LONGEST_TEXT)]
+  return [
+    shortId(letter.id),
+    age(letter.firstAt ?? letter.at),
+    conversation,
+    who,
+    shorten(text, LONGEST_TEXT),
+  ]
 }
 
 /** The parts of a summary that other columns do not have; the whole text if there are none. */
@@ -91,12 +97,21 @@ export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {
 }
 
 /** `31 × SKU NL-TENT-…P is not in the catalogue`, where, and since when. */
-function causeHead({ count, common, queue, group, code, first, last }: JsonObject, shown: number): string {
+function causeHead(cause: JsonObject, shown: number): string {
+  const { count, common, queue, group, code } = cause
   const place = queue === 'dispatch' ? `route ${group}` : `${queue} ${group}`
-  const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
+  const times = timesOf(cause)
   const part = shown < Number(count) ? `; ${shown} of them:` : ':'
   const title = `${paint('bold', `${count} ×`)} ${shortError(String(common))}`
   return `${paragraph('', title)}\n${paragraph(INDENT, `${place}, ${code}, ${times}${part}`)}`
+}
+
+/** When the dead letters of a cause died. */
+function timesOf({ count, first, last, retriedAt }: JsonObject): string {
+  const retried = retriedAt === undefined ? '' : `retried ${age(retriedAt)} ago, failed again`
+  if (retried && count === 1) return `for ${age(first)}, ${retried}`
+  const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
+  return retried ? `${times}, the newest ${retried}` : times
 }
 
 function rowsOf(letters: readonly JsonObject[]): string {

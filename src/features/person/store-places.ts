@@ -109,11 +109,12 @@ function deadLettersPlace({ jobs: { deadLetters } }: Stores, withoutLater: Later
 
 /** A dead letter belongs to the sender of its message. Messages of others may mention anybody. */
 function isLetterAbout(
-  { message, id, lane, data, errors, collected = [] }: DeadLetter,
+  { message, id, lane, data, errors, firstErrors = [], collected = [] }: DeadLetter,
   { about }: Subject,
 ): boolean {
   if ([...collected, ...(message ? [message] : [])].some(about.isSender)) return true
-  return about.mentions(id) || about.mentions(lane) || about.refersTo(toJson({ data: data ?? null, errors }))
+  const content = toJson({ data: data ?? null, errors, firstErrors })
+  return about.mentions(id) || about.mentions(lane) || about.refersTo(content)
 }
 
 /** Entries in the histories of other messages that name the person, who cancelled a run there. */

@@ -105,11 +105,15 @@ function titleOf({ queue, group, count }: LetterCause): string {
 
 const PUSH = 'push/'
 
-function textOf({ queue, common, count, last, recipients = [] }: LetterCause, at: number): string {
+function textOf(cause: LetterCause, at: number): string {
+  const { queue, common, count, last, retriedAt, recipients = [] } = cause
   const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
-  const time = at - last < RECENT ? timeOfDay(last) : dayAndTime(last)
-  return `${to}${reason}.${count > 1 ? ` The last one failed at ${time}.` : ''}`
+  const timeText = (time: number) => (at - time < RECENT ? timeOfDay(time) : dayAndTime(time))
+  const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt)} and failed again`
+  if (count === 1) return `${to}${reason}.${retried && ` It was ${retried}.`}`
+  const newest = retried ? `was ${retried}` : `failed at ${timeText(last)}`
+  return `${to}${reason}. The last one ${newest}.`
 }
 
 /** An age (ms) below which a time needs no date. */

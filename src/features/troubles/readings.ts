@@ -108,5 +108,15 @@ export type FailingSchedule = {
  */
 export type LetterCause = Pick<
   LetterGroup,
-  'queue' | 'group' | 'code' | 'pattern' | 'common' | 'count' | 'tests' | 'first' | 'last' | 'recipients'
+  | 'queue'
+  | 'group'
+  | 'code'
+  | 'pattern'
+  | 'common'
+  | 'count'
+  | 'tests'
+  | 'first'
+  | 'last'
+  | 'retriedAt'
+  | 'recipients'
 > & { recent: number }

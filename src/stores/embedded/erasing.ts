@@ -97,12 +97,13 @@ function unfinished({ sql }: Parts, after: string, only?: 'unfinished'): ListPag
   const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
     WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${JOB_PAGE} + 0`
   const items = rows.map(
-    ({ queue_name: queue, id, lane, grp, message_id, data, errors, kept }): StoredJob => {
+    ({ queue_name: queue, id, lane, grp, message_id, data, errors, kept, first_run }): StoredJob => {
       const content = { lane, group: grp, errors: JSON.parse(errors) }
       const rest = defined({
         messageId: message_id ?? undefined,
         data: fromJson(data),
         message: fromJson(kept),
+        firstRun: fromJson(first_run),
       })
       return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
     },

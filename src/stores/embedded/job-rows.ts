@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { positionOf } from '../../core/message-id.ts'
-import type { NewJob } from '../../core/store.ts'
+import type { AttemptError, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, toJson } from './sql.ts'
@@ -21,24 +21,32 @@ export const jobNumberOf = (token: string) => Number.parseInt(token, 10)
 
 /**
  * Adds a job at the end of its lane; in an empty lane, as the head. Returns false if an unfinished
- * job has that id. Only inside a transaction. `kept`: the message of the job, if the journal may no
- * longer have it.
+ * job has that id. Only inside a transaction. `again`: of the dead letter that the job was.
  */
-export function insertJob(parts: Parts, name: string, job: NewJob, kept: string | null = null): boolean {
+export function insertJob(parts: Parts, name: string, job: NewJob, again: Again = {}): boolean {
+  const { kept = null, firstRun = null } = again
   const { id, lane, group, messageId = null, data, notify } = job
   const position = positionOf(messageId ?? '') ?? null
   const { sql, counters, signals, now } = parts
   const queue = parts.queues.number(name)
-  const added = sql.run`INSERT INTO job (queue, id, lane, grp, state, due, notify, message, message_id, data, kept)
+  const added = sql.run`INSERT INTO job (queue, id, lane, grp, state, due, notify, message, message_id, data, kept, first_run)
     VALUES (${queue}, ${id}, ${lane}, ${group},
       NOT EXISTS (SELECT 1 FROM job WHERE queue = ${queue} AND lane = ${lane}),
-      ${now()}, ${notify ? 1 : 0}, ${position}, ${messageId}, ${toJson(data)}, ${kept})
+      ${now()}, ${notify ? 1 : 0}, ${position}, ${messageId}, ${toJson(data)}, ${kept}, ${firstRun})
     ON CONFLICT (queue, id) DO NOTHING`
   if (added === 0) return false
   counters.add(`jobs ${queue}`, 1)
   signals.raise(`jobs:${name}`)
   return true
 }
+
+/**
+ * The message, which the journal may no longer have, and the first run, as in the columns of `dead`.
+ */
+type Again = { kept?: string | null; firstRun?: string }
+
+/** When a dead letter first died, the attempts until then, and its last retry. */
+export type FirstRun = { at: number; errors: AttemptError[]; retriedAt: number }
 
 /** Common columns of `job` and `dead`. */
 export type JobRow = {
@@ -52,6 +60,8 @@ export type JobRow = {
   errors: string
   /** The message as JSON, if retention may remove it from the journal. */
   kept: string | null
+  /** The first run of a retried dead letter, a `FirstRun` as JSON. */
+  first_run: string | null
 }
 
 /** A row of a claimed or claimable job. */

@@ -4,7 +4,7 @@ import type { DeadLetter, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { lastOf } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
-import { insertJob, type JobRow, STATE, toJob } from './job-rows.ts'
+import { type FirstRun, insertJob, type JobRow, STATE, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import type { Parts } from './parts.ts'
 import { fromJson, readPage } from './sql.ts'
@@ -96,7 +96,11 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
 
   /** Adds the job of a dead letter. Returns false if an unfinished job has its id. */
   function addAgain(row: LetterRow): boolean {
-    return insertJob(parts, row.queue_name, { ...toJob(row), data: fromJson(row.data) }, row.kept)
+    const { at, errors, first_run, kept, queue_name } = row
+    const known: FirstRun | undefined = fromJson(first_run)
+    const first = known ?? { at, errors: JSON.parse(errors) }
+    const firstRun = JSON.stringify({ ...first, retriedAt: parts.now() })
+    return insertJob(parts, queue_name, { ...toJob(row), data: fromJson(row.data) }, { kept, firstRun })
   }
 
   return {
@@ -134,5 +138,7 @@ function toLetter(row: LetterRow): DeadLetter {
   const { queue_name: queue, at, reason } = row
   const errors = JSON.parse(row.errors)
   const message = fromJson(row.kept)
-  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message, collected }) }
+  const first: FirstRun | undefined = fromJson(row.first_run)
+  const retried = first && { firstAt: first.at, firstErrors: first.errors, retriedAt: first.retriedAt }
+  return { id, queue, at, lane, group, reason, errors, ...defined({ data, message, collected }), ...retried }
 }

@@ -34,9 +34,9 @@ export function createSettling(
   function bury(queue: number, row: Running, outcome: Settled & { outcome: 'dead' }, now: number): void {
     // An earlier run of the job may have left a dead letter.
     const replaced = sql.run`DELETE FROM dead WHERE queue = ${queue} AND id = ${row.id}`
-    sql.run`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept)
+    sql.run`INSERT INTO dead (queue, id, at, lane, grp, reason, notify, message_id, data, errors, kept, first_run)
       SELECT queue, id, ${now}, lane, grp, ${outcome.reason}, notify, message_id, data,
-        ${withError(row, outcome.error)}, ${toJson(messageOf(row))} FROM job WHERE n = ${row.n}`
+        ${withError(row, outcome.error)}, ${toJson(messageOf(row))}, first_run FROM job WHERE n = ${row.n}`
     counters.add(`dead ${queue}`, 1 - replaced)
   }
 

@@ -183,7 +183,16 @@ function deadLetter([queue, id, reason, flat]: Letter, places: Places): DeadLett
     ...storedJob(id, fields, places),
     ...letter,
     ...defined({ message: storedMessage(fields, places) }),
+    ...firstRun(fields),
   }
+}
+
+/** The first run of a letter that was retried. Older versions of Trivium did not keep it. */
+function firstRun(fields: Map<string, string>): Pick<DeadLetter, 'firstAt' | 'firstErrors' | 'retriedAt'> {
+  const run = fields.get('o')
+  if (run === undefined) return {}
+  const [firstAt, firstErrors]: [number, AttemptError[]] = JSON.parse(run)
+  return { firstAt, firstErrors, retriedAt: Number(fields.get('q')) }
 }
 
 /** The common part of a claimed job and a dead letter. */

@@ -665,6 +665,34 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(a.message?.text, 'again')
       assert.deepEqual([a.requeued, b.requeued ?? false], [true, false])
     },
+    'a dead letter that fails again after retries keeps the time and the attempts of its first run': async (
+      bench,
+    ) => {
+      const { store } = bench
+      const [messageId = ''] = await acceptAll(store, ['again'])
+      const died = bench.now()
+      await bury(bench, 'q', job('a', 'l', { messageId, data: { text: 'é "x"' } }), 'permanent')
+      const first = await store.jobs.deadLetters.get('a')
+      assert.equal('firstAt' in Object(first), false)
+      let retriedAt = 0
+      for (const [index, text] of ['again', 'and again'].entries()) {
+        bench.advance(20 * MINUTE)
+        retriedAt = bench.now()
+        assert.equal(await store.jobs.deadLetters.retry('a'), true)
+        bench.advance(MINUTE)
+        const { token, errors } = await claimOne(store, 'q')
+        assert.deepEqual(errors, [])
+        const error = failure(text, bench.now())
+        const reason = index === 0 ? 'attempts' : 'permanent'
+        await store.jobs.settle('q', [{ id: 'a', token, outcome: 'dead', error, reason }])
+      }
+      const letter = await store.jobs.deadLetters.get('a')
+      assert.deepEqual(letter?.errors, [failure('and again', bench.now())])
+      assert.deepEqual([letter?.firstAt, letter?.retriedAt, letter?.at], [died, retriedAt, bench.now()])
+      assert.deepEqual(letter?.firstErrors, first?.errors)
+      assert.deepEqual(letter?.data, { text: 'é "x"' })
+      assert.deepEqual((await store.jobs.deadLetters.list({ limit: 1 })).items, [letter])
+    },
     'a job with `notify` that dies signals its end, and dropping its dead letter removes it': async (
       bench,
     ) => {

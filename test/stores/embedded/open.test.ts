@@ -32,6 +32,8 @@ const HOLDER = `
 
 /** Undoes all upgrades, from the newest to the first. */
 const DOWNGRADE = `
+  ALTER TABLE dead DROP COLUMN first_run;
+  ALTER TABLE job DROP COLUMN first_run;
   DROP INDEX topic_emptied;
   ALTER TABLE topic DROP COLUMN emptied;
   DROP INDEX topic_oldest;
@@ -103,7 +105,7 @@ describe('opening the embedded store', () => {
     db.close()
     await assert.rejects(openStore(dir), {
       code: 'store_version',
-      message: /version 99; this Trivium knows up to 6/,
+      message: /version 99; this Trivium knows up to 7/,
     })
   })
 

@@ -40,6 +40,8 @@ local function retry(queue)
   if redis.call('EXISTS', key) == 1 then return 0 end
   redis.call('RENAME', base .. 'dead:' .. id, key)
   redis.call('ZREM', base .. 'dead', id)
+  local first = redis.call('HMGET', key, 'z', 'e')
+  redis.call('HSETNX', key, 'o', '[' .. first[1] .. ',' .. (first[2] or '[]') .. ']')
   redis.call('HDEL', key, 'y', 'z', 'f', 'x', 'e', 'k')
   redis.call('HSET', key, 'q', now)
   local job = redis.call('HMGET', key, 'l', 'g', 'v')

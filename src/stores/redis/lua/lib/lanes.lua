@@ -1,7 +1,8 @@
 -- Jobs in lanes. Keys under `jobs:<queue>:`
 --   job:<id>       hash: l lane, g group, m message id, v its position, d data, n notify,
 --                  f failures, x lost claims, e errors (JSON list), k token of the claim,
---                  q when it was retried as a dead letter, w messages merged into it (see
+--                  q when it was last retried as a dead letter, o when it first died and the errors
+--                  until then (JSON: [time, list]), w messages merged into it (see
 --                  merge.lua), h and p the message itself if it was a dead letter
 --   lane:<lane>    list of job ids; only its head may be ready, held, delayed or claimed
 --   ready:<group>  zset of ready heads, in the order in which they became ready
