@@ -149,6 +149,10 @@ export const catalogue = {
     409,
     'Deleting push subscription {name} would also delete {what}. Repeat it with `force` (--force), or let it send them first.',
   ),
+  subscription_stopped: permanent(
+    409,
+    'Push subscription {name} is {state}, so nothing is tried. Resume it with subscription-resume.',
+  ),
   job_not_found: permanent(404, 'There is no long job {id}, or it ended more than a week ago; see job-list.'),
   job_cancelled: permanent(409, 'The long job {id} was cancelled.'),
   job_failed: permanent(502, 'Queue {queue}: the job failed after {attempts} attempts: {reason}'),

@@ -30,6 +30,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'event-replay': ['replayed events to a group', 'replay events to a group'],
   'event-seek': ['moved a group', 'move a group'],
   'subscription-replay': ['replayed events to a push', 'replay events to a push'],
+  'subscription-retry': ['tried a push at once', 'try a push at once'],
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 

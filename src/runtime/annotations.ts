@@ -20,7 +20,7 @@ const DESTRUCTIVE = createNameMatcher(
 /** Skills of which each call has an effect, but destroys nothing. */
 const HARMLESS = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
-    'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-retry message-replay ' +
+    'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-retry message-replay subscription-retry ' +
     'callback-wait callback-respond dead-letter-retry person-export remember digest-now delegate work-done schedule-in-words ' +
     'schedule-run remind artifact-save ask-person',
 )

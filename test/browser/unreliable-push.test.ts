@@ -92,6 +92,39 @@ routes: [{ name: all, skill: echo }]
       .waitFor()
   })
 
+  test('the page of a message says what the receiver answered', async () => {
+    const failed = await until(async () => {
+      await daemon.post('/shop', 'order 4712', { 'content-type': 'text/plain' })
+      const shown = await daemon.invoke('subscription-show', { name: 'feed', outcome: 'failed' })
+      return Object(shown).attempts[0]
+    }, 'a failed attempt')
+    await show(`messages/${failed.event}`)
+    await page.getByText('it answered 503: disk quota exceeded').first().waitFor()
+    const { out } = await site.run(['message', 'show', failed.event])
+    assert.match(out, /feed .* it answered 503: disk quota exceeded/)
+  })
+
+  test('the backlog chart ends with the numbers above it', async () => {
+    await show('queues/orders/crm')
+    const tile = (name: string) => page.locator('.figure').filter({ hasText: name }).locator('b')
+    const legend = page.locator('figure[aria-label^="Behind, in events"] .value')
+    await until(async () => {
+      const [queued, unread, shown] = await Promise.all(
+        [tile('Queued'), tile('Unread'), legend].map((each) => each.textContent()),
+      )
+      return Number.parseInt(String(queued)) + Number.parseInt(String(unread)) === Number(shown)
+    }, 'equal numbers')
+  })
+
+  test('trying a push now is in the audit log as that', async () => {
+    await daemon.invoke('event-emit', { topic: 'refunds', data: 1 })
+    await show('queues/refunds/gone')
+    await page.getByRole('button', { name: 'Try now: gone' }).and(page.locator(':enabled')).click()
+    await page.getByText('gone is tried now.').waitFor()
+    await show('audit')
+    await page.getByText('Tried a push at once').first().waitFor()
+  })
+
   test('a stalled group is first, with who read last, and how far', async () => {
     await daemon.invoke('event-wait', { topic: 'orders', queue: 'current', max: 100, timeout: 0 })
     await show('queues')

@@ -14,7 +14,7 @@ const REFUSED_FOR = {
     state-set state-delete artifact-save ask-person session-delete
     callback-create callback-respond callback-release approval-decide
     dead-letter-retry dead-letter-drop dead-letter-bulk
-    subscription-pause subscription-resume subscription-replay
+    subscription-pause subscription-resume subscription-retry subscription-replay
     subscription-create subscription-update subscription-delete call-settle
     delegation-take delegation-accept
     schedule-create schedule-delete schedule-run schedule-pause schedule-resume

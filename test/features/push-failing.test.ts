@@ -208,6 +208,34 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     assert.deepEqual(ns(), [1, 1, 2, 3])
   })
 
+  test('refuses to be tried, because a pause and a 410 end only when it is resumed', async (t) => {
+    const store = await openStore(t)
+    const { url, wait } = await startReceiver(t, (response) => response.writeHead(410).end())
+    const { service, show } = await startPush(t, store, [subscription(url)])
+    const isRefused = (state: string) =>
+      assert.rejects(service.retry({ name: 'crm' }), (error: Error) => error.message.includes(`is ${state},`))
+    await service.pause({ name: 'crm' }, callOf({ caller: { kind: 'cli' } }))
+    await isRefused('paused')
+    await service.resume({ name: 'crm' })
+    await emit(store, { n: 1 })
+    await wait(1)
+    await until(async () => (await show()).state === 'disabled', 'a disabled subscription')
+    await isRefused('disabled')
+  })
+
+  test('tries failed events now when it is told to', async (t) => {
+    const store = await openStore(t)
+    const { url, wait } = await startReceiver(t, (response, _, count) =>
+      response.writeHead(count === 1 ? 503 : 200).end(),
+    )
+    const retry = { attempts: 4, delay: '1h', 'max-delay': '1h' }
+    const { service, show } = await startPush(t, store, [subscription(url, { retry })])
+    await emit(store, { n: 1 })
+    await until(async () => (await show()).nextAt > Date.now() + MINUTE, 'the wait for the next attempt')
+    await service.retry({ name: 'crm' })
+    await wait(2)
+  })
+
   test('stays paused if its receiver answers 410 during the pause', async (t) => {
     const store = await openStore(t)
     let pausing: Promise<unknown> | undefined

@@ -92,7 +92,7 @@ export function resumePush({ name, url, waiting }) {
 /** Tries a failing push immediately, without waiting for its next attempt. */
 export function tryPush({ name }) {
   return act(async () => {
-    await invoke('subscription-resume', { name })
+    await invoke('subscription-retry', { name })
     return `${name} is tried now.`
   })
 }

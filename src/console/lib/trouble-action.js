@@ -30,8 +30,15 @@ const LABELS = {
 function resumeOf({ code, where, title }) {
   if (code === 'subscription-paused' || code === 'subscription-down') {
     const name = where.subscription
-    const words = code === 'subscription-down' && { verb: 'Try now', said: `${name} is tried now.` }
-    return { skill: 'subscription-resume', args: { name }, name, ...words }
+    if (code === 'subscription-paused' || title.endsWith(' is switched off'))
+      return { skill: 'subscription-resume', args: { name }, name }
+    return {
+      skill: 'subscription-retry',
+      args: { name },
+      name,
+      verb: 'Try now',
+      said: `${name} is tried now.`,
+    }
   }
   if (code !== 'paused') return undefined
   if (title === 'Everything is paused') return { skill: 'daemon-resume', args: {}, name: 'everything' }

@@ -60,7 +60,7 @@ export function GroupPage({ topic, name, query }) {
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or the name is wrong.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
-    ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
+    ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} push=${push} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
     ${push ? html`<${Attempts} push=${push} query=${query} />` : group && html`<${Readers} of=${group} />`}
     ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} />`}
   </section>`
@@ -117,7 +117,7 @@ function PushHead({ topic, name, group, push, reload }) {
   const isTriable =
     !isStopped &&
     (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
-  const oldest = earliest(push.oldestAt, unread > 0 ? group?.waitingSince : undefined)
+  const oldest = oldestOf(push, group)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
@@ -145,13 +145,21 @@ function PushHead({ topic, name, group, push, reload }) {
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
 }
 
+/** Since when the oldest waiting event waits (Unix ms), if one does. */
+function oldestOf(push, group) {
+  if (!push) return group.waitingSince
+  return earliest(push.oldestAt, push.unread > 0 ? group?.waitingSince : undefined)
+}
+
 function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
+const countLine = (name) => [{ name, color: 'accent', of: ({ lag }) => lag }]
 const LINES = {
-  count: [{ name: 'waiting events', color: 'accent', of: ({ lag }) => lag }],
+  ofPush: countLine('queued and unread'),
+  ofGroup: countLine('unread and unacknowledged'),
   time: [{ name: 'wait of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
 }
 /** Intervals (ms) of the labels of ages, in whole units. */
@@ -161,9 +169,15 @@ const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86
 /** Minimum number of points in a line. */
 const MIN_POINTS = 2
 
-/** How far the group was behind, in events and in time. */
-function Backlog({ of }) {
-  const points = of?.history ?? []
+/** How far the group was behind, in events and in time. The last point is what the page says now. */
+function Backlog({ of, push }) {
+  const history = of?.history
+  const lag = push ? push.waiting : (of?.lag ?? 0) + (of?.pending ?? 0)
+  const oldest = of && oldestOf(push, of)
+  const points = useMemo(() => {
+    const at = Math.max(clock.value, history?.at(-1)?.at ?? 0)
+    return [...(history ?? []), { at, lag, behind: oldest === undefined ? 0 : Math.max(0, at - oldest) }]
+  }, [history, lag, oldest, clock.value])
   const first = points[0]?.at ?? 0
   const shown = useMemo(() => {
     const since = Math.max(300_000, Date.now() - first)
@@ -171,9 +185,9 @@ function Backlog({ of }) {
   }, [first, points.length])
   if (!of) return null
   if (points.length < MIN_POINTS)
-    return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the second measurement.</p>`
+    return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the first measurement.</p>`
   return html`<h2>Backlog over time</h2><div class="charts pair">
-    <${Chart} title="Behind, in events" points=${points} lines=${LINES.count} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
+    <${Chart} title="Behind, in events" points=${points} lines=${push ? LINES.ofPush : LINES.ofGroup} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
     <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} /></div>`
 }
 

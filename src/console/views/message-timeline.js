@@ -1,3 +1,4 @@
+import { answerText } from '../../lib/answer-text.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
@@ -33,12 +34,13 @@ const KINDS = {
 export function Timeline({ shown }) {
   const { history, pushes = [], receive, events = [], running } = shown
   const start = history[0]?.at ?? shown.message.receivedAt
-  const pushed = pushes.map(({ at, subscription, ms, status, reason, attempt }) => {
+  const pushed = pushes.map(({ at, subscription, ms, status, reason, answer = '', attempt }) => {
+    const error = reason && [reason, answerText(answer)].filter(Boolean).join(': ')
     return {
       at,
       road: 'push',
       what: reason ? 'failed' : 'sent',
-      detail: { to: subscription, attempt, ms, status, error: reason },
+      detail: { to: subscription, attempt, ms, status, error },
     }
   })
   const sorted = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)

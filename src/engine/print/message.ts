@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { secondOf, timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
+import { answerText } from '../../lib/answer-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -22,11 +23,11 @@ export function humanMessage(found: Json): string {
     .toSorted((a, b) => Number(a.at) - Number(b.at))
     .map(({ at, road, what, detail }) => [timeFrom(received, at), road, what, detailOf(detail)])
   const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
-  const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason }) => [
+  const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason, answer }) => [
     subscription,
     timeOf(at),
     attempt,
-    status ?? reason,
+    reason === undefined ? status : [reason, answerText(String(answer ?? ''))].filter(Boolean).join(': '),
   ])
   const retry = outcome === 'dead' ? ['', nextSteps(head.id)] : []
   const until = receive.until && { until: timeFrom(received, receive.until) }

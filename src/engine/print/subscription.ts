@@ -97,14 +97,15 @@ function columnsFor(topic: Json | undefined): readonly Column[] {
   ]
 }
 
-function nextSteps({ name, topic, ok, state, attempts }: JsonObject): string[] {
+function nextSteps({ name, topic, state, attempts }: JsonObject): string[] {
   const failed = objectsIn(attempts).find(({ reason }) => reason !== undefined)
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   const show = topic === 'gateway-message' ? 'message show' : `event show ${topic}`
   return [
     ...(failed ? [step(commandText(show, failed.event), 'shows what the last failed attempt sent.')] : []),
     ...(state === 'paused' ? [step(commandText('subscription resume', name), 'ends the pause.')] : []),
-    ...(ok === false ? [step(commandText('subscription resume', name), 'tries at once.')] : []),
+    ...(state === 'failing' ? [step(commandText('subscription retry', name), 'tries now.')] : []),
+    ...(state === 'disabled' ? [step(commandText('subscription resume', name), 'tries again.')] : []),
   ]
 }
 

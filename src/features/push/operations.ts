@@ -109,6 +109,10 @@ export const subscriptions = {
   resume: closed(subscription).describe(
     'Resumes a push subscription that is paused, failing, or disabled because its receiver is gone (410).',
   ),
+  /** Throws `subscription_stopped`. */
+  retry: closed(subscription).describe(
+    'Tries the failed events of a push subscription now, before their next attempt is due.',
+  ),
   replay: closed({
     ...subscription,
     ...replayArguments,

@@ -16,6 +16,7 @@ export const printers: Printers = {
   'subscription-replay': humanStartedJob,
   'subscription-pause': humanPause('is paused: its events wait'),
   'subscription-resume': humanPause('is resumed; waiting events are tried at once'),
+  'subscription-retry': humanPause('tries its failed events now'),
 }
 
 const COLUMNS: readonly Column[] = [
@@ -72,7 +73,7 @@ function humanSubscriptionDeletion(result: Json): string {
     : `Would delete push subscription ${name}, with ${lost}.`
 }
 
-/** `subscription-pause` and `-resume`. */
+/** `subscription-pause`, `-resume` and `-retry`. */
 function humanPause(predicate: string): (result: Json, args: JsonObject) => string {
   return (_result, args) => `The subscription ${args.name} ${predicate}.`
 }

@@ -1,13 +1,13 @@
-import { authorOf } from '../../core/author.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import { createControlling } from './controlling.ts'
 import { createEnding } from './ending.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
-import { createRecords, queueOf } from './records.ts'
+import { createRecords } from './records.ts'
 import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
@@ -45,7 +45,7 @@ export function createPush(deps: PushDeps) {
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })
-    return { subscription: found, topic: found.topic, records: createRecords(store.kv, name) }
+    return { subscription: found, topic: found.topic }
   }
 
   const service = {
@@ -57,6 +57,7 @@ export function createPush(deps: PushDeps) {
       names,
       records: (name) => createRecords(store.kv, name),
     }),
+    ...createControlling({ store, requireKnown: find, now }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name, outcome, limit }) {
       const [found] = await list([find(name).subscription])
@@ -66,17 +67,6 @@ export function createPush(deps: PushDeps) {
       const { given, at: createdAt, by: createdBy, updatedAt } = record
       const settings = maskedSettings(given)
       return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
-    },
-    async pause({ name }, { caller }) {
-      const stopped = { why: 'paused', by: authorOf(caller), at: now() } as const
-      await find(name).records.change((control) => ({ ...control, stopped }))
-      return { ok: true }
-    },
-    async resume({ name }) {
-      const { records } = find(name)
-      await records.change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
-      await store.jobs.hasten(queueOf(name))
-      return { ok: true }
     },
     async replay({ name, dryRun, ...range }, call) {
       const { topic, subscription } = find(name)

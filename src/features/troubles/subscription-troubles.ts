@@ -23,7 +23,8 @@ export function subscriptionTroubles(subscription: SubscriptionInfo, at: number)
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, ...counts })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Fix its receiver; events are kept meanwhile. ${commandText('subscription resume', name)} tries at once.`
+  const verb = state === 'disabled' ? 'resume' : 'retry'
+  const todo = `Fix its receiver; events are kept meanwhile. ${commandText(`subscription ${verb}`, name)} tries at once.`
   return [error('subscription-down', where, { title, text, todo, ...counts })]
 }
 
