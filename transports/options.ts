@@ -72,11 +72,11 @@ export function requireNoWebPage({ headers }: IncomingMessage, isLocal: boolean,
 
 /**
  * For `doctor`: warns about a gateway without authentication. Also on a local address, because a
- * proxy or tunnel may expose it. `name`: the option that enables authentication. `scheme`: how
+ * proxy or tunnel may expose it. `name`: the option that enables authentication. `verified`: how
  * senders are verified; undefined if they are not.
  */
-export function checkProtection({ isLocal }: PublicHttp, name: string, scheme: string | undefined): Check {
-  if (scheme !== undefined) return { name, ok: true, detail: scheme }
+export function checkProtection({ isLocal }: PublicHttp, name: string, verified: string | undefined): Check {
+  if (verified !== undefined) return { name, ok: true, detail: verified }
   const exposure = isLocal
     ? 'every program on this machine, and everyone behind a proxy or tunnel to it, can send'
     : 'everyone who reaches the listener can send'

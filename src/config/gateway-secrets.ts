@@ -1,10 +1,14 @@
-import { parse } from 'yaml'
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
 import { attempt } from '../lib/attempt.ts'
+import { defined } from '../lib/defined.ts'
 import { isSecretName } from './environment.ts'
 import type { Config } from './load-config.ts'
 
-/** Where a secret of a gateway is configured. `setting`: `imap.pass`. `file`: as shown to people. */
-export type GatewaySecret = { setting: string; variables: string[]; file: string }
+/**
+ * Where a secret of a gateway is configured. `setting`: `imap.pass`. `file`: as shown to people.
+ * `line`: its line there, from 1, unless it is behind an alias.
+ */
+export type GatewaySecret = { setting: string; variables: string[]; file: string; line?: number }
 
 type AsRead = Config['asRead']
 
@@ -23,15 +27,23 @@ export function gatewaySecrets(asRead: AsRead, gateway: string): readonly Gatewa
 }
 
 function secretsIn({ file, yaml }: AsRead['files'][number]): [string, GatewaySecret[]][] {
-  const gateways: object = Object(Object(attempt(() => parse(yaml))).gateways)
+  const lines = new LineCounter()
+  const document = parseDocument(yaml, { lineCounter: lines })
+  const gateways: object = Object(Object(attempt(() => document.toJS())).gateways)
   return Object.entries(gateways).map(([name, options]) => [
     name,
     [...secretTexts(options, [])].map(({ path, text }) => ({
       setting: path.join('.'),
       variables: [...text.matchAll(VARIABLE)].flatMap(([, variable]) => variable ?? []),
       file,
+      ...defined({ line: lineOf(document, ['gateways', name, ...path], lines) }),
     })),
   ])
+}
+
+function lineOf(document: Document, path: readonly string[], lines: LineCounter): number | undefined {
+  const node = attempt(() => document.getIn(path, true))
+  return isNode(node) && node.range ? lines.linePos(node.range[0]).line : undefined
 }
 
 /** The texts under keys of secrets. The items of a list, and names in a mapping, are one setting. */

@@ -112,7 +112,7 @@ export const catalogue = {
   run_cancelled: permanent(409, 'Cancelled by {by}: {reason} (message {id}).'),
   refused_gone: permanent(
     404,
-    'This daemon keeps no such refused delivery of gateway {gateway}. The newest 20 are kept for an hour, by the daemon that refused them.',
+    'This daemon keeps no such refused delivery of gateway {gateway}. The newest 50 are kept for an hour, by the daemon that refused them.',
   ),
   run_not_running: permanent(409, 'No attempt on message {id} is running; the message is {outcome}.'),
   not_retrying: permanent(

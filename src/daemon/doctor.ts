@@ -1,3 +1,4 @@
+import { gatewaySecrets } from '../config/gateway-secrets.ts'
 import type { Config } from '../config/load-config.ts'
 import { reasonOf } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
@@ -7,6 +8,8 @@ import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import { noGateway } from '../engine/receive.ts'
+import type { createRefusals } from '../engine/refusals.ts'
+import { refusalCheck } from '../features/troubles/refusal-check.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import { checkSkills } from './check-skills.ts'
@@ -29,17 +32,25 @@ export function createDoctor(deps: {
   listening(): boolean
   /** Returns the documents of the assistant and the workbench that cannot be used. */
   checkDocuments(): Promise<Check[]>
+  refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>
   log: Log
+  now(): number
 }) {
   const { config, store, gateways } = deps
   // From the configuration, because a command without a running daemon has no gateways.
   const enabled = () => config().gateways.filter((gateway) => gateway.enabled)
 
+  /** The refusals that go on now. The other checks do not see them. */
+  const refusalsOf = (name: string): Finding[] => {
+    const secretsOf = (gateway: string) => gatewaySecrets(config().asRead, gateway)
+    return [refusalCheck(name, { counts: deps.refusals.counts(), at: deps.now(), secretsOf }) ?? []].flat()
+  }
+
   const checkGateway = async (name: string): Promise<Finding[]> => {
     const spec = enabled().find((gateway) => gateway.name === name)
     const names = enabled().map((gateway) => gateway.name)
     if (!spec) throw noGateway(name, names)
-    return gateways.check(spec)
+    return [...(await gateways.check(spec)), ...refusalsOf(name)]
   }
 
   const checkDaemon = async (): Promise<Check[]> => {
@@ -66,7 +77,8 @@ export function createDoctor(deps: {
   /** The results of the last checks of a gateway. Runs none. */
   const lastChecksOf = (name: string): Finding[] => {
     const detail = 'not checked since the start of the daemon'
-    return gateways.lastChecks(name) ?? [{ name: `${name}: check`, ok: true, detail }]
+    const last = gateways.lastChecks(name) ?? [{ name: `${name}: check`, ok: true, detail }]
+    return [...last, ...refusalsOf(name)]
   }
 
   /** All results: those of the gateways are given, the other checks run now. */

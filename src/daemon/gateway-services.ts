@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isOperator, isViewer } from '../core/identity.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Jobs, Journal, KeyValues } from '../core/store.ts'
+import type { DatedCheck } from '../engine/gateway-memory.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import { createLastMessage, type LastMessage } from '../engine/last-message.ts'
 import type {
@@ -16,6 +17,7 @@ import type { createRefusals } from '../engine/refusals.ts'
 import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import { storedSince } from '../features/troubles/first-seen.ts'
 import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
+import { refusalCheck } from '../features/troubles/refusal-check.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
 import type { SecretsOf } from '../features/troubles/secret-places.ts'
@@ -82,7 +84,7 @@ export function createGatewayService(
       const details = {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
-        checks: gateways.lastChecks(name),
+        checks: checksOf(name, gateways, refusals),
         ...(await factsOf(name, call, deps)),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
@@ -113,6 +115,19 @@ export function createGatewayService(
       )
     },
   }
+}
+
+/** The last checks of a gateway, and the refusals that go on now. Undefined without any. */
+function checksOf(
+  name: string,
+  gateways: Pick<Gateways, 'lastChecks'>,
+  refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>,
+): DatedCheck[] | undefined {
+  const at = Date.now()
+  // Without the places of secrets, which not every caller may see.
+  const refused = refusalCheck(name, { counts: refusals.counts(), at })
+  const checks = gateways.lastChecks(name)
+  return refused ? [...(checks ?? []), { ...refused, at }] : checks
 }
 
 /** When a failure began. The list of troubles remembers one that began before this daemon. */

@@ -59,6 +59,14 @@ describe('gateway show', { timeout: 120_000 }, async () => {
     assert.match(out, /^refuses every delivery since .* UTC \(\d+ s\): \/hub$/m)
     assert.match(out, /^hub: 60 of 60 deliveries refused since .* UTC \(\d+ s\) \(signature_invalid\)$/m)
     assert.match(out, /`trivium refusal try --gateway hub`/)
+    assert.match(out, /^✗ +hub: deliveries +now +refuses every delivery, see above$/m)
+    const doctor = await site.run(['doctor'])
+    assert.equal(doctor.code, 1)
+    assert.match(
+      doctor.out,
+      /^✓ +hub: verify +github: the secret is set and readable; only a delivery shows/m,
+    )
+    assert.match(doctor.out, /^✗ +hub: deliveries +refuses every delivery: 60 of 60 deliveries/m)
     assert.match(await run('refusal', 'list'), /the newest 50 of 60 of hub; the others are only counted/)
   })
 
@@ -85,7 +93,7 @@ describe('gateway show', { timeout: 120_000 }, async () => {
     assert.match(await run('gateway', 'show', 'shop'), /^Secret: verify\.secret in routes\.yaml/m)
     const shown = await (await showWithToken('shop')).text()
     assert.match(shown, /\/shop/)
-    assert.doesNotMatch(shown, /secret/)
+    assert.doesNotMatch(shown, /verify\.secret|the-secret/)
   })
 
   test('says since when it fails as the list of troubles does, also after a restart', async () => {

@@ -12,11 +12,11 @@ gateways:
   const asRead = { yaml, files: [{ file: 'routes.yaml', yaml }], variables: [] }
   const file = 'routes.yaml'
   assert.deepEqual(gatewaySecrets(asRead, 'shop'), [
-    { setting: 'verify.secret', variables: ['NEW', 'OLD'], file },
+    { setting: 'verify.secret', variables: ['NEW', 'OLD'], file, line: 3 },
   ])
   assert.deepEqual(gatewaySecrets(asRead, 'post'), [
-    { setting: 'imap.pass', variables: ['PASSWORD'], file },
-    { setting: 'smtp.pass', variables: [], file },
+    { setting: 'imap.pass', variables: ['PASSWORD'], file, line: 4 },
+    { setting: 'smtp.pass', variables: [], file, line: 4 },
   ])
   assert.deepEqual(gatewaySecrets(asRead, 'open'), [])
   assert.deepEqual(gatewaySecrets(asRead, 'none'), [])

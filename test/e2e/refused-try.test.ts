@@ -125,8 +125,8 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
   })
 
   test('the newest deliveries are kept, up to a number and a size', async () => {
-    for (let n = 0; n < 25; n++) await daemon.post('/hub', `{"m":${n}}`, github(NEW, `{"m":${n}}`))
-    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), { fits: 20, tried: 20 })
+    for (let n = 0; n < 55; n++) await daemon.post('/hub', `{"m":${n}}`, github(NEW, `{"m":${n}}`))
+    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), { fits: 50, tried: 50 })
     const large = JSON.stringify('x'.repeat(700_000))
     for (let n = 0; n < 2; n++) await daemon.post('/hub', large, github(NEW, large))
     assert.equal((await attempt({ gateway: 'hub', secret: NEW })).tried, 1)
@@ -138,11 +138,11 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
     const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub' })]
       .flat()
       .map((each) => Object(each))
-    // The tests above had 3 + 25 + 2 deliveries refused.
-    assert.partialDeepStrictEqual(hub, { gateway: 'hub', accepted: 1, refused: 30, errorShare: 0.9677 })
+    // The tests above had 3 + 55 + 2 deliveries refused.
+    assert.partialDeepStrictEqual(hub, { gateway: 'hub', accepted: 1, refused: 60, errorShare: 0.9836 })
     assert.ok(Date.now() - hub.lastAt < 60_000)
     assert.equal(hub.minutes.accepted.length, 60)
-    assert.match((await site.run(['gateway', 'traffic'])).out, /hub +ok +0\.2 +1 +30 \(96\.8 %\)/)
+    assert.match((await site.run(['gateway', 'traffic'])).out, /hub +ok +0\.2 +1 +60 \(98\.4 %\)/)
   })
 
   test('a tried secret is neither on disk nor in the log', async () => {

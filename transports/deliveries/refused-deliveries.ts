@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { RefusedTry } from '../../src/core/transport.ts'
 import { HOUR, MIB } from '../../src/core/units.ts'
+import { hasSecret } from './checked-secret.ts'
 import { createVerifier } from './verifier.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
 /** Maximum number of kept deliveries of a gateway. */
-const MAX_DELIVERIES = 20
+const MAX_DELIVERIES = 50
 const MAX_AGE_MS = HOUR
 /** Maximum size of all kept deliveries of a gateway. */
 const MAX_BYTES = MIB
@@ -78,8 +79,4 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
       return `this is not a secret in the form that the provider shows: ${reasonOf(error).replaceAll(secret, '[secret]')}`
     }
   }
-}
-
-function hasSecret(verify: Verify): verify is Extract<Verify, { secret: string[] }> {
-  return 'secret' in verify && Array.isArray(verify.secret)
 }

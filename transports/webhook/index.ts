@@ -1,6 +1,7 @@
 import { isJsonObject, parseJson } from '../../src/core/json.ts'
 import type { Transport, TransportDeps, TransportKind } from '../../src/core/transport.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
+import { checkedText } from '../deliveries/checked-secret.ts'
 import { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
 import { createVerifier, presetOf } from '../deliveries/verifier.ts'
 import { checkProtection } from '../options.ts'
@@ -39,8 +40,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
   const answers = createAnswers(options, deps, preset)
   const accepting = createInFlight()
   const serve = createServe(options, deps, { verifier, preset, refusedDeliveries, answers, accepting })
-  const { scheme } = options.verify
-  const protection = checkProtection(http, 'verify', scheme === 'none' ? undefined : scheme)
+  const protection = checkProtection(http, 'verify', checkedText(options.verify))
   let unmount: (() => void) | undefined
 
   return {

@@ -1,15 +1,20 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { tokensOf } from './yaml.js'
 
 /**
  * A YAML file, or its lines from `first` on, with line numbers and colours. `marked`: lines to
- * highlight.
+ * highlight. `wanted`: a line to highlight and to scroll to.
  */
-export function Yaml({ text, label, marked = [], first = 1 }) {
+export function Yaml({ text, label, marked = [], first = 1, wanted }) {
   const lines = tokensOf(text)
-  return html`<div class="code" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
+  const box = useRef()
+  useEffect(() => {
+    if (wanted !== undefined) box.current.querySelector('.wanted')?.scrollIntoView({ block: 'center' })
+  }, [wanted])
+  return html`<div class="code" ref=${box} tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
     (tokens, at) =>
-      html`<tr key=${at} id=${`line-${at + first}`} class=${marked.includes(at + first) ? 'marked' : ''}><td class="line-number" data-line=${at + first}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
+      html`<tr key=${at} id=${`line-${at + first}`} class=${`${marked.includes(at + first) ? 'marked' : ''} ${at + first === wanted ? 'wanted' : ''}`}><td class="line-number" data-line=${at + first}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
   )}</tbody></table></div>`
 }
 

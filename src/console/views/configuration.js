@@ -18,14 +18,14 @@ export function ConfigurationPage({ path: [route], query }) {
 }
 
 /** The routes in the order in which they are tried. */
-export function RoutesPage() {
+export function RoutesPage({ query: { show } }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value } = loaded
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Routes</h1></header>
     <${Wait} of=${loaded} what="the routes" />
-    ${value && html`<${RouteTable} configuration=${value} label="All routes" />`}
+    ${value && html`<${RouteTable} configuration=${value} label="All routes" isOpen=${show === 'skills'} />`}
   </section>`
 }
 
@@ -54,7 +54,7 @@ function AllPage({ query }) {
   </section>`
 }
 
-function Shown({ configuration, query: { show: what = 'file' } }) {
+function Shown({ configuration, query: { show: what = 'file', file: wantedFile, line } }) {
   const { file, envFile, files, variables, inForce, warnings, reload, previous } = configuration
   const tabs = [
     ['file', files.length > 1 ? 'Files' : 'File'],
@@ -72,7 +72,7 @@ function Shown({ configuration, query: { show: what = 'file' } }) {
     <div class=${`columns configuration ${isWide ? 'is-wide' : ''}`}>
       <div>
         <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>
-        ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} />`}
+        ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} wanted=${line && { file: wantedFile, line: Number(line) }} />`}
         ${what === 'change' && html`<${Change} files=${files} previous=${previous} changedAt=${reload.goodAt} since=${configuration.countedSince} />`}
         ${what === 'routes' && html`<${RouteTable} configuration=${configuration} />`}
       </div>
@@ -104,13 +104,14 @@ async function rotateToken() {
   })
 }
 
-function Files({ files, warnings, readAt }) {
-  const linesIn = (name) =>
-    warnings.flatMap(({ file, line }) => (line && (files.length === 1 || file === name) ? [line] : []))
+/** `wanted`: a line of a file to show, as in the address. */
+function Files({ files, warnings, readAt, wanted }) {
+  const isIn = (file, name) => files.length === 1 || file === name
+  const linesIn = (name) => warnings.flatMap(({ file, line }) => (line && isIn(file, name) ? [line] : []))
   return html`<p class="dim">As read <${Age} at=${readAt} /> ago. Variables are shown by name; other secrets are masked, and comments left out.</p>
     ${files.map(
       ({ file, yaml }) => html`<section key=${file}><h2 class="file-name">${file}</h2>
-      <${Yaml} text=${yaml} label=${`${files.length > 1 ? file : 'routes.yaml'} as read`} marked=${linesIn(file)} />
+      <${Yaml} text=${yaml} label=${`${files.length > 1 ? file : 'routes.yaml'} as read`} marked=${linesIn(file)} wanted=${wanted && isIn(wanted.file, file) ? wanted.line : undefined} />
       <div class="buttons after"><${Copy} text=${yaml} /></div></section>`,
     )}`
 }
@@ -137,7 +138,7 @@ function spanWords(ms, since) {
 }
 
 /** The routes in order, with their message counts. */
-function RouteTable({ configuration, label = 'Routes' }) {
+function RouteTable({ configuration, label = 'Routes', isOpen = false }) {
   const { routes = [], countedSince: since } = configuration
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
   // Skills have many routes, and most are unused.
@@ -145,7 +146,7 @@ function RouteTable({ configuration, label = 'Routes' }) {
   const others = routes.filter((route) => !isShown(route))
   return html`<p class="dim">The first that matches takes a message. Counted by this daemon, which has run for <${Age} at=${since} />.</p>
     <${RouteRows} label=${label} routes=${routes.filter(isShown)} configuration=${configuration} />
-    ${others.length > 0 && html`<details><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} configuration=${configuration} /></details>`}`
+    ${others.length > 0 && html`<details open=${isOpen}><summary>${count(others.length, 'route')} of skills that took nothing</summary><${RouteRows} label="Routes of skills" routes=${others} configuration=${configuration} /></details>`}`
 }
 
 function RouteRows({ label, routes, configuration }) {

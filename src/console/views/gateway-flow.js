@@ -29,11 +29,8 @@ export function useFlow(name, { transport, detail = '' } = {}) {
   )
   return {
     'address for its sender': url && html`<code>${url}</code> <${Copy} label="Copy" text=${url} />`,
-    routes: listOf(
-      routes.filter((route) => mayTake(route, { name, transport })),
-      (route) => ['configuration', route.name],
-    ),
-    pushes: listOf(pushes, (push) => ['queues', MESSAGES, push.name]),
+    routes: routeLinks(routes.filter((route) => mayTake(route, { name, transport }))),
+    pushes: linksTo(pushes, (push) => ['queues', MESSAGES, push.name]),
     'not delivered':
       unsent.length > 0 &&
       html`<a href=${link('dead-letters', { queue: 'outbox', group: name })}>${unsent.length === 1 ? '1 reply' : `${unsent.length} replies`}</a>`,
@@ -62,12 +59,23 @@ const MAX_LINKS = 6
 /** Routes of built-in skills are named `SKILL@TRANSPORT`. */
 const isOfSkill = ({ name }) => name.includes('@')
 
-/** Links, separated by commas, configured routes first; undefined for none. */
-function listOf(items, pathOf) {
+/** Links to the configured routes; those of skills, such as the words of the assistant, are counted. */
+function routeLinks(routes) {
+  const ofSkills = routes.filter(isOfSkill).length
+  const configured = linksTo(
+    routes.filter((route) => !isOfSkill(route)),
+    (route) => ['configuration', route.name],
+  )
+  if (ofSkills === 0) return configured
+  const others = html`<a href=${link('routes', { show: 'skills' })}>${ofSkills} of skills</a>`
+  return configured ? html`${configured} <span class="dim">and ${others}</span>` : others
+}
+
+/** Links, separated by commas; undefined for none. */
+function linksTo(items, pathOf) {
   if (items.length === 0) return undefined
-  const sorted = items.toSorted((one, other) => isOfSkill(one) - isOfSkill(other))
-  const left = sorted.length - MAX_LINKS
-  const links = sorted
+  const left = items.length - MAX_LINKS
+  const links = items
     .slice(0, MAX_LINKS)
     .map((item, at) => html`${at > 0 && ', '}<a key=${item.name} href=${link(pathOf(item))}>${item.name}</a>`)
   return html`${links}${left > 0 && html` <span class="dim">and ${left} more</span>`}`

@@ -58,7 +58,7 @@ export const VIEWS = [
       name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
     count: (now) => brokenGateways(now?.troubles),
   },
-  { path: 'routes', title: 'Routes', keys: [], parts: 0, Page: later.page('RoutesPage') },
+  { path: 'routes', title: 'Routes', keys: ['show'], parts: 0, Page: later.page('RoutesPage') },
   {
     path: 'skills',
     title: 'Skills',

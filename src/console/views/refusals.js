@@ -4,9 +4,10 @@ import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, Copy, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
+import { placeInFile } from './configuration-place.js'
 
 /** Refusals by gateway and reason, with the likely cause; then the newest ones, one by one. */
 export function Refusals({ gateway }) {
@@ -147,27 +148,34 @@ function TrySecret({ gateway }) {
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
       <button changes disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
-    <p role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} />`}</p>
+    <div role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} />`}</div>
   </form>`
 }
 
 /** The settings with which deliveries are verified. */
 const IN_VERIFY = /(^|\.)verify\./
 
-/** Where the secret of a gateway is, and how it lists a second one. */
+/**
+ * Where the secret of a gateway is, and the line that lists the new one beside the old ones, until
+ * the sender has changed over.
+ */
 function SecretPlace({ gateway, secrets = [] }) {
   // A gateway may have others, such as the token of a challenge.
   const secret = secrets.find(({ setting }) => IN_VERIFY.test(setting))
-  const { setting = 'verify.secret', file = 'routes.yaml', variables: [variable] = [] } = secret ?? {}
-  const old = variable === undefined ? 'the old secret' : `\${${variable}}`
-  const several = `${setting.split('.').at(-1)}: ["${old}", "\${NEW_SECRET}"]`
-  return html`Put it into <code>${setting}</code> of ${gateway} in ${file}, beside the old one: <code>${several}</code>, with <code>NEW_SECRET</code> in .env.${variable !== undefined && html` If the sender signs only with the new one, change <code>${variable}</code> instead.`}`
+  const { setting = 'verify.secret', file = 'routes.yaml', line, variables = [] } = secret ?? {}
+  const [variable] = variables
+  const added = `${variable ?? 'SECRET'}_NEW`
+  const old = variables.length > 0 ? variables.map((name) => `\${${name}}`) : ['the old secret']
+  const several = `${setting.split('.').at(-1)}: [${[...old, `\${${added}}`].map((text) => `"${text}"`).join(', ')}]`
+  return html`<p>Let <code>${setting}</code> of ${gateway} in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a> list it beside the old one, and set <code>${added}</code> in .env. The sender then tries again.</p>
+    <p class="new-line"><code>${several}</code> <${Copy} label="Copy the line" text=${several} /></p>
+    ${variable !== undefined && html`<p class="dim">If the sender signs only with the new one, change <code>${variable}</code> instead.</p>`}`
 }
 
 function Verdict({ of: { error, ok, reason, at, fits, tried, secrets }, gateway }) {
-  if (error) return html`<${Badge} kind="bad">not tried<//> ${error.message}`
-  const share = `It fits ${fits} of the ${tried} that are kept.`
+  if (error) return html`<p><${Badge} kind="bad">not tried<//> ${error.message}</p>`
+  const share = `It fits ${fits === tried ? `all ${tried}` : `${fits} of the ${tried}`} refused deliveries that are kept.`
   return ok
-    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} <${SecretPlace} gateway=${gateway} secrets=${secrets} /> The sender then tries again.`
-    : html`<${Badge} kind="bad">it does not fit<//> ${reason}. ${share}`
+    ? html`<p><${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share}</p><${SecretPlace} gateway=${gateway} secrets=${secrets} />`
+    : html`<p><${Badge} kind="bad">it does not fit<//> ${reason}. ${share}</p>`
 }

@@ -36,12 +36,13 @@ function pulledText({ messages, more, oldestAt, at, by }: JsonObject): string {
   return `Workers: ${count} not pulled${oldest}, last pull ${age(at)} ago by ${shownAuthor(by)}.`
 }
 
-/** `Secret: verify.secret in routes.yaml, from STRIPE_SECRET`. */
+/** `Secret: verify.secret in routes.yaml, line 15, from STRIPE_SECRET`. */
 function secretLines(secrets: Json | undefined): string[] {
-  return objectsIn(secrets).map(({ setting, file, variables }) => {
+  return objectsIn(secrets).map(({ setting, file, line, variables }) => {
     const names = Array.isArray(variables) ? variables.map(String) : []
     const from = names.length > 0 ? `, from ${names.join(', ')} (.env or the environment)` : ''
-    return paragraph('', `Secret: ${setting} in ${file}${from}.`)
+    const place = line === undefined ? file : `${file}, line ${line}`
+    return paragraph('', `Secret: ${setting} in ${place}${from}.`)
   })
 }
 
@@ -102,10 +103,23 @@ function trafficText({ lastAt, searchedTo, perMinute, accepted, refused, errorSh
 }
 
 function checksText(checks: unknown): string {
-  const rows = objectsIn(checks).map(({ ok, warning, name, detail, at }) => {
+  const found = objectsIn(checks)
+  const rows = found.map(({ ok, warning, name, detail, at }) => {
     const passed = warning === true ? paint('yellow', '!') : paint('green', '✓')
-    return [ok === true ? passed : paint('red', '✗'), name, `${age(at)} ago`, detail]
+    const mark = ok === true ? passed : paint('red', '✗')
+    // The refusals are described above.
+    if (isOfRefusals(name)) return [mark, name, 'now', `${String(detail).split(':', 1)[0]}, see above`]
+    return [mark, name, `${age(at)} ago`, detail]
   })
-  if (rows.length > 0) return table(['', 'check', 'when', ''], rows)
-  return paragraph('', 'Not checked since the start of the daemon: `trivium doctor` checks it.')
+  const hasRun = found.some(({ name }) => !isOfRefusals(name))
+  const note = paragraph('', 'Not checked since the start of the daemon: `trivium doctor` checks it.')
+  return [
+    ...(rows.length > 0 ? [table(['', 'check', 'when', ''], rows)] : []),
+    ...(hasRun ? [] : [note]),
+  ].join('\n')
+}
+
+/** Whether a check is about the deliveries of the last hour, and not about the provider. */
+function isOfRefusals(name: unknown): boolean {
+  return String(name).endsWith(': deliveries')
 }

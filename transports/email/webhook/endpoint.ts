@@ -4,6 +4,7 @@ import type { Check, Health } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../../src/lib/quick-answer.ts'
+import { checkedText } from '../../deliveries/checked-secret.ts'
 import { createVerifier } from '../../deliveries/verifier.ts'
 import { checkProtection, requireNoWebPage } from '../../options.ts'
 import { createDeliveryIngest, type EndpointParts } from './delivery-ingest.ts'
@@ -34,11 +35,7 @@ export function createMailEndpoint(parts: EndpointParts) {
   const accepting = createInFlight()
   const closing = new AbortController()
   const ingestDelivery = createDeliveryIngest({ ...parts, limit, verifier, closing: closing.signal })
-  const protection = checkProtection(
-    http,
-    'webhook.verify',
-    verify.scheme === 'none' ? undefined : verify.scheme,
-  )
+  const protection = checkProtection(http, 'webhook.verify', checkedText(verify))
   let unmount: (() => void) | undefined
 
   /** The body of a request whose signature is valid. Throws for other requests. */

@@ -1,0 +1,78 @@
+import { useEffect } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { percent } from '../lib/money.js'
+import { Age, Badge, useLoaded } from '../lib/parts.js'
+import { refusesNow } from '../lib/refusing.js'
+
+/** Polling interval of the traffic, in ms. */
+const POLL_INTERVAL = 10_000
+
+/** The traffic of the last hour per gateway, polled while the page is shown. */
+export function useTraffic(gateway) {
+  const loaded = useLoaded(
+    (signal) => invoke('gateway-traffic', gateway ? { gateway } : {}, signal),
+    [gateway, now.value?.rates?.refused ?? 0],
+  )
+  const { value, reload } = loaded
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
+    return () => clearInterval(timer)
+  }, [gateway])
+  return { loaded, traffic: Object.fromEntries((value ?? []).map((each) => [each.gateway, each])) }
+}
+
+/** The trouble of a gateway that does not work; undefined if it works. */
+export function downOf(name) {
+  return now.value?.troubles?.find(({ code, where }) => code === 'gateway-down' && where.gateway === name)
+}
+
+/** Rate, last message, refusals, and a chart of the last hour, with the times of its ends if `hasAxis`. */
+export function Traffic({ of, hasAxis = false }) {
+  if (!of) return html`<p class="traffic dim">…</p>`
+  const { perMinute, lastAt, searchedTo, refused, errorShare, minutes } = of
+  return html`<div class="traffic"><${Sparkline} of=${minutes} />${hasAxis && html`<p class="axis dim"><span>${minutes.accepted.length} min ago</span><span>now</span></p>`}
+    <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? (searchedTo === undefined ? 'no message yet' : html`none for <${Age} at=${searchedTo} />`) : html`last <${Age} at=${lastAt} /> ago`}</span>
+    ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
+}
+
+const WIDTH = 240
+const HEIGHT = 32
+
+/**
+ * Accepted and refused messages per minute in the last hour, as two lines, with the highest number.
+ * The numbers next to the chart give the same information.
+ */
+function Sparkline({ of: { accepted, refused } }) {
+  const most = Math.max(1, ...accepted, ...refused)
+  const path = (counts) =>
+    counts
+      .map(
+        (count, at) =>
+          `${((at * WIDTH) / (counts.length - 1)).toFixed(1)},${(HEIGHT - 1 - ((HEIGHT - 2) * count) / most).toFixed(1)}`,
+      )
+      .join(' ')
+  const hasAny = [...accepted, ...refused].some((count) => count > 0)
+  return html`<span class="scale">${hasAny && `peak: ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+    <polyline class="good" points=${path(accepted)} />
+    ${refused.some((count) => count > 0) && html`<polyline class="bad" points=${path(refused)} />`}
+  </svg>`
+}
+
+/** A paused gateway is not shown as working. If it refuses or is down, that is shown too. */
+export function GatewayState({ of, traffic, isUnknown, isPaused }) {
+  const isFine = of.ok && !refusesNow(of, traffic, now.value?.troubles)
+  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} of=${of} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
+}
+
+function Connection({ of, traffic, isUnknown }) {
+  const { ok, recovered = 'works' } = of
+  // Without its traffic, it is unknown whether the gateway refuses.
+  if (ok && !traffic)
+    return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
+  const { errorShare } = traffic ?? {}
+  if (ok && refusesNow(of, traffic, now.value?.troubles))
+    return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
+  return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? recovered : 'does not work'}<//>`
+}

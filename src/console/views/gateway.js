@@ -1,0 +1,139 @@
+import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import {
+  Age,
+  act,
+  Empty,
+  Facts,
+  Gist,
+  Loading,
+  Moment,
+  Outcome,
+  StoreAway,
+  span,
+  useLoaded,
+  Wait,
+  Words,
+} from '../lib/parts.js'
+import { Pause, usePause } from '../lib/pause.js'
+import { PauseNote } from '../lib/pauses.js'
+import { refusedMany } from '../lib/refusing.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
+import { placeInFile } from './configuration-place.js'
+import { Checks } from './gateway-checks.js'
+import { useFlow } from './gateway-flow.js'
+import { downOf, GatewayState, Traffic, useTraffic } from './gateway-state.js'
+import { Refusals } from './refusals.js'
+
+/** One gateway: state, checks and refusals. */
+export function GatewayPage({ name }) {
+  const found = now.value?.gateways?.find((each) => each.name === name)
+  const { connections, secondsSinceEvent } = found?.gauges ?? {}
+  const { loaded, traffic } = useTraffic(name)
+  const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
+  const down = downOf(name)
+  const flow = useFlow(name, found)
+  const { value: shown, reload } = useLoaded(
+    (signal) => invoke('gateway-show', { gateway: name }, signal),
+    [name, now.value?.configuration?.at, loaded.at],
+  )
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="gateways" />
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
+      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+        <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
+    <${PauseNote} of=${pause} />
+    <${StoreAway} />
+    ${now.value === undefined && html`<${Loading} />`}
+    ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
+    <div class="columns"><div>
+    ${
+      found &&
+      html`<${Facts} of=${{
+        transport: found.transport,
+        [found.ok ? 'detail' : 'last error']:
+          html`<span class=${found.ok ? '' : 'error'}>${withLocalTimes(found.detail ?? (found.ok ? 'it works' : 'it does not say why'))}</span>`,
+        'does not work':
+          down?.since !== undefined &&
+          html`for <${Age} at=${down.since} />, since <${Moment} at=${down.since} />`,
+        'what to do': down && html`<${Words} text=${withoutCommands(withLocalTimes(down.todo))} />`,
+        login: found.account,
+        ...secretFacts(shown),
+        workers: shown?.pulled && html`<${Pulled} of=${shown.pulled} />`,
+        connections: connections === undefined ? undefined : String(connections),
+        'last event':
+          secondsSinceEvent === undefined || /last event/.test(found.detail)
+            ? undefined
+            : `${span(secondsSinceEvent * 1000)} ago, or none since the start`,
+        ...flow,
+        'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
+      }} />`
+    }
+    ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} hasAxis /></div>`}
+    </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
+    <${ChangedSince} of=${shown} />
+    ${refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+    <h2>Checks</h2>
+    <${Checks} name=${name} of=${shown} reload=${reload} />
+    ${!refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+  </section>`
+}
+
+/** How many messages workers have not pulled yet, and when they last did. */
+function Pulled({ of: { messages, more, oldestAt, at, by } }) {
+  return html`${count(messages, 'message', more ? '+' : '')} not pulled${oldestAt !== undefined && html`, oldest <${Age} at=${oldestAt} />`}, last pull <${Age} at=${at} /> ago by ${authorOf(by)}`
+}
+
+/** Where the secrets of a gateway are configured; never their values. */
+function secretFacts({ secrets = [] } = {}) {
+  if (secrets.length === 0) return {}
+  const places = secrets.map(
+    ({ setting, variables, file, line }) =>
+      html`<code>${setting}</code> in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a>${variables.length > 0 && html`, from ${variables.map((name) => html`<code key=${name}>${name}</code> `)}in .env or the environment`}<br />`,
+  )
+  return { [secrets.length === 1 ? 'secret' : 'secrets']: html`${places}` }
+}
+
+/** Refusals from before the last change of the configuration, which may have corrected the cause. */
+function ChangedSince({ of: { refusals = [] } = {} }) {
+  const { ok, goodAt } = now.value?.configuration ?? {}
+  const last = Math.max(...refusals.map((each) => each.last))
+  if (!ok || !Number.isFinite(last) || goodAt <= last) return null
+  return html`<p class="now-it">The configuration was loaded <${Age} at=${goodAt} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. The next delivery shows whether it is accepted.</p>`
+}
+
+/** Number of messages shown. */
+const NEWEST_SHOWN = 6
+
+/** The newest messages of a gateway. `at`: time of the last one. */
+function Newest({ name, at }) {
+  const { value } = useLoaded(
+    (signal) => invoke('message-search', { gateway: name, limit: NEWEST_SHOWN }, signal),
+    [name, at],
+  )
+  if (!value) return null
+  return html`<h2>Newest messages</h2>
+    ${value.messages.length === 0 && html`<p class="dim">None yet.</p>`}
+    <ul class="newest">${value.messages.map(
+      (message) =>
+        html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} /></span><${Outcome} outcome=${message.outcome} /></a></li>`,
+    )}</ul>`
+}
+
+/** Transports that keep a connection. */
+const CONNECTED = new Set(['email', 'slack', 'websocket', 'bullmq'])
+
+/** For a hanging connection. Clients must connect again; stored data is not affected. */
+function Reconnect({ name }) {
+  const reconnect = () =>
+    act(async () => {
+      const { ok, detail } = await invoke('gateway-reconnect', { gateway: name })
+      if (!ok) throw new Error(`${name} does not work: ${detail ?? 'it does not say why'}`)
+      return `${name} is connected anew.`
+    })
+  return html`<button changes type="button" onClick=${reconnect}>Reconnect</button>`
+}
