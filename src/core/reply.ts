@@ -8,9 +8,9 @@ export const replySchema = z.object({
   key: z.string(),
   gateway: z.string(),
   conversation: z.string(),
-  /** `data.replyTarget` of the inbound message; absent for sends to `to`. */
+  /** `data.replyTarget` of the answered message. */
   target: jsonObjectSchema.exactOptional(),
-  /** An explicit target; only on gateways with `open: true`. */
+  /** An explicit target instead of the sender; only on gateways with `open: true`. */
   to: z.string().exactOptional(),
   /** Further targets beside `to`. */
   moreTo: z.array(z.string()).exactOptional(),

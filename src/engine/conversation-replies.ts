@@ -57,7 +57,7 @@ function replyIn(
       error: error ?? reason ?? diagnostic,
       nextAt: typeof delay === 'number' ? at + delay : undefined,
       letter,
-      to,
+      to: to ?? before?.to,
       subject,
       sentAt: state === 'sent' && before ? at : undefined,
     }),

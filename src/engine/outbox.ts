@@ -77,10 +77,13 @@ export function createOutbox(
         await record(outboxNote(now(), 'not sent', { ...answerOf(sending), reason: unsent }))
         return { id: '', queued: false, unsent }
       }
-      const { id: inReplyTo, gateway, conversation, data } = message
-      const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
-      return add({ ...sending, gateway, conversation, inReplyTo, ...defined({ target }) })
+      return add({ ...sending, ...placeOf(message) })
     },
+    /**
+     * Answers a message at another target of its gateway; the caller has checked that the gateway is
+     * `open`. The answer is in the history of the message.
+     */
+    replyAt: (message: Message, to: string, sending: Sending) => add({ ...sending, ...placeOf(message), to }),
     /**
      * Sends to an explicit target of a gateway; the caller has checked that the gateway is `open`.
      * Mail that answers the send belongs to `conversation`.
@@ -91,6 +94,12 @@ export function createOutbox(
     wait: (id: string, timeout: number, signal?: AbortSignal) =>
       waitForEnd(store, OUTBOX_QUEUE, id, timeout, signal),
   }
+}
+
+/** Where a message is answered. */
+function placeOf({ id: inReplyTo, gateway, conversation, data }: Message) {
+  const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
+  return { gateway, conversation, inReplyTo, ...defined({ target }) }
 }
 
 /**
@@ -119,10 +128,10 @@ export function outboxNote(at: number, what: string, detail: object): Note {
 /** Maximum characters of a text in a history; `messages.jsonl` has all of it. */
 const SHOWN = 4_000
 
-/** A reply as shown in a history. */
-export function answerOf({ key, by, text }: Sending) {
+/** A reply as shown in a history. `to`: where it was sent, if not to the sender. */
+export function answerOf({ key, by, text, to }: Sending & Pick<Reply, 'to'>) {
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
-  return { text: shown, ...defined({ by }), key }
+  return { text: shown, ...defined({ by, to }), key }
 }
 
 /**

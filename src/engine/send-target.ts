@@ -14,7 +14,7 @@ export type Copies = {
   [Key in 'cc' | 'bcc' | 'replyAll' | 'calendar']: Exclude<Sending[Key], undefined> | undefined
 }
 
-/** Either the answered message, or an explicit target. */
+/** The answered message, an explicit target, or both: the message is answered there. */
 export type Target = { gateway: string; message?: Message; to?: string; moreTo?: string[] }
 
 type Messages = { journal: Pick<Store['journal'], 'get'>; receive: Pick<Store['receive'], 'leased'> }
@@ -35,7 +35,8 @@ export function createSendTarget(options: SendTargetOptions) {
     if (isNamed(args)) {
       const message = await namedMessage(options.store, args)
       requireRight(message, call)
-      return { gateway: message.gateway, message }
+      const { gateway } = message
+      return { gateway, message, ...(args.to !== undefined && (await explicit(gateway, args.to))) }
     }
     if (isReply(args, call)) return { gateway: call.message.gateway, message: call.message }
     const { gateway, to } = args
@@ -45,10 +46,14 @@ export function createSendTarget(options: SendTargetOptions) {
     }
     if (!options.gateway(gateway)) throw new TriviumError('gateway_not_found', { name: gateway, hint: '' })
     requireGateway(call.caller, gateway)
+    return { gateway, ...(await explicit(gateway, to)) }
+  }
+
+  async function explicit(gateway: string, to: string | string[]): Promise<Pick<Target, 'to' | 'moreTo'>> {
     if (!isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
     const [first = '', ...moreTo] = listOf(to) ?? []
     await requireTargets(gateway, [first, ...moreTo])
-    return { gateway, to: first, ...(moreTo.length > 0 ? { moreTo } : {}) }
+    return { to: first, ...(moreTo.length > 0 ? { moreTo } : {}) }
   }
 
   async function requireTargets(gateway: string, targets: readonly string[]): Promise<void> {
@@ -61,16 +66,20 @@ export function createSendTarget(options: SendTargetOptions) {
    */
   async function requireCopies(
     { cc, bcc, replyAll, calendar }: Copies,
-    { gateway, message, moreTo }: Target,
+    { gateway, message, to, moreTo }: Target,
   ): Promise<void> {
     const isAnswer = replyAll !== undefined || calendar !== undefined
-    const isMore = cc !== undefined || bcc !== undefined || moreTo !== undefined
+    const isElsewhere = message !== undefined && to !== undefined
+    const isMore = cc !== undefined || bcc !== undefined || moreTo !== undefined || isElsewhere
     if (!isAnswer && !isMore) return
     const transport = options.transport(gateway)
     const rejected = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
     if (transport && !transport.severalTargets)
-      throw rejected('it sends to one target; several, cc, bcc, replyAll and calendar are for email')
+      throw rejected(
+        'it sends to one target; several, cc, bcc, replyAll, calendar, and `to` with messageId are for email',
+      )
     if (isAnswer && !message) throw rejected('replyAll and calendar answer a message: name it by messageId')
+    if (isAnswer && isElsewhere) throw rejected('replyAll and calendar answer the sender: leave out `to`')
     if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
     await requireTargets(gateway, [...(cc ?? []), ...(bcc ?? [])])
   }

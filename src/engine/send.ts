@@ -34,7 +34,7 @@ export type SendLater = (
 /** The service behind `gateway-send`. The target of a reply comes only from the inbound message. */
 export function createSend(
   options: SendTargetOptions & {
-    outbox: Pick<Outbox, 'reply' | 'sendTo' | 'wait'>
+    outbox: Pick<Outbox, 'reply' | 'replyAt' | 'sendTo' | 'wait'>
     files: Pick<ArtifactService, 'requireAll'>
     later: SendLater
     newKey(): string
@@ -42,11 +42,15 @@ export function createSend(
 ) {
   const { outbox } = options
   const { targetOf, requireCopies } = createSendTarget(options)
+  const add = ({ gateway, message, to = '' }: Target, sending: Sending) => {
+    if (!message) return outbox.sendTo(gateway, to, sending)
+    return to === '' ? outbox.reply(message, sending) : outbox.replyAt(message, to, sending)
+  }
 
   return {
     async send(args, call) {
       const target = await targetOf(args, call)
-      const { gateway, message, to = '', moreTo } = target
+      const { gateway, message, moreTo } = target
       refuseApproval(gateway, args.data)
       await options.files.requireAll(args.attachments ?? [], call, message)
       const { text, subject, attachments, data, calendar } = args
@@ -63,9 +67,7 @@ export function createSend(
         }
         const later = await options.later(args, target, sending, call)
         if (later) return later
-        const { id, queued, unsent } = await (message
-          ? outbox.reply(message, sending)
-          : outbox.sendTo(gateway, to, sending))
+        const { id, queued, unsent } = await add(target, sending)
         if (unsent !== undefined && isNamed(args))
           throw new TriviumError('no_reply_target', { reason: unsent })
         if (unsent !== undefined) return { key, sent: false, duplicate: false }

@@ -137,35 +137,66 @@ routes:
     await shots('mailbox-gone')
     await press('Answer anyway')
     await page.getByLabel('by hand').waitFor()
+    await page.reload()
+    const letters = async () => [await daemon.invoke('dead-letter-list', { queue: 'outbox' })].flat()
+    const sendThere = async (address: string) => {
+      await page.getByLabel('Send it to another address').fill(address)
+      await page.getByRole('button', { name: 'Send there' }).click()
+    }
+    // A server that refuses this address, too, leaves everything as it was.
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await sendThere('halldis@example.org')
+    await page
+      .locator('.toast')
+      .getByText(/no such mailbox/)
+      .waitFor()
+    await page.locator('.chat .reply').getByText('to halldis@example.org').waitFor()
+    await sendThere('halldis@example.net')
+    await page.locator('.toast').getByText('It was sent to halldis@example.net.').waitFor()
+    assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
+    assert.match(String(smtp.taken.at(-1)?.raw), /^Subject: Re: Where is order 4777\?/m)
+    // Colleagues see it as well, and the dead letter is gone.
+    for (const visit of ['now', 'reloaded']) {
+      if (visit === 'reloaded') await page.reload()
+      const sent = page.locator('.chat .reply').filter({ hasText: 'to halldis@example.net' })
+      await sent.getByText(/^✓ sent/).waitFor()
+      await page.getByText(/^Answered by .* ago/).waitFor()
+      assert.equal(await page.getByLabel('Send it to another address').count(), 0)
+    }
+    await shots('sent-elsewhere')
+    assert.deepEqual(await letters(), [])
+    assert.equal((await messages())[0]?.outcome, 'unrouted')
+    const { conversations } = Object(await daemon.invoke('conversation-list', { unanswered: true }))
+    assert.equal(JSON.stringify(conversations).includes(conversation), false)
+    await show('now')
+    await page.getByRole('heading', { name: 'Now' }).waitFor()
+    assert.equal(await page.getByText('of support was not delivered').count(), 0)
+    await show(`conversations/support/${encodeURIComponent(conversation)}`)
+
     // The address can be corrected after the dead letter was dropped, too.
-    const [letter] = [await daemon.invoke('dead-letter-list', { queue: 'outbox' })].flat()
-    await daemon.invoke('dead-letter-drop', { id: String(Object(letter).id), queue: 'outbox' })
+    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    await daemon.invoke('gateway-send', { messageId: id, text: 'We found your parcel.' })
+    await until(async () => (await letters()).length === 1, 'the dead letter')
+    await daemon.invoke('dead-letter-drop', { id: String(Object((await letters())[0]).id), queue: 'outbox' })
     await page.reload()
     await answering
       .getByText(/the mailbox does not exist/)
       .first()
       .waitFor()
     assert.equal(await answering.getByRole('link', { name: 'See the dead letter' }).count(), 0)
-    const before = smtp.taken.length
-    await page.getByLabel('Send it to another address').fill('halldis@example.net')
-    await page.getByRole('button', { name: 'Send there' }).click()
-    await until(() => smtp.taken.length > before, 'the mail')
-    assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
-    await page.getByText(/Settled by .* ago/).waitFor()
-    await page.getByText('the answer was sent to halldis@example.net').waitFor()
+    await sendThere('halldis@example.net')
+    await page.locator('.toast').getByText('It was sent to halldis@example.net.').waitFor()
 
     // A history has only the beginning of a long answer.
     smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
     await daemon.invoke('gateway-send', { messageId: id, text: 'It is long. '.repeat(500) })
-    const letters = async () => [await daemon.invoke('dead-letter-list', { queue: 'outbox' })].flat().length
-    await until(async () => (await letters()) === 1, 'the dead letter of the long answer')
+    await until(async () => (await letters()).length === 1, 'the dead letter of the long answer')
     await page.reload()
     const whole = answering.getByRole('link', { name: 'Send it to another address' })
     await whole.waitFor()
     assert.equal(await page.getByLabel('Send it to another address').count(), 0)
     await whole.click()
-    await page.getByLabel('Send it to another address').fill('halldis@example.com')
-    await page.getByRole('button', { name: 'Send there' }).click()
+    await sendThere('halldis@example.com')
     await until(() => smtp.taken.at(-1)?.to.join() === 'halldis@example.com', 'the long mail')
     assert.ok(Number(smtp.taken.at(-1)?.raw.length) >= 500 * 'It is long. '.length)
   })
@@ -255,7 +286,7 @@ routes:
         .getByRole('main')
         .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)
     await until(async () => (await left()) < 3, 'the end of the conversation')
-    await page.unroute('**/v1/skills/pause-list')
+    await page.unrouteAll({ behavior: 'wait' })
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 

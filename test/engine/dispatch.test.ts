@@ -148,6 +148,7 @@ describe('dispatch', () => {
             store: { journal: { get: nothing }, receive: { leased: nothing } },
             outbox: {
               reply: outbox.reply,
+              replyAt: () => Promise.reject(new Error('no')),
               sendTo: () => Promise.reject(new Error('no')),
               wait: async () => ({ state: 'dead', reason: 'permanent', error }),
             },

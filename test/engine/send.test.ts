@@ -33,6 +33,7 @@ function stage(state?: JobEnd) {
   const { send } = createSend({
     outbox: {
       reply: (message: Message, sending) => add(`reply ${message.id}`, sending),
+      replyAt: (message: Message, to, sending) => add(`reply ${message.id} at ${to}`, sending),
       sendTo: (gateway, to, sending) => add(`${gateway} ${to}`, sending),
       wait: async () => state,
     },
@@ -132,6 +133,20 @@ describe('gateway-send', () => {
     ] as const) {
       await assert.rejects(send({ text: 'a', ...args }, callOfSkill()), { code })
     }
+    assert.equal(sent.length, 1)
+  })
+
+  test('answers a message at another address, on open gateways of a transport for mail', async () => {
+    const { send, sent, copies } = stage()
+    await send({ text: 'a', messageId: 'm3', to: ['bob', 'eve'], key: 'k' }, callOf({}))
+    assert.deepEqual(sent, [{ where: 'reply m3 at bob', key: 'answer:m3:k' }])
+    assert.deepEqual(copies, [{ moreTo: ['eve'] }])
+    for (const [args, code] of [
+      [{ messageId: 'm1', to: 'bob' }, 'target_not_allowed'],
+      [{ messageId: 'm3', to: 'nowhere' }, 'conversation_not_found'],
+      [{ messageId: 'm3', to: 'bob', replyAll: true }, 'send_rejected'],
+    ] as const)
+      await assert.rejects(send({ text: 'a', ...args }, callOf({})), { code })
     assert.equal(sent.length, 1)
   })
 

@@ -65,7 +65,7 @@ function Reply({ of: entry, isErrorShown }) {
   return html`<li class="reply">
     <p class="who">${authorOf(by) ?? 'reply'} · <${When} at=${at} />
       ${state === 'sent' && html` <span class="sent" title="The gateway has sent it">✓ sent${sentAt && html` <time title=${fullTime(sentAt)}>${timeIn(sentAt)}</time>`}</span>`}
-      ${letter && html` to ${to}${subject && html`: <b>${subject}</b>`}`}
+      ${to && html` to ${to}${subject && html`: <b>${subject}</b>`}`}
       ${state && state !== 'sent' && html` <${Badge} kind="bad">${STATES[state] ?? state}<//>`}</p>
     <${EntryText} of=${entry} />
     ${error && isErrorShown && html`<p class="error"><${Words} text=${causeOf(error)} />${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}</p>`}

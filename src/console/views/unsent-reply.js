@@ -6,9 +6,6 @@ import { Age, act, Facts, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
-/** Maximum number of characters of the reason of a settled conversation. */
-const MAX_REASON = 200
-
 /** A reply that was not delivered: to whom, what it says, and what it belongs to. */
 export function UnsentReply({ letter }) {
   const { data = {}, message, mayAnswer, group: gateway } = letter
@@ -26,8 +23,11 @@ export function UnsentReply({ letter }) {
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
-    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} files=${attachments.length} note="; the dead letter stays until you drop it" />`}`
+    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} files=${attachments.length} answers=${mailOf(message ?? mayAnswer)} drop=${() => LETTER_STAYS} />`}`
 }
+
+/** The id of a message, if it is a mail. */
+const mailOf = (about) => (about?.transport === 'email' ? about.id : undefined)
 
 /** The subject of an answer. */
 export const answerTo = (subject) => subject && (/^re:/i.test(subject) ? subject : `Re: ${subject}`)
@@ -43,27 +43,29 @@ function placesOf(about, isAnswer) {
   }
 }
 
+/** How long (ms) to wait for the answer of the mail server. */
+const SEND_TIME = 10_000
+
 /**
- * Sends the text of a reply that was not delivered to another address. `conversation`: if given, it
- * is then settled, which tells everyone that the answer was sent, and to whom; then calls `done`.
+ * Sends the text of a reply that was not delivered to another address: as an answer to the message
+ * `answers`, so that its conversation shows it. `drop`: removes what was not delivered, once the
+ * mail is sent; returns what to say if it stays. Then calls `done`.
  */
-export function OtherAddress({ gateway, conversation, to, subject, text, files = 0, note = '', done }) {
+export function OtherAddress({ gateway, answers, to, subject, text, files = 0, drop, done }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
-  const send = () =>
-    act(async () => {
-      await invoke('gateway-send', { gateway, to: address.trim(), text, ...(subject && { subject }) })
+  const send = async () => {
+    const at = address.trim()
+    await act(async () => {
+      const mail = { to: at, text, ...(subject && { subject }), wait: SEND_TIME }
+      const { sent } = await sendAs(mail, { gateway, answers })
       setAddress('')
-      if (conversation !== undefined) {
-        const reason = `the answer was sent to ${address.trim()}`.slice(0, MAX_REASON)
-        const failure = await invoke('conversation-settle', { gateway, conversation, reason }).catch((e) => e)
-        done?.()
-        // The mail is sent: an error alone would make people send it again.
-        if (failure instanceof Error)
-          return `It is on its way to ${address.trim()}, but the conversation could not be settled: ${failure.message}`
-      }
-      return `It is on its way to ${address.trim()}${note}.`
+      if (!sent) return `It is on its way to ${at}; ${LETTER_STAYS}.`
+      const kept = await drop()
+      return `It was sent to ${at}${kept ? `; ${kept}` : ''}.`
     })
+    done?.()
+  }
   const submit = (event) => {
     event.preventDefault()
     once(send)
@@ -73,4 +75,38 @@ export function OtherAddress({ gateway, conversation, to, subject, text, files =
     <button changes disabled=${isBusy}>Send there</button>
     ${files > 0 && html`<p class="warn-text">Only the text is sent, without its ${files === 1 ? 'file' : 'files'}.</p>`}
   </form>`
+}
+
+/** Sends a mail as an answer to a message, unless that is no longer stored. */
+async function sendAs(mail, { gateway, answers }) {
+  if (answers === undefined) return invoke('gateway-send', { gateway, ...mail })
+  return invoke('gateway-send', { messageId: answers, ...mail }).catch((error) => {
+    if (error.code !== 'message_not_found') throw error
+    return invoke('gateway-send', { gateway, ...mail })
+  })
+}
+
+const LETTER_STAYS = 'the dead letter stays until you drop it'
+
+/** Maximum number of dead letters that are looked at. */
+const MAX_LETTERS = 200
+
+/**
+ * Drops the dead letters of a reply that was sent to another address, also of earlier tries with
+ * the same text. `entries`: those of its conversation. A letter with files stays, as these were not
+ * sent. Returns what to say if one stays.
+ */
+export async function dropSent({ inReplyTo, text }, entries) {
+  const isSame = (one) => one.inReplyTo === inReplyTo && one.text === text
+  const ids = new Set(entries.filter((one) => one.letter && isSame(one)).map(({ letter }) => letter))
+  try {
+    const letters = await invoke('dead-letter-list', { queue: 'outbox', limit: MAX_LETTERS })
+    const own = letters.filter(({ id, data }) => ids.has(id) || (data && isSame(data)))
+    const withFiles = own.filter(({ data }) => data?.attachments?.length > 0)
+    for (const { id, queue } of own.filter((letter) => !withFiles.includes(letter)))
+      await invoke('dead-letter-drop', { id, queue })
+    return withFiles.length > 0 ? `${LETTER_STAYS}, because its files were not sent` : undefined
+  } catch {
+    return LETTER_STAYS
+  }
 }

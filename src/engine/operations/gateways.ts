@@ -52,7 +52,7 @@ export const gateways = {
     receipt: optional('Answer the message that has this receipt of gateway-receive'),
     gateway: optional('A gateway other than that of the message; needs `to`'),
     to: recipients.describe(
-      'A target other than the conversation; for mail, one or several addresses. Needs `gateway`',
+      'A target other than the conversation; for mail, one or several addresses. Needs `gateway`, or for mail `messageId`',
     ),
     cc: recipients.describe('Mail: Cc addresses'),
     bcc: recipients.describe('Mail: Bcc addresses'),
@@ -71,9 +71,14 @@ export const gateways = {
     in: span.exactOptional().describe('Send after this time: 30m, 2h, 3d'),
   })
     .refine(({ messageId, receipt, gateway, to }) => {
-      const target = to ?? gateway
+      const target = messageId === undefined ? (to ?? gateway) : gateway
       return [messageId, receipt, target].filter((each) => each !== undefined).length <= 1
     }, 'give messageId, or receipt, or gateway together with to: each of them chooses the recipient')
+    .refine(
+      ({ messageId, to, at, in: after }) =>
+        messageId === undefined || to === undefined || (at === undefined && after === undefined),
+      'an answer to another address (messageId with to) cannot be planned',
+    )
     .describe(
       'Replies in the current conversation or to the message given by messageId or receipt, or sends to another target if the gateway allows it.',
     ),

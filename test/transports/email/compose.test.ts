@@ -37,6 +37,28 @@ describe('a composed mail', () => {
     return lines.replaceAll(/\r\n\s+/g, ' ')
   }
 
+  test('at another address has the subject of the answered mail, and continues no thread', () => {
+    const target = {
+      to: 'anna@example.net',
+      subject: 'Parcel',
+      references: ['<1@x>'],
+      at: 0,
+      messageId: '<1@x>',
+    }
+    const reply = {
+      key: 'k',
+      gateway: 'support',
+      conversation: 'c',
+      text: 'Hello',
+      target,
+      to: 'eve@example.net',
+    }
+    const { mail, recipients } = compose(reply, OPTIONS)
+    assert.deepEqual(recipients, ['eve@example.net'])
+    assert.equal(mail.subject, 'Re: Parcel')
+    assert.deepEqual([mail.inReplyTo, mail.references], [undefined, []])
+  })
+
   test('has exactly one valid address', () => {
     const good = "a@b.c|å@b.c|o'neil+x@b.c"
     for (const to of good.split('|')) assert.equal(answer({ to }).to, to)

@@ -30,7 +30,9 @@ const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
  * it (RFC 3834, section 3.1.7). Throws `send_rejected` without recipients.
  */
 export function compose(reply: Reply, options: EmailOptions) {
-  const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
+  const answered = replyTargetSchema.safeParse(reply.target).data
+  // At another address, there is no thread to continue.
+  const target = reply.to === undefined ? answered : undefined
   const { to, cc, bcc } = recipientsOf(reply, target, options)
   const invited = invitedTo(reply, target)
   const mark = markOf(reply.gateway, reply.key)
@@ -53,7 +55,7 @@ export function compose(reply: Reply, options: EmailOptions) {
       from: options.name ? { name: options.name, address: options.address } : options.address,
       // As a string, an address with a quoted part would be parsed as a list.
       to: to.length === 1 && to[0] ? to[0] : to,
-      subject: subjectOf(reply, target, answer ?? text, answer !== undefined),
+      subject: subjectOf(reply, answered, answer ?? text, answer !== undefined),
       text,
       html,
       ...defined({
