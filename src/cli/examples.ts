@@ -21,6 +21,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium conversation show mail-petra',
     'trivium conversation show support mail-petra',
   ],
+  'conversation note': [`trivium conversation note support mail-petra 'she is moving'`],
   'conversation pause': [`trivium conversation pause mail-petra --for 2h --reason 'I call her'`],
   'dead-letter list': [
     'trivium dead-letter list --route orders --since today',

@@ -43,7 +43,7 @@ const MEANING: Readonly<Record<string, string>> = {
   artifact: 'save a text as a file',
   call: 'calls whose outcome is unknown after a crash: list and settle them',
   callback: 'what programs outside wait for or answer while a skill runs',
-  conversation: 'messages with their replies; take a conversation over, or hand it back',
+  conversation: 'messages with their replies; take a conversation over, or hand it back; notes',
   cost: 'tokens and cost of models, with the budgets',
   daemon: 'resume all daemons after `trivium restore --paused`',
   delegation: 'work for a person or a program: list, take and accept it',

@@ -9,6 +9,7 @@ import { printers as jobs } from '../engine/print/jobs.ts'
 import { printers as messages } from '../engine/print/messages.ts'
 import { printers as approvals } from '../features/approvals/print.ts'
 import { printers as audit } from '../features/audit/print.ts'
+import { printers as conversationNotes } from '../features/conversation-notes/print.ts'
 import { pausePrinters } from '../features/pauses/print.ts'
 import { printers as people } from '../features/person/print.ts'
 import { printers as subscriptions } from '../features/push/print.ts'
@@ -74,6 +75,7 @@ const RESUMES = Object.fromEntries(
 const PRINTERS: Printers = {
   ...approvals,
   ...audit,
+  ...conversationNotes,
   ...deadLetters,
   ...events,
   ...gateways,

@@ -9,6 +9,7 @@ import { assistant, delegations } from '../features/assistant/operations.ts'
 import { replyWithUserErrors } from '../features/assistant/reply-with-user-errors.ts'
 import { audit } from '../features/audit/operations.ts'
 import { calls } from '../features/calls/operations.ts'
+import { conversationNotes } from '../features/conversation-notes/operations.ts'
 import { pauses } from '../features/pauses/operations.ts'
 import { messageErasure, people } from '../features/person/operations.ts'
 import { subscriptions } from '../features/push/operations.ts'
@@ -41,6 +42,7 @@ const GROUPS = {
   storePause: { prefix: 'daemon-', operations: storePause },
   messages: { prefix: 'message-', operations: messages },
   conversations: { prefix: 'conversation-', operations: conversations },
+  conversationNotes: { prefix: 'conversation-', operations: conversationNotes },
   sessions: { prefix: 'session-', operations: sessions },
   callbacks: { prefix: 'callback-', operations: callbacks },
   approvals: { prefix: 'approval-', operations: approvals },

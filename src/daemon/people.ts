@@ -2,6 +2,7 @@ import { transports } from '../../transports/registry.ts'
 import { filesSavedFor } from '../features/artifacts/artifact-service.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
 import { createLaterFilter } from '../features/person/later-messages.ts'
+import { createNotePlace } from '../features/person/note-place.ts'
 import { createPeople } from '../features/person/people.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
@@ -22,6 +23,7 @@ export function makePeople(
   const places = [
     ...createStorePlaces(store),
     ...createValuePlaces(store.kv, personalData.values, createLaterFilter(store.journal)),
+    createNotePlace(store.kv),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
     createJournalPlace(store),
   ]

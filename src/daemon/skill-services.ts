@@ -2,6 +2,7 @@ import type { Services } from '../core/services.ts'
 import { withoutFilteredGroups } from '../engine/message-groups.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { withPauses } from '../features/approvals/with-pauses.ts'
+import { createConversationNotes } from '../features/conversation-notes/service.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
@@ -30,6 +31,7 @@ export function skillServices(
   const { gateways, ...roadServices } = roads.services
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
+  const notes = createConversationNotes({ ...base, retention: () => base.config().daemon.retention })
   const operations: OperationServices = {
     ...roadServices,
     ...durable.services,
@@ -37,6 +39,11 @@ export function skillServices(
       ...roadServices.messages,
       show: withoutFilteredGroups(roadServices.messages.show, matchOf),
     },
+    conversations: {
+      ...roadServices.conversations,
+      show: notes.withNotes(roadServices.conversations.show),
+    },
+    conversationNotes: notes.service,
     gateways,
     installs: gateways,
     refusals: gateways,

@@ -40,7 +40,7 @@ type Deps = {
 }
 
 /** Conversations: messages and replies, from the journal and its histories. */
-export function createConversations(deps: Deps): Pick<ServiceOf<typeof conversations>, 'list' | 'show'> {
+export function createConversations(deps: Deps) {
   const { journal } = deps.store
   const stateOf = createTurnState(deps)
   const undelivered = createUndelivered(deps.store.jobs.deadLetters)
@@ -114,7 +114,7 @@ export function createConversations(deps: Deps): Pick<ServiceOf<typeof conversat
       const state = await stateOf(found, sendsTo)
       return { ...shown, ...state, ...obstacles(deps, found[0]?.message, state.undelivered) }
     },
-  }
+  } satisfies Pick<ServiceOf<typeof conversations>, 'list' | 'show'>
 }
 
 /**

@@ -31,6 +31,8 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'event-seek': ['moved a group', 'move a group'],
   'subscription-replay': ['replayed events to a push', 'replay events to a push'],
   'subscription-retry': ['tried a push at once', 'try a push at once'],
+  'conversation-note': ['wrote a note in a conversation', 'write a note in a conversation'],
+  'conversation-note-delete': ['deleted a note of a conversation', 'delete a note of a conversation'],
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 

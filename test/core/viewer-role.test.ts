@@ -9,6 +9,7 @@ const REFUSED_FOR = {
     event-emit event-subscribe event-unsubscribe event-seek event-replay
     gateway-send gateway-reconnect gateway-pause gateway-resume route-pause route-resume
     skill-pause skill-resume conversation-pause conversation-resume conversation-settle
+    conversation-note conversation-note-delete
     refused-try daemon-resume slack-installs-remove send-cancel run-cancel job-cancel person-erase
     message-resend message-retry message-replay message-erase
     state-set state-delete artifact-save ask-person session-delete

@@ -149,6 +149,7 @@ async function fill(daemon: DaemonProcess, who: string, text: string): Promise<v
   await daemon.invoke('gateway-resume', { gateway: 'upload' })
   ids.push(await upload(daemon, who, text))
   for (const id of ids) await settled(daemon, id)
+  await daemon.invoke('conversation-note', { gateway: 'desk', conversation: own, text: `called: ${text}` })
   await daemon.invoke('own', { text, sessionId: `own of ${who}` })
   const leased = await daemon.invoke('gateway-receive', { conversation: own, lease: 600_000, timeout: 0 })
   assert.ok(leased)
@@ -156,7 +157,16 @@ async function fill(daemon: DaemonProcess, who: string, text: string): Promise<v
   await upload(daemon, who, `waits ${text}`)
 }
 
-const PLACES = ['messages', 'dead letters', 'events', 'records', 'transcript', 'assistant', 'files']
+const PLACES = [
+  'messages',
+  'dead letters',
+  'events',
+  'records',
+  'transcript',
+  'assistant',
+  'files',
+  'conversation notes',
+]
 
 for (const kind of ['embedded', 'redis'] as const) {
   // An erasure waits most of the time, so that its tests run at the same time.

@@ -11,8 +11,8 @@ import { messageState } from './message-state.ts'
 import { senderText } from './sender.ts'
 
 /**
- * `conversation-show`: whose turn it is and who has the conversation, then the messages and
- * replies, oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked
+ * `conversation-show`: whose turn it is and who has the conversation, then the messages, replies
+ * and notes, oldest first. `attempt` of a message and `skill` of a reply are shown if they were asked
  * for.
  */
 export function humanConversation(found: Json, { gateway, conversation }: JsonObject = {}): string {
@@ -27,9 +27,15 @@ export function humanConversation(found: Json, { gateway, conversation }: JsonOb
     ...turnOf(Object(found), lastMessage),
     '',
     ...(next === undefined ? [] : [`Older ones: --before ${next}`]),
-    ...entries.flatMap((entry, at) => linesOf(entry, entries.slice(0, at))),
+    ...withNotes(entries, found).flatMap((entry, at, all) => linesOf(entry, all.slice(0, at))),
     ...nextSteps(Object(found), lastMessage),
   ].join('\n')
+}
+
+/** The messages and replies with the notes of operators, by time. */
+function withNotes(entries: readonly JsonObject[], found: Json): JsonObject[] {
+  const notes = objectsIn(pathGet(found, 'notes')).map((note): JsonObject => ({ ...note, role: 'note' }))
+  return [...entries, ...notes].sort((a, b) => Number(a.at) - Number(b.at))
 }
 
 /** Whose turn it is, and who has taken over. */
@@ -72,6 +78,7 @@ function notDelivered({ by, at, error }: JsonObject): string {
 function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
   const { role, at, id, text, summary } = entry
   if (entry.approval !== undefined) return requestLines(entry)
+  if (role === 'note') return noteLines(entry)
   const head =
     role === 'sender'
       ? `← ${senderText(entry.from)}  ${messageState(entry)}  ${shortId(id)}`
@@ -81,6 +88,13 @@ function linesOf(entry: JsonObject, before: readonly JsonObject[]): string[] {
   const content = [subjectLine(entry, before), said.trimEnd()].filter((part) => part !== '').join('\n')
   const lines = content.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('    ', line)))
   return [paragraph('', `${secondOf(at)}  ${head}`), ...lines]
+}
+
+/** A note, with the id by which it can be deleted. */
+function noteLines({ at, by, id, text }: JsonObject): string[] {
+  const head = `${secondOf(at)}  # note of ${shownAuthor(by)}, only for colleagues  ${id}`
+  const lines = String(text).split('\n')
+  return [paragraph('', paint('yellow', head)), ...lines.map((line) => paragraph('    ', line))]
 }
 
 /** A request for an approval, which is no reply: its first line, and the decision. */

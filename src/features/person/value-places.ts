@@ -22,7 +22,7 @@ type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 
 /** Keys that other places cover, keys of the erasure itself, and configuration by operators. */
 const EXCLUDED_KEYS =
-  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
+  /^(document(-events|-kept)?:|conversation-note:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
 /**
  * Settings and state of push subscriptions, from which only the name of their author is removed.
  */
