@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
 import { readParts, type StoredJob, type StoredNote } from '../../core/erasing.ts'
 import { type Event, REPLY_TOPICS } from '../../core/event.ts'
@@ -182,12 +183,13 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
   })
 
   /** Publishes audit entries again, without the person. The key prevents duplicates. */
-  async function republishAnonymous(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
+  async function republishAnonymous(found: readonly FoundEvent[], subject: Subject): Promise<void> {
+    const { about } = subject
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
       const { by, from: _, target, ...others } = isJsonObject(data) ? data : {}
       const entry = Object.fromEntries(Object.entries(others).filter(([, value]) => !isNamedIn(value, about)))
       const author = typeof by === 'string' && !about.mentions(by) ? by : ERASED
-      const restOfTarget = target === undefined ? undefined : about.without(target)
+      const restOfTarget = target === undefined ? undefined : targetWithout(target, subject)
       const rest: Json = {
         ...entry,
         by: author,
@@ -199,17 +201,27 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
   }
 }
 
+/** The target of an audit entry without the person, and without their conversation. */
+function targetWithout(target: Json, { about, person }: Subject): Json | undefined {
+  if (!isJsonObject(target)) return about.without(target)
+  const isTheirs = person.conversations.has(`${target.gateway}/${target.conversation}`)
+  const rest = Object.entries(target).filter(
+    ([name, value]) =>
+      !(isTheirs && name === 'conversation') && !(typeof value === 'string' && about.isInKey(value)),
+  )
+  return about.without(Object.fromEntries(rest))
+}
+
 /** An event about a message belongs to its sender; other messages may mention the person. */
-function isEventAbout(
-  topic: string,
-  { source, data, rootContextId = '' }: Event,
-  { about, person }: Subject,
-): boolean {
+function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event, subject: Subject): boolean {
+  const { about, person } = subject
   if (topic === AUDIT_TOPIC) {
     const { action, by = null, target = null, reason = null, error = null } = Object(data)
     // The ids of erased messages stay, because only this entry proves the erasure.
-    const named = action === 'message-erase' ? [by] : [by, target, reason, error]
-    return named.some((value) => isNamedIn(value, about))
+    const named = action === 'message-erase' ? [by] : [by, reason, error]
+    const isTargetNamed =
+      action !== 'message-erase' && !isDeepStrictEqual(targetWithout(target, subject), target)
+    return isTargetNamed || named.some((value) => isNamedIn(value, about))
   }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
 }
