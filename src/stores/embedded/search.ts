@@ -57,6 +57,9 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   const begin = () => {
     const made = new Worker(new URL('./search-worker.js', import.meta.url), { workerData: path })
     made.on('message', (answer: Answer) => {
+      // It was ended. Its answer is too late, and it must not be unref'd: the process could end
+      // before the thread.
+      if (worker !== made) return
       const asked = waiting.shift()
       if (waiting.length === 0) made.unref()
       if (answer.error) asked?.reject(toStoreError(path, Object.assign(new Error(), answer.error)))
