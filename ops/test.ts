@@ -18,6 +18,7 @@ import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
 import { type Failed, repeatFailures } from './tests/failed.ts'
 import { runTests } from './tests/run.ts'
+import { makeRunFolders } from './tests/run-folders.ts'
 
 const MINUTE = 60_000
 /** Entries of the compile cache that are kept for the next run. */
@@ -54,6 +55,7 @@ for (const key of Object.keys(process.env)) {
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'trivium-tests', COMPILE_CACHE)
 await trimCompileCache(process.env.NODE_COMPILE_CACHE, MAX_CACHED)
 
+const removeFolders = makeRunFolders()
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
 const limits = isLong
@@ -70,6 +72,7 @@ const testOptions = {
 }
 // In parallel: the slowest tests run first, and they mostly wait.
 const [failedChecks, tests] = await Promise.all([isWholeRun ? runSteps() : [], runTests(testOptions)])
+removeFolders()
 const failed = [...failedChecks, ...tests.failed]
 if (tests.flaky.length > 0) console.log(`\n${repeatFailures(tests.flaky, 'Passed only at the second try')}`)
 console.log(failed.length === 0 ? 'All green.' : `\n${repeatFailures(failed)}`)
