@@ -21,3 +21,19 @@ export const OUTCOMES = [
   'bounced',
   'suppressed',
 ] as const
+
+/** Outcomes that still change by themselves. */
+export const IN_PROGRESS = [
+  'waiting',
+  'running',
+  'retrying',
+  'replying',
+] as const satisfies (typeof OUTCOMES)[number][]
+
+/** Outcomes that can still change: those, and those that wait for a person. */
+export const UNFINISHED = [
+  ...IN_PROGRESS,
+  'approval',
+  'dead',
+  'undelivered',
+] as const satisfies (typeof OUTCOMES)[number][]

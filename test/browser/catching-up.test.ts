@@ -117,4 +117,33 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     await page.unroute('**/v1/skills/message-search')
     await page.unroute('**/v1/stream?*')
   })
+
+  test('catches up with messages that it missed, also if its stream sends a newer one before its first state', async () => {
+    const texts = ['missed one', 'missed two', 'missed three', 'missed four']
+    for (const text of texts) await post(text)
+    const [newest] = Object(await daemon.invoke('message-search', { text: 'missed', limit: 1 })).messages
+    let searches = 0
+    await page.route('**/v1/skills/message-search', async (route) => {
+      const response = await route.fetch()
+      const json = await response.json()
+      // As if the others had arrived after the first page was read.
+      if (++searches === 1) json.result.messages = json.result.messages.slice(3)
+      await route.fulfill({ response, json })
+    })
+    let connections = 0
+    await page.route('**/v1/stream?*', (route) => {
+      if (!route.request().url().includes('text=missed')) return route.continue()
+      if (++connections > 1) return route.abort()
+      const body = `event: message\ndata: ${JSON.stringify(newest)}\n\nevent: now\ndata: {}\n\n`
+      return route.fulfill({ contentType: 'text/event-stream', body })
+    })
+    await leaveLists(page)
+    await show('messages?text=missed')
+    await until(async () => (await rows.count()) === 4, 'all messages')
+    const shown = await rows.allTextContents()
+    const order = shown.map((text) => /missed (one|two|three|four)/.exec(text)?.[0])
+    assert.deepEqual(order, texts.toReversed())
+    await page.unroute('**/v1/skills/message-search')
+    await page.unroute('**/v1/stream?*')
+  })
 })

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { OUTCOMES } from '../../lib/outcomes.ts'
+import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { Badge, OUTCOME_KINDS } from './parts.js'
@@ -8,8 +8,6 @@ import { heldBy, MAX_READ } from './waiting-messages.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 1_000
-/** Outcomes that still change by themselves. */
-const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 
 /** The ids of the messages that only this pause holds. Read them before it ends. */
 export async function heldIds(pause) {
@@ -19,7 +17,7 @@ export async function heldIds(pause) {
 /** What became of the messages that a pause had held. */
 export function Released({ ids }) {
   const [outcomes, setOutcomes] = useState()
-  const isOpen = !outcomes || outcomes.some((each) => OPEN.has(each))
+  const isOpen = !outcomes || outcomes.some((each) => IN_PROGRESS.includes(each))
   useEffect(() => {
     if (ids.length === 0 || !isOpen) return undefined
     let isHere = true

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { OUTCOMES } from '../../lib/outcomes.ts'
+import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { authorOf } from './authors.js'
 import { html } from './html.js'
@@ -9,8 +9,6 @@ import { link } from './router.js'
 import { startedJobs } from './started-jobs.js'
 import { count } from './troubles.js'
 
-/** Outcomes that still change by themselves. */
-const OPEN = new Set(['waiting', 'running', 'retrying', 'replying'])
 /** Polling interval (ms) while something is open, and otherwise. */
 const POLL_INTERVAL = { open: 1_000, settled: 30_000 }
 
@@ -25,7 +23,7 @@ export function useRetries(filter) {
   )
   const { value = [], reload } = loaded
   const isOpen = value.some(
-    ({ state, outcomes }) => state === 'running' || Object.keys(outcomes).some((each) => OPEN.has(each)),
+    ({ state, outcomes }) => state === 'running' || Object.keys(outcomes).some((each) => IN_PROGRESS.includes(each)),
   )
   useEffect(() => {
     const every = isOpen ? POLL_INTERVAL.open : POLL_INTERVAL.settled

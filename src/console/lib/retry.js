@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes } from './live.js'
@@ -15,16 +16,7 @@ const MAX_LETTERS = 500
 /** Maximum number of messages whose outcomes are read. */
 const MAX_OUTCOMES_READ = 10
 /** Outcomes that end a retry. A message that fails again is found among the dead letters. */
-const ENDED = new Set([
-  'done',
-  'dropped',
-  'merged',
-  'unrouted',
-  'undelivered',
-  'bounced',
-  'suppressed',
-  'approval',
-])
+const ENDED = new Set(OUTCOMES).difference(new Set([...IN_PROGRESS, 'dead']))
 /** Maximum number of texts in a question. */
 const MAX_TEXTS = 6
 

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { UNFINISHED } from '../../lib/outcomes.ts'
 import { invoke, openStream } from './api.js'
 import { route } from './router.js'
 
@@ -10,8 +11,6 @@ const MAX_ROWS = 100_000
  * remain, so that a page that is open for a week stays small. Scrolling loads older messages again.
  */
 const TAIL_LIMITS = { max: 2_000, kept: 1_000 }
-/** Outcomes that can still change. */
-const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead', 'undelivered'])
 /** Maximum number of unfinished messages whose outcomes are loaded when the list is shown again. */
 const MAX_REFRESHED = 300
 /** Maximum number of pages that are loaded after a time without the stream. */
@@ -359,7 +358,7 @@ function createRefresh({ filter, rows, search, readOutcomes, updateSoon, firstPa
     },
     /** Loads the outcomes of the newest unfinished messages. */
     async unfinished() {
-      const unfinished = rows.all().filter(({ outcome }) => UNFINISHED.has(outcome))
+      const unfinished = rows.all().filter(({ outcome }) => UNFINISHED.includes(outcome))
       const ids = unfinished.slice(0, MAX_REFRESHED).map(({ id }) => id)
       for (let start = 0; start < ids.length; start += PAGE) {
         const current = await readOutcomes(ids.slice(start, start + PAGE)).catch(() => [])

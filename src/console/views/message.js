@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { call, download, invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import {
@@ -25,7 +26,7 @@ import { senderOf } from './messages.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const POLL_INTERVAL = { open: 1_500, finished: 5_000 }
-const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying'])
+const OPEN = new Set([...IN_PROGRESS, 'approval'])
 
 /** One message with its history. */
 export function MessagePage({ id }) {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
@@ -17,7 +18,7 @@ const REPLY_TIME = 5_000
 const WATCHED = { for: 60_000, every: 2_000 }
 /** Maximum number of earlier tests whose outcomes are looked up. */
 const MAX_LOOKED_UP = 5
-const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
+const OPEN = new Set([undefined, ...IN_PROGRESS, 'approval'])
 
 /** The result of a test: its outcome, replies, roads and timeline. */
 export function TestResult({ test, again }) {

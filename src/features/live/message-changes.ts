@@ -7,6 +7,7 @@ import type { Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 import { partitionsOf } from '../../engine/partitions.ts'
 import { defined } from '../../lib/defined.ts'
+import { UNFINISHED } from '../../lib/outcomes.ts'
 import { dropOldest, MAX_REPLAYED, MAX_WATCHED, type MessageState, type Readers } from './readers.ts'
 import type { Reader } from './stream.ts'
 
@@ -17,16 +18,6 @@ const MAX_PAGES = 10
 const FIRST_PAGE = { limit: PAGE_SIZE, isPartial: true }
 /** Up to this many outcomes are checked in every poll. More are checked in every fourth. */
 const MAX_EACH_POLL = 100
-/** Outcomes that will change. */
-const UNFINISHED: readonly Outcome[] = [
-  'waiting',
-  'running',
-  'retrying',
-  'approval',
-  'replying',
-  'dead',
-  'undelivered',
-]
 /** Outcomes that do not change any more. */
 const FINAL = /^(dropped|merged|bounced|suppressed)$/
 /** Outcomes after dispatch, which change to `replying` or `bounced` if the reply fails. */
