@@ -4,9 +4,9 @@ import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { mailFromHalldis, refuseNext, supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
 
-const HALLDIS = 'h.olsen@example.net'
 const REFUND = `export default {
   description: 'pays back',
   metadata: { approval: { title: 'Refund 64.50 EUR' } },
@@ -28,14 +28,7 @@ describe('the console shows one conversation', { timeout: 300_000 }, async () =>
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none }, conversation: data.body.order, from: data.body.by, event: data.body.event }
   chat: { transport: websocket, path: /chat }
-  support:
-    transport: email
-    address: support@example.com
-    inbound: webhook
-    webhook: { provider: postmark, path: /mail, verify: { scheme: none } }
-    outbound: smtp
-    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
-    open: true
+  ${supportGateway(smtp)}
 routes:
   - { name: refunds, match: { gateway: chat, text: "*refund*" }, skill: refund }
   - { name: stoves, match: { gateway: chat, text: "*stove*" }, skill: stove }
@@ -115,19 +108,12 @@ routes:
   })
 
   test('an answer to a mailbox that does not exist is not offered as if it could arrive', async () => {
-    const mail = {
-      MessageID: 'one',
-      FromFull: { Email: HALLDIS, Name: 'Halldis Olsen' },
-      ToFull: [{ Email: 'support@example.com' }],
-      Subject: 'Where is order 4777?',
-      TextBody: 'It should have been here on Friday.',
-    }
-    await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
+    await mailFromHalldis(daemon)
     const messages = async () =>
       Object(await daemon.invoke('message-search', { gateway: 'support' })).messages
     await until(async () => (await messages()).length === 1, 'the mail')
     const [{ id, conversation }] = await messages()
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     await daemon.invoke('gateway-send', { messageId: id, text: 'We found your parcel.' })
     await show(`conversations/support/${encodeURIComponent(conversation)}`)
     const answering = page.locator('.answering')
@@ -144,7 +130,7 @@ routes:
       await page.getByRole('button', { name: 'Send there' }).click()
     }
     // A server that refuses this address, too, leaves everything as it was.
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     await sendThere('halldis@example.org')
     await page
       .locator('.toast')
@@ -174,7 +160,7 @@ routes:
     await show(`conversations/support/${encodeURIComponent(conversation)}`)
 
     // The address can be corrected after the dead letter was dropped, too.
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     await daemon.invoke('gateway-send', { messageId: id, text: 'We found your parcel.' })
     await until(async () => (await letters()).length === 1, 'the dead letter')
     await daemon.invoke('dead-letter-drop', { id: String(Object((await letters())[0]).id), queue: 'outbox' })
@@ -188,7 +174,7 @@ routes:
     await page.locator('.toast').getByText('It was sent to halldis@example.net.').waitFor()
 
     // A history has only the beginning of a long answer.
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     await daemon.invoke('gateway-send', { messageId: id, text: 'It is long. '.repeat(500) })
     await until(async () => (await letters()).length === 1, 'the dead letter of the long answer')
     await page.reload()

@@ -4,9 +4,9 @@ import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
+import { HALLDIS, mailFromHalldis, refuseNext, supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
 
-const HALLDIS = 'h.olsen@example.net'
 
 describe('the console shows replies that were not delivered', { timeout: 300_000 }, async () => {
   const smtp = await startSmtpServer()
@@ -14,14 +14,7 @@ describe('the console shows replies that were not delivered', { timeout: 300_000
   const site = openSite({
     routes: `
 gateways:
-  support:
-    transport: email
-    address: support@example.com
-    inbound: webhook
-    webhook: { provider: postmark, path: /mail, verify: { scheme: none } }
-    outbound: smtp
-    smtp: { host: 127.0.0.1, port: ${smtp.port}, tls: none }
-    open: true
+  ${supportGateway(smtp)}
 routes: [{ name: answer, skill: echo }]
 `,
   })
@@ -30,16 +23,9 @@ routes: [{ name: answer, skill: echo }]
   const wrong = page.getByRole('region', { name: 'What is wrong' })
 
   test('on Now, by name, and its dead letter in words with the way to the conversation', async () => {
-    const mail = {
-      MessageID: 'one',
-      FromFull: { Email: HALLDIS, Name: 'Halldis Olsen' },
-      ToFull: [{ Email: 'support@example.com' }],
-      Subject: 'Where is order 4777?',
-      TextBody: 'It should have been here on Friday.',
-    }
-    await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
+    const mail = await mailFromHalldis(daemon)
     await until(() => smtp.taken.length === 1, 'the answer of the skill')
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     const text = 'We found your parcel.\n\nIngrid, Nordlys'
     const send = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }
     await daemon.invoke('gateway-send', send).catch(() => undefined)
@@ -74,7 +60,7 @@ routes: [{ name: answer, skill: echo }]
     }
     const [before] = await letters()
     assert.equal(await since(), before.at)
-    smtp.misfortunes.push({ kind: 'refuse', code: 550, text: '5.1.1 no such mailbox' })
+    refuseNext(smtp)
     await daemon.invoke('dead-letter-retry', { id: before.id })
     const again = await until(async () => {
       const [letter] = await letters()
