@@ -79,7 +79,10 @@ describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
   test('leaves the dead letter of each message, with the times of its attempts and its conversation', async () => {
     const [letter] = [await daemon.invoke('dead-letter-list', {})].flat()
     await show(`dead-letters/${Object(letter).id}?queue=dispatch`)
-    await page.locator('.timeline .when time').waitFor()
+    const times = page.locator('.timeline .when time')
+    await times.first().waitFor()
+    // The first attempt, the retry, and its attempt.
+    assert.equal(await times.count(), 3)
     const fact = page.locator('dl.facts > div').filter({ hasText: /^conversation/ })
     assert.match((await fact.getByRole('link').getAttribute('href')) ?? '', /^#\/conversations\/shop\//)
     assert.deepEqual(await faultsOf(page), [])

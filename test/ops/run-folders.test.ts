@@ -11,7 +11,9 @@ import { temporaryDir } from '../fixtures/folder.ts'
 const RUN = fileURLToPath(new URL('../../ops/test.ts', import.meta.url))
 const FOLDER = import.meta.resolve('../fixtures/folder.ts')
 
-test('a test run removes the folders of a test file that was killed, and no others', { timeout: 120_000 }, async (t) => {
+test('a test run removes the folders of a test file that was killed, and no others', {
+  timeout: 120_000,
+}, async (t) => {
   const dir = temporaryDir(t)
   const made = join(dir, 'made.json')
   const file = join(dir, 'killed.test.mjs')

@@ -23,7 +23,8 @@ export function useRetries(filter) {
   )
   const { value = [], reload } = loaded
   const isOpen = value.some(
-    ({ state, outcomes }) => state === 'running' || Object.keys(outcomes).some((each) => IN_PROGRESS.includes(each)),
+    ({ state, outcomes }) =>
+      state === 'running' || Object.keys(outcomes).some((each) => IN_PROGRESS.includes(each)),
   )
   useEffect(() => {
     const every = isOpen ? POLL_INTERVAL.open : POLL_INTERVAL.settled

@@ -1,7 +1,7 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
-import { type Outcome, SEARCHED_LENGTH } from '../../core/message-query.ts'
+import { SEARCHED_LENGTH } from '../../core/message-query.ts'
 import { askAll } from '../../core/reachable.ts'
 import type { Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
