@@ -8,6 +8,7 @@ gateways:
   hook: { transport: webhook, path: /hook, verify: { scheme: none } }
 routes:
   - { name: bad, match: { gateway: hook, text: bad }, skill: bad, retry: { attempts: 1 } }
+  - { name: again, match: { gateway: hook, text: again }, skill: bad, retry: { attempts: 3, delay: 50ms } }
   - { name: all, match: { gateway: hook }, skill: echo }
 `
 const SKILLS = { bad: `export default { description: 'fails', run() { throw new Error('no') } }` }
@@ -16,15 +17,15 @@ for (const store of ['embedded', 'redis'] as const) {
   describe(`the latency from acceptance to the skill (${store})`, { timeout: 120_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
 
+    const counted = async () => {
+      const response = await fetch(`${suite.daemon.control}/metrics`)
+      const [, count = 0] =
+        /^trivium_dispatch_latency_seconds_count\{gateway="hook"\} (\d+)$/m.exec(await response.text()) ?? []
+      return Number(count)
+    }
+
     test('counts first attempts, but not retried dead letters', async () => {
       const { daemon } = suite
-      const counted = async () => {
-        const response = await fetch(`${daemon.control}/metrics`)
-        const [, count = 0] =
-          /^trivium_dispatch_latency_seconds_count\{gateway="hook"\} (\d+)$/m.exec(await response.text()) ??
-          []
-        return Number(count)
-      }
       const { body } = await daemon.post('/hook', 'bad', { 'content-type': 'text/plain' })
       const { id } = Object(body)
       const timesDead = async () => {
@@ -40,6 +41,16 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal(await counted(), 1)
       await daemon.post('/hook', 'good', { 'content-type': 'text/plain' })
       await until(async () => (await counted()) === 2, 'another first attempt')
+    })
+
+    test('does not count attempts after a back-off', async () => {
+      const { daemon } = suite
+      const before = await counted()
+      const { body } = await daemon.post('/hook', 'again', { 'content-type': 'text/plain' })
+      const { id } = Object(body)
+      const shown = async () => Object(await daemon.invoke('message-show', { id }))
+      await until(async () => (await shown()).outcome === 'dead', 'a dead letter after three attempts')
+      assert.equal(await counted(), before + 1)
     })
 
     test('does not contain the time in a pause', async () => {
