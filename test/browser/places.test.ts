@@ -60,6 +60,17 @@ describe('navigation in the console', { timeout: 300_000 }, async () => {
     assert.equal(await top(), before)
   })
 
+  test('returns to the row also after its own address was opened once more, as by a bookmark', async () => {
+    const before = await top()
+    await page.goto(`${daemon.control}/#/messages`)
+    await row('number 24.').click()
+    await page.getByRole('heading', { level: 1, name: 'number 24.' }).waitFor()
+    await page.keyboard.press('Escape')
+    await isChosen('number 24.')
+    assert.equal(await top(), before)
+    await row('number 25.').locator('a').focus()
+  })
+
   test('opens the neighbours of a message by j and k, and returns by Escape to the last one', async () => {
     await page.keyboard.press('Enter')
     const text = page.getByLabel('Text', { exact: true })

@@ -4,7 +4,7 @@ import { options } from 'preact'
 /**
  * The current place, from the address after the `#`: `#/messages/ID?text=x` is `{ path:
  * ['messages', 'ID'], query: { text: 'x' } }`. `entry`: number of the history entry, which is the
- * same after going back. `from`: the previous path.
+ * same after going back. `from`: the previous path. `hash`: the address as it is.
  */
 export const route = signal(read())
 
@@ -27,6 +27,13 @@ addEventListener('hashchange', () => {
   route.value = read()
 })
 
+// The address that is already open, such as from a bookmark: a browser forgets the state of the
+// history entry, which then would not be found on going back.
+addEventListener('popstate', () => {
+  const { hash, entry, from } = route.peek()
+  if (history.state === null && location.hash === hash) history.replaceState({ entry, from }, '')
+})
+
 function leave(entry) {
   for (const act of leaving) act(entry)
 }
@@ -39,6 +46,7 @@ function read() {
     path: path.split('/').filter(Boolean).map(decoded),
     query: Object.fromEntries(new URLSearchParams(query)),
     ...history.state,
+    hash: location.hash,
   }
 }
 
