@@ -73,7 +73,7 @@ export default defineSkill({
   name: 'desk',
   description: 'Answers customers and colleagues.',
   args: z.object({ text: z.string(), subject: z.string().default('') }),
-  metadata: { session: 'args.sessionId' },
+  metadata: { session: 'args.sessionId', annotations: { readOnlyHint: true } },
   async run({ args: { text, subject }, signal }) {
     if (existsSync(LIVE)) await wait(300 + 12 * text.length, undefined, { signal })
     const answer = ANSWERS.find(([sign]) => sign.test(text))?.[1]
