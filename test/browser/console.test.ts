@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { faultsOf } from '../fixtures/axe.ts'
 import { leaveLists, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -193,33 +192,6 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     const [, gateway, conversation] = new URL(page.url()).hash.slice(2).split('/').map(decodeURIComponent)
     const { entries } = Object(await daemon.invoke('conversation-show', { gateway, conversation }))
     assert.equal(entries.length, 2)
-  })
-
-  test('is accessible in every view, in light and dark colours, and fits on a phone', async () => {
-    const id = await post('fail permanently')
-    await page.getByRole('link', { name: 'Dead letters 1' }).waitFor()
-    const names = await page
-      .locator('nav a[href^="#"]')
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-    const places = [
-      ...names,
-      '#/messages?text=nowhere',
-      `#/messages/${id}`,
-      `#/dead-letters/${id}`,
-      `#/conversations/demo/${id}`,
-    ]
-    for (const [width, colorScheme] of [
-      [1440, 'light'],
-      [390, 'dark'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 844 })
-      await page.emulateMedia({ colorScheme })
-      for (const place of places) {
-        await page.goto(`${daemon.control}/${place}`)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
-      }
-    }
   })
 
   test('reports that the daemon does not answer, and continues when it is back', async () => {

@@ -81,5 +81,5 @@ export function TroubleAction({ trouble }) {
     })
   const waiting = code === 'paused' && resume ? waitingFor(trouble) : undefined
   return html`${waiting && html`<a class="action" href=${link('messages', waiting)}>See ${count(trouble.count, 'message')}</a>`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
-    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `Try ${resume.name} now` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
+    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

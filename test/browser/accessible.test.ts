@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const routesWith = (url: string) => `
+gateways:
+  shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, event: data.body.type }
+  bank: { transport: webhook, path: /hooks/bank, verify: { scheme: github, secret: open-sesame-4711 } }
+subscriptions:
+  - { name: crm, topic: gateway-message, url: "${url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+schedules: [{ name: nightly, cron: "30 3 * * *", timezone: Europe/Berlin, skill: echo }]
+routes:
+  - { name: bad, match: { gateway: shop, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
+  - { name: paused, match: { gateway: shop, text: /wait/ }, skill: echo }
+  - { name: all, match: { gateway: shop }, skill: echo, reply: none }
+`
+const SKILLS = {
+  fail: `export default { description: 'fails', run({ args }) { throw new Error(args.text + ': <b>no</b>') } }`,
+  wipe: `import { z } from 'zod'
+export default { description: 'Wipes', args: z.strictObject({ disk: z.string() }), metadata: { approval: true }, run: () => '' }`,
+}
+
+describe('the console is accessible', { timeout: 300_000 }, async () => {
+  const { url } = await serveHttp((_, response) => {
+    response.writeHead(503).end('crm-ingest-2: disk quota exceeded')
+  })
+  const site = openSite({ routes: routesWith(url), skills: SKILLS })
+  const daemon = await site.start()
+  const { page, dialog, show, press } = await openConsole(() => daemon)
+  const post = async (text: string) =>
+    String(
+      Object((await daemon.post('/hooks/shop', JSON.stringify({ type: 'customers/update', text }))).body).id,
+    )
+  /** Opens a view and waits for its data. */
+  const open = async (place: string) => {
+    await show(place)
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    const main = page.getByRole('main')
+    await main.getByText('Loading …').first().waitFor({ state: 'detached' })
+    await main.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  }
+  const letters = async () => Object(await daemon.invoke('dead-letter-list', {}))
+
+  /** Something of everything that a view can show, and the addresses of single things. */
+  const fill = async () => {
+    await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
+    const { id: event } = Object(
+      await daemon.invoke('event-emit', { topic: 'orders', data: { order: 4711 } }),
+    )
+    await daemon.invoke('route-pause', { route: 'paused', reason: 'the printer is broken' })
+    const waiting = await post(`wait ${'for the printer '.repeat(8)}`)
+    const dead = await post('fail permanently')
+    await daemon.post('/hooks/bank', '{}')
+    void daemon.invoke('wipe', { disk: 'a' }).catch(String)
+    await until(async () => (await letters()).length === 1, 'a dead letter')
+    const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'bad' }))
+    await until(async () => (await letters()).length === 1, 'the dead letter again')
+    const { entries } = Object(await daemon.invoke('audit-list', { limit: 1 }))
+    const person = encodeURIComponent('shop:127.0.0.1')
+    return [
+      'messages?text=nowhere',
+      `messages/${dead}`,
+      `messages/${waiting}`,
+      `dead-letters/${dead}`,
+      `conversations/shop/${dead}`,
+      'conversations?show=all',
+      'queues/orders/audit',
+      'queues/gateway-message/crm',
+      `queues/orders/audit/${event}`,
+      'gateways/shop',
+      'gateways/bank',
+      'skills/fail',
+      'schedules/nightly',
+      `jobs/${job.id}`,
+      `people?who=${person}`,
+      `audit/${entries[0].id}`,
+      'configuration?show=routes',
+      'configuration/bad',
+      'no/such/place',
+    ]
+  }
+
+  test('in every view, in light and dark colours, and fits into every window', async () => {
+    const places = await fill()
+    await show('now')
+    await page.getByRole('link', { name: 'Dead letters 1' }).waitFor()
+    const views = await page
+      .locator('nav a[href^="#/"]')
+      .evaluateAll((links) => links.map((link) => String(link.getAttribute('href')).slice(2)))
+    assert.deepEqual(views, viewsOf('path'))
+    for (const view of viewsOf('parts'))
+      assert.ok(
+        places.some((place) => place.startsWith(`${view}/`)),
+        `a page below ${view}`,
+      )
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [390, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 844 })
+      await page.emulateMedia({ colorScheme })
+      for (const place of [...views, ...places]) {
+        await open(place)
+        assert.deepEqual(await faultsOf(page), [], `${place} at ${width}`)
+      }
+    }
+    await page.setViewportSize({ width: 768, height: 844 })
+    for (const place of [...views, ...places]) {
+      await open(place)
+      const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+      assert.equal(isWider, false, `${place} at 768`)
+    }
+  })
+
+  test('in every kind of dialog, in dark colours and on a phone', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' })
+    const dialogs: [view: string, act: () => Promise<unknown>][] = [
+      ['now', () => page.keyboard.press('Control+k')],
+      ['now', () => page.keyboard.press('?')],
+      ['messages', () => press('Help with search words')],
+      ['queues', () => press(/^New push subscription/)],
+      ['gateways/shop', () => press(/^Pause/)],
+      ['dead-letters', () => press(/^Drop/)],
+      ['approvals', () => press(/^Deny/)],
+      [`messages/${(await letters())[0].id}`, () => press(/^Edit and send again/)],
+    ]
+    for (const width of [1440, 390])
+      for (const [view, act] of dialogs) {
+        await page.setViewportSize({ width, height: 844 })
+        await open(view)
+        await act()
+        await dialog.waitFor()
+        assert.deepEqual(await faultsOf(page), [], `the dialog of ${view} at ${width}`)
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+      }
+  })
+})
+
+/** The views of the console in their order; with `parts`, those that have pages below them. */
+function viewsOf(what: 'path' | 'parts'): string[] {
+  const source = readFileSync(new URL('../../src/console/views/index.js', import.meta.url), 'utf8')
+  return source.split(/\n {2}\{/).flatMap((entry) => {
+    const [, path] = /path: '([a-z-]+)'/.exec(entry) ?? []
+    return path === undefined || (what === 'parts' && /parts: 0/.test(entry)) ? [] : [path]
+  })
+}
