@@ -1,5 +1,5 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
-import { humanLetterGroups } from '../engine/print/dead-letters.ts'
+import { letterGroups } from '../engine/print/dead-letters.ts'
 import { counted } from '../lib/counted.ts'
 import { agrees } from './agrees.ts'
 import { usage } from './command.ts'
@@ -55,7 +55,7 @@ export async function confirmsSkill(
     yes,
     isRequired: true,
     what: `drop ${letters}`,
-    about: humanLetterGroups(groups),
+    about: letterGroups(groups),
     question: 'Drop all of these? (y/N) ',
   })
 }

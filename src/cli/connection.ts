@@ -15,6 +15,7 @@ import {
 import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { type IncomingMessage, type RequestOptions, request } from '../lib/node-http.ts'
+import type { Printable } from '../lib/printed.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
 import { locate, readDaemonFile, readText } from './data-dir.ts'
 import { withNameChecks } from './known-names.ts'
@@ -34,7 +35,7 @@ export type OpenConnection = (environs: Environs) => Promise<Connection>
 export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
-  human: (answer: Json) => string = pretty,
+  human: (answer: Json) => Printable = pretty,
   open: OpenConnection = connectOrRead,
 ): Promise<void> {
   await using connection = await open(context.environs())

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { deadLetters } from '../engine/operations/messages.ts'
-import { humanLetterCount, humanLetterGroups } from '../engine/print/dead-letters.ts'
+import { humanLetterCount, humanLetterGroups, letterGroups } from '../engine/print/dead-letters.ts'
 import { filterWords } from '../engine/print/letter-causes.ts'
 import { counted } from '../lib/counted.ts'
 import { defined } from '../lib/defined.ts'
 import { paragraph } from '../lib/paragraph.ts'
+import type { Printable } from '../lib/printed.ts'
 import { type CommandContext, exitCodeOf, interruption, usage } from './command.ts'
 import { confirms } from './confirms.ts'
 import { ask, type Connection } from './connection.ts'
@@ -107,7 +108,7 @@ async function actOnMatching(
     // Retrying without a question is a promise to scripts.
     isRequired: verb === 'drop',
     what: `${verb} ${counted(count, 'dead letter')}`,
-    about: humanLetterGroups(groups),
+    about: letterGroups(groups),
     question: `${verb === 'retry' ? 'Retry' : 'Drop'} all of these? (y/N) `,
   })
   if (!isAgreed) return { count: 0, refused: true }
@@ -167,14 +168,14 @@ async function outcomesOf(
   return outcomes
 }
 
-function humanAction(verb: Verb, result: Json): string {
+function humanAction(verb: Verb, result: Json): Printable {
   if (Array.isArray(result)) return humanLetterGroups(result)
   const { count = 0, refused, outcomes, groups, filters } = Object(result)
   const participle = verb === 'retry' ? 'retried' : 'dropped'
   if (Number(count) === 0) return `0 dead letters ${participle}${refused === true ? '' : ': none matches'}.`
   const fates: Fate[] = Array.isArray(outcomes) ? outcomes : []
   const [only] = fates
-  const about = objectsIn(groups).length > 1 ? `\n\n${humanLetterGroups(groups)}` : ''
+  const about = objectsIn(groups).length > 1 ? `\n\n${letterGroups(groups)}` : ''
   if (only && count === 1) return paragraph('', retriedOne(only))
   if (only) return `${retriedMany(fates, Number(count), filterWords(Object(filters)))}${about}`
   const watch = verb === 'retry' ? `\n${paragraph('  → ', WATCH)}` : ''

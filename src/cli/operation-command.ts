@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { ZodType } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
+import type { Printable } from '../lib/printed.ts'
 import type { CommandContext } from './command.ts'
 import { ask, type Connection, type OpenConnection } from './connection.ts'
 import { withFullIds } from './full-ids.ts'
@@ -32,7 +33,7 @@ type OperationCommand = {
   operation: string
   args: ZodType
   /** The result as text, for people. */
-  human: (result: Json, args: JsonObject) => string
+  human: (result: Json, args: JsonObject) => Printable
   /** What to do instead of one call of the operation. */
   run?: (connection: Connection, args: JsonObject) => Promise<Json>
   /** How to connect. Default: to the daemon, or else to the store. */

@@ -13,7 +13,8 @@ import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
-import { age, shorten } from '../lib/short-text.ts'
+import { type Printable, withNotes } from '../lib/printed.ts'
+import { age, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
 import { metadataRows } from './metadata-in-words.ts'
 
@@ -21,7 +22,7 @@ import { metadataRows } from './metadata-in-words.ts'
  * `skill list`: own skills with their runs of the last seven days, then the others, then broken
  * ones.
  */
-export function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
+export function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): Printable {
   const own = skills.filter(isOwn)
   const shipped = skills.filter((one) => !isOwn(one))
   const words = shipped.filter(isWord)
@@ -34,15 +35,18 @@ export function humanSkills(skills: readonly JsonObject[], broken: unknown, all:
     words.length > 0 && counted(words.length, 'word of the assistant', 'words of the assistant'),
   ]
   const hasRuns = own.some(({ usage }) => usage !== undefined)
-  return [
-    own.length === 0 ? 'No skills of your own: `trivium skill new NAME` makes one.' : named('name', own),
-    ...(hasRuns ? ['', paragraph('', RUNS_NOTE)] : []),
-    ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
-    ...(all
-      ? ['', named('built in', builtIn)]
-      : ['', `${others.filter(Boolean).join(', ')}: \`trivium skill list --all\``]),
-    ...(faults.length > 0 ? ['', table(['broken', 'path', 'why'], faults)] : []),
-  ].join('\n')
+  const tables = [
+    ...(own.length > 0 ? [named('name', own)] : []),
+    ...(all && words.length > 0 ? [named('word of the assistant', words)] : []),
+    ...(all ? [named('built in', builtIn)] : []),
+    ...(faults.length > 0 ? [table(['broken', 'path', 'why'], faults)] : []),
+  ]
+  return withNotes(
+    tables.join('\n\n'),
+    ...(own.length === 0 ? ['No skills of your own: `trivium skill new NAME` makes one.'] : []),
+    ...(hasRuns ? [paragraph('', RUNS_NOTE)] : []),
+    ...(all ? [] : [`${others.filter(Boolean).join(', ')}: \`trivium skill list --all\``]),
+  )
 }
 
 const RUNS_NOTE = 'Runs are those of the last 7 days. `trivium skill show NAME` has the errors and callers.'
@@ -69,7 +73,7 @@ function named(title: string, skills: readonly JsonObject[]): string {
 
 function rowOf(skill: JsonObject): unknown[] {
   const { name, description = '', replaces, paused } = skill
-  const about = shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
+  const about = listText(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)
   const state = isJsonObject(paused) ? pausedText(paused) : ''
   if (!isJsonObject(skill.usage))
     return [name, state, '', '', '', '', '', routesWithoutRuns(skill).join(', '), about]

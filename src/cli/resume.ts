@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { counted } from '../lib/counted.ts'
 import { paragraph } from '../lib/paragraph.ts'
+import { type Printable, wholeText } from '../lib/printed.ts'
 import { interruption } from './command.ts'
 import type { Connection } from './connection.ts'
 import { nextSteps, talliesOf } from './print-retried.ts'
@@ -44,10 +45,10 @@ async function heldBy(daemon: Daemon, kind: Kind, args: JsonObject) {
 const OTHERS = '`trivium message list --outcome waiting` shows those that still wait.'
 
 /** `base`, and what became of the messages that had waited. */
-export function withReleased(base: (result: Json, args: JsonObject) => string) {
+export function withReleased(base: (result: Json, args: JsonObject) => Printable) {
   return (result: Json, args: JsonObject): string => {
     const waited = pathGet(result, 'waited')
-    const said = base(result, args)
+    const said = wholeText(base(result, args))
     if (typeof waited !== 'number') return said
     if (waited === 0) return paragraph('', `${said} No message had waited.`)
     const fates = fatesIn(pathGet(result, 'outcomes'))

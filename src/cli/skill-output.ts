@@ -19,6 +19,7 @@ import { printers as storePause } from '../features/store-pause/print.ts'
 import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
 import { paragraph } from '../lib/paragraph.ts'
+import { type Printable, withNotes } from '../lib/printed.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { humanRetriedMessage } from './print-retried.ts'
 import { withReleased } from './resume.ts'
@@ -29,12 +30,12 @@ import { pretty } from './terminal.ts'
  * others (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
  * indented JSON.
  */
-export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
+export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): Printable {
   if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
   const text = printer ? printer(result, args) : readable(result)
   const limit = Array.isArray(result) ? limitOf(skill, args) : undefined
-  return limit === undefined || objectsIn(result).length < limit ? text : `${text}\n${limitText(limit)}`
+  return limit === undefined || objectsIn(result).length < limit ? text : withNotes(text, limitText(limit))
 }
 
 /** The highest `limit` of operations. */

@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts'
 import { escapeUnpainted, paint } from '../lib/paint.ts'
+import { type Printable, printed } from '../lib/printed.ts'
 
 /** The outputs of the program: stdout and stderr. */
 export type Streams = Record<'out' | 'err', (text: string) => void>
@@ -72,8 +73,14 @@ export function hintAt({ json, err }: Terminal, oldName: string, newName: string
 }
 
 /** Prints a value: as JSON with `--json`, or else as formatted by `human`. */
-export function show(terminal: Terminal, value: unknown, human: () => string): void {
-  terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)
+export function show(terminal: Terminal, value: unknown, human: () => Printable): void {
+  if (terminal.json) {
+    terminal.out(`${JSON.stringify(value)}\n`)
+    return
+  }
+  const { text, notes } = printed(human())
+  if (text !== '' || notes.length === 0) terminal.out(`${text}\n`)
+  if (notes.length > 0) terminal.err(`${notes.join('\n')}\n`)
 }
 
 /** Formats any value: text unchanged, everything else as indented JSON. */

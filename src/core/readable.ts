@@ -1,10 +1,11 @@
 import { stringify } from 'yaml'
 import { lineTable } from '../lib/line-table.ts'
-import { shorten } from '../lib/short-text.ts'
+import { noData, type Printable } from '../lib/printed.ts'
+import { listText } from '../lib/short-text.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
 
 /** Prints the results of skills for people, by the name of the skill. */
-export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) => string>>
+export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) => Printable>>
 
 /** Fields whose values people pass to other commands; a narrow table does not cut them. */
 const NAMING = new Set(['id', 'name', 'key'])
@@ -23,8 +24,8 @@ const LATEST_TIME = 1e14
  * Formats the result of a built-in skill: a text, a table of similar records, or else one field per
  * line. Times are UTC.
  */
-export function readable(value: Json): string {
-  if (value === null) return 'Nothing.'
+export function readable(value: Json): Printable {
+  if (value === null) return noData('Nothing.')
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return listOf(value)
   if (typeof value.text === 'string') return value.text
@@ -48,8 +49,8 @@ export function secondOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : '-'
 }
 
-function listOf(list: readonly Json[]): string {
-  if (list.length === 0) return 'None.'
+function listOf(list: readonly Json[]): Printable {
+  if (list.length === 0) return noData('None.')
   const records = objectsIn(list)
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
   if (records.length < list.length)
@@ -58,7 +59,7 @@ function listOf(list: readonly Json[]): string {
   const cell = (name: string, value: Json | undefined) => {
     if (isTime(name, value)) return timeOf(value)
     if (value === undefined || value === null) return ''
-    return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_CELL)
+    return listText(typeof value === 'string' ? value : JSON.stringify(value), MAX_CELL)
   }
   return lineTable(
     names.map((title) => ({ title, ...(!NAMING.has(title) && !TIME_FIELD.test(title) && { least: 12 }) })),

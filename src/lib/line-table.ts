@@ -28,8 +28,8 @@ export const NOT_SHOWN = 'Not shown: '
 
 /**
  * A table with one line for each row. In a narrow terminal, texts are cut, and then columns are
- * left out and named below the table; `--json` and a pipe have everything. If that is not enough, the rows have several
- * lines, see `table`.
+ * left out and named below the table; `--json` and a pipe have everything. If that is not enough,
+ * the rows have several lines, see `table`. In a pipe, a tab is between two columns.
  */
 export function lineTable(
   columns: readonly Column[],
@@ -42,6 +42,7 @@ export function lineTable(
     ...(column.least !== undefined && { least: Math.max(column.least, shareOf(column, width)) }),
     texts: textsOf(column, cells, index),
   }))
+  if (!Number.isFinite(width)) return tabSeparated(inUse)
   const used = inUse.filter(({ texts, leftOut }) => leftOut === undefined || texts.slice(1).some(hasText))
   let kept = used
   while (leastWidth(kept) > width) {
@@ -59,6 +60,12 @@ export function lineTable(
   const lines = whole.map((row) => row.map((text, index) => cut(text, widths[index] ?? 0, kept[index] ?? {})))
   const lineWidths = kept.map(({ wraps }, at) => (wraps ? (widths[at] ?? null) : null))
   return grid(head, lines, lineWidths) + note
+}
+
+/** A head and rows for programs: always the same columns, and no text is cut or padded. */
+function tabSeparated(columns: readonly InUse[]): string {
+  const rows = columns[0]?.texts.map((_, at) => columns.map(({ texts }) => texts[at] ?? '').join('\t'))
+  return (rows ?? []).join('\n')
 }
 
 /** Without a terminal, all columns have room for their texts anyway. */

@@ -25,6 +25,11 @@ export function shortId(id: unknown, isTerminal = process.stdout.isTTY): string 
  */
 const LONG_ID = /^(?:\w+:)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}|[0-9a-f]{8})([0-9a-f]{8}(?::.*)?)$/
 
+/** A text of a list: shortened at a terminal, whole in a pipe. */
+export function listText(text: string, width: number): string {
+  return process.stdout.columns > 0 ? shorten(text, width) : text
+}
+
 /** Shortens a text to one line of at most `width` characters. */
 export function shorten(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()

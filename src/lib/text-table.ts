@@ -193,13 +193,3 @@ export function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
   return escapeUnpainted((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
 }
-
-/** A table with a row for each record, or the text `nothing` if there are none. */
-export function tableOr<Row>(
-  nothing: string,
-  head: string[],
-  rows: readonly Row[],
-  cells: (row: Row) => unknown[],
-): string {
-  return rows.length === 0 ? nothing : table(head, rows.map(cells))
-}

@@ -108,6 +108,6 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
     assert.match(out, /With <gateway> <text...> instead of a command, it is message send/)
     const alone = await site.run(['message'])
     assert.equal(alone.code, 0)
-    assert.equal(alone.out, 'No messages.\n')
+    assert.equal(alone.err, 'No messages.\n')
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import { budgetLine } from '../../src/lib/budget-lines.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const now = Date.now()
 const request = {
@@ -19,13 +20,13 @@ const request = {
   args: { text: 'Hello,\n\nit leaks.', amount: 64.5 },
 }
 const show = (approval: object) =>
-  humanResult('approval-list', [{ ...request, ...approval }], { id: request.id }, true)
+  wholeText(humanResult('approval-list', [{ ...request, ...approval }], { id: request.id }, true))
 
 test('approval show says what is asked for, until when, and how to decide', () => {
   const text = show({ status: 'pending' })
   assert.match(text, /^Refund 64\.50 EUR {2}pending\n/)
-  assert.match(text, /^calls +the skill refund, by the route refunds$/m)
-  assert.match(text, /^expires +20\S+ \d\d:\d\d:\d\d UTC \(in \d+ (h|d)\), then it is denied$/m)
+  assert.match(text, /^calls\s+the skill refund, by the route refunds$/m)
+  assert.match(text, /^expires\s+20\S+ \d\d:\d\d:\d\d UTC \(in \d+ (h|d)\), then it is denied$/m)
   assert.match(text, /^text\n {2}Hello,\n\n {2}it leaks\.\namount {2}64\.5$/m)
   assert.match(text, /message show m1`[\s\S]*approval decide 31dc972c --approve/)
   assert.doesNotMatch(text, /86400000|\{/)
@@ -35,15 +36,15 @@ test('approval show says who decided, when and why, and how the run ended', () =
   const decided = { decidedAt: now, decidedBy: 'control-token:Ada', decidedVia: 'console' }
   const denied = show({ status: 'denied', ...decided, reason: 'no photo' })
   assert.match(denied, /^Refund 64\.50 EUR {2}denied\n/)
-  assert.match(denied, /^decided +by Ada \(console\), 20.* UTC \(\d+ s ago\)$/m)
-  assert.match(denied, /^reason +no photo$/m)
+  assert.match(denied, /^decided\s+by Ada \(console\), 20.* UTC \(\d+ s ago\)$/m)
+  assert.match(denied, /^reason\s+no photo$/m)
   const run = { at: now, ms: 90_000, code: 'skill_failed', error: 'the bank is closed' }
   const failed = show({ status: 'approved', ...decided, run })
-  assert.match(failed, /^run +failed with skill_failed 20.* took 90 s: the bank is closed$/m)
+  assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
 test('the arguments in the list of approvals are words', () => {
-  const text = humanResult('approval-list', [{ ...request, status: 'pending' }], {}, true)
+  const text = wholeText(humanResult('approval-list', [{ ...request, status: 'pending' }], {}, true))
   assert.match(text, /text: Hello, it leaks\., amount: 64\.5$/m)
 })
 

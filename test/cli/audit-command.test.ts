@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { humanAudit } from '../../src/features/audit/print.ts'
 import { actionInWords } from '../../src/lib/audit-words.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const REASON = 'the photo shows another pan, and its number is not the one of the order'
 const entry = {
@@ -24,7 +25,7 @@ test('a decision and its reason are never cut, however narrow the terminal is', 
   })
   for (const width of [48, 80, 140]) {
     process.stdout.columns = width
-    const text = humanAudit({ entries: [entry], titles }, {})
+    const text = wholeText(humanAudit({ entries: [entry], titles }, {}))
     assert.match(text, / denied(\s|$)/m, `at ${width}`)
     assert.ok(text.replaceAll(/\s+/g, ' ').includes(REASON), `at ${width}:\n${text}`)
     assert.ok(
@@ -49,47 +50,49 @@ test('at 80 columns the action, the outcome and the object are whole', (t) => {
     reason: 'the secret was replaced',
     error: 'The gateway payments-of-the-shop does not run.',
   }
-  const text = humanAudit({ entries: [entry, refused], titles }, {})
-  assert.match(text, / approval-decide +denied\n {2}Refund 412.00 EUR for order 4711\n {2}reason: /)
-  assert.match(text, / gateway-pause +gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/)
+  const text = wholeText(humanAudit({ entries: [entry, refused], titles }, {}))
+  assert.match(text, / approval-decide\s+denied\n {2}Refund 412.00 EUR for order 4711\n {2}reason: /)
+  assert.match(text, / gateway-pause\s+gateway_not_running\n {2}gateway payments-of-the-shop; The gateway/)
   const { reason: _, error: __, ...done } = refused
   const short = { ...done, outcome: 'ok', status: 'done' }
-  assert.match(humanAudit({ entries: [short] }, {}), / gateway-pause +ok +gateway payments/)
+  assert.match(wholeText(humanAudit({ entries: [short] }, {})), / gateway-pause\s+ok\s+gateway payments/)
 })
 
 test('an action on everything, or on a person, says what it did', () => {
   const { reason: _, ...done } = entry
   const did = (action: string, target: JsonObject, result: JsonObject) =>
-    humanAudit({ entries: [{ ...done, id: target.all ? 'a1' : 'b2', action, target, result }] }, {})
-  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase +ok +job j1/)
-  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /ok +7 dead letters/)
+    wholeText(
+      humanAudit({ entries: [{ ...done, id: target.all ? 'a1' : 'b2', action, target, result }] }, {}),
+    )
+  assert.match(did('person-erase', {}, { job: 'j1' }), /person-erase\s+ok\s+job j1/)
+  assert.match(did('dead-letter-retry', { all: true }, { count: 7 }), /ok\s+7 dead letters/)
   const until = new Date(entry.at).toISOString()
   const filter = { all: true, group: 'orders', error: 'not in the catalogue', until }
   assert.match(
     did('dead-letter-retry', filter, { count: 30 }),
-    /^a1 .* ok +30 dead letters; route orders, error not in the catalogue$/m,
+    /^a1\s.*\sok\s+30 dead letters; route orders, error not in the catalogue$/m,
   )
   const bulk = { do: 'drop', code: 'skill_failed', until: entry.at - 3_600_000 }
   assert.match(
     did('dead-letter-bulk', bulk, { job: 'j1', total: 11 }),
-    /ok +11 dead letters; do drop, code skill_failed, until 2026-11-29 11:04/,
+    /ok\s+11 dead letters; do drop, code skill_failed, until 2026-11-29 11:04/,
   )
 })
 
 test('an action that changed nothing says so', () => {
   const { reason: _, ...done } = entry
   const did = (action: string, more: JsonObject) =>
-    humanAudit({ entries: [{ ...done, action, ...more }] }, {})
+    wholeText(humanAudit({ entries: [{ ...done, action, ...more }] }, {}))
   const pause = { by: 'ada', since: 1, reason: 'spam' }
   for (const [action, more] of [
     ['route-resume', { target: { route: 'orders' }, result: { existed: false } }],
     ['dead-letter-drop', { target: { all: true }, result: { count: 0 } }],
     ['route-pause', { target: { route: 'orders' }, changes: { pause: { before: pause, after: pause } } }],
   ] as const) {
-    assert.match(did(action, more), new RegExp(`${action} +nothing changed `), action)
+    assert.match(did(action, more), new RegExp(`${action}\\tnothing changed\\t`), action)
     const words = actionInWords({ action, status: 'done', ...more })
     assert.match(words, /^tried to /)
   }
   const changed = { pause: { before: null, after: pause } }
-  assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause +ok /)
+  assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause\tok\t/)
 })

@@ -75,7 +75,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const text = 'look\u001b[2J at\u009b1m me \u202ecod.exe'
     const { id } = await json('message', 'cli', text)
     const shown = await site.run(['message', 'show', id])
-    assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me \\u202ecod\.exe[\s\S]*dispatch +done/)
+    assert.match(shown.out, /look\\u001b\[2J at\\u009b1m me \\u202ecod\.exe[\s\S]*dispatch\s+done/)
     assert.equal((await json('message', 'show', id)).message.text, text)
     const missing = await site.run(['message', 'show', '01a1fe02-9a5e-7000-8000-000b6b2d7e20', '--json'])
     assert.deepEqual([missing.code, missing.out], [1, ''])
@@ -101,14 +101,17 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     for (const message of messages) assert.ok(message.id < id && message.outcome === 'done')
     assert.match(
       (await site.run(['message', 'list'])).out,
-      /^id +age +gateway +from +outcome +route +text\n01\w/,
+      /^id\tage\tgateway\tfrom\toutcome\troute\tevent\ttext\n01\w/,
     )
     assert.match((await site.run(['message', 'list', '--outcome', 'lost'])).err, /outcome/)
   })
 
   test('dead-letter lists, shows, retries and drops single letters', async () => {
     const { id } = JSON.parse((await site.run(['message', 'cli', 'bad', '--json'])).out)
-    assert.match((await site.run(['dead-letter', 'list'])).out, new RegExp(`${id} .*dispatch .*bad .*I fail`))
+    assert.match(
+      (await site.run(['dead-letter', 'list'])).out,
+      new RegExp(`${id}\t.*dispatch\t.*bad\t.*I fail`),
+    )
     assert.equal((await json('dead-letter', 'show', id)).errors.length, 1)
     assert.match((await site.run(['dead-letter', 'retry', id])).out, /It failed again: I fail/)
     await until(async () => (await site.run(['dead-letter', 'show', id])).code === 0, 'the dead letter again')
@@ -127,13 +130,13 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     await site.run(['message', 'cli', 'bad'])
     assert.match(
       (await site.run(['dead-letter', 'groups', '--route', 'bad'])).out,
-      /\n2 +dispatch +bad +skill_failed .*I fail/,
+      /\n2\s+dispatch\s+bad\s+skill_failed\s.*I fail/,
     )
     const withoutAll = await site.run(many)
     assert.equal(withoutAll.code, 2)
     assert.match(withoutAll.err, /2 dead letters match\. Add --all/)
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
-    assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2 +dispatch +bad /)
+    assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2\tdispatch\tbad\t/)
     assert.match((await site.run([...many, '--all', '--yes'])).out, /^2 dead letters dropped/)
   })
 
@@ -146,7 +149,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const refused = await atTerminal(`${retry} 'i fail'`, answering)
     assert.match(
       refused.shown,
-      /dispatch +bad [\s\S]*Retry all of these\? \(y\/N\)[\s\S]*\n0 dead letters retried\./,
+      /dispatch\s+bad\s[\s\S]*Retry all of these\? \(y\/N\)[\s\S]*\n0 dead letters retried\./,
     )
     const none = await atTerminal(`${retry} else`, answering)
     assert.match(none.shown, /^0 dead letters retried: none matches\.\s*$/)
@@ -213,7 +216,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const { id } = await json('message', 'cli', 'hello')
     const { out, code } = await site.run(['route', 'explain', id])
     assert.equal(code, 0)
-    assert.match(out, /rest +answers[\s\S]*bad +no +✗ text/)
+    assert.match(out, /rest\s+answers[\s\S]*bad\s+no\s+✗ text/)
     const draft = await site.run(['message', 'cli', 'hello', '--explain'])
     assert.equal(draft.out, out)
     const { messages } = await json('message', 'list')
@@ -305,24 +308,24 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     })
 
   test('a noun alone is its list', async () => {
-    assert.match((await site.run(['route'])).out, /^route +answers[\s\S]*rest +skill echo/)
+    assert.match((await site.run(['route'])).out, /^route\s+answers[\s\S]*rest\s+skill echo/)
     assert.match((await site.run(['trouble', '--json'])).out, /^\{"at":/)
     assert.match((await site.run(['cost'])).out, /^No model was used/)
     assert.match(
       (await site.run(['gateway'])).out,
-      /^gateway +transport +last message +a minute +refused in 1 h +state\ndemo +webhook/,
+      /^gateway\s+transport\s+last message\s+a minute\s+refused in 1 h\s+state\ndemo\s+webhook/,
     )
-    assert.match((await site.run(['approval', '--status', 'pending'])).out, /^No approvals/)
-    assert.match((await site.run(['message'])).out, /^id +age +gateway/)
+    assert.match((await site.run(['approval', '--status', 'pending'])).err, /^No approvals/)
+    assert.match((await site.run(['message'])).out, /^id\s+age\s+gateway/)
     assert.match((await site.run(['group'])).out, /consumer groups|^topic/)
-    assert.match((await site.run(['error'])).out, /^code +HTTP +exit +meaning\n[\s\S]*\nusage +400 +2 /)
+    assert.match((await site.run(['error'])).out, /^code\s+HTTP\s+exit\s+meaning\n[\s\S]*\nusage\s+400\s+2\s/)
   })
 
   test('verbs of a noun are its commands and skills; an unknown verb is an error', async () => {
     await site.run(['state', 'set', 'grammar', '{"a":1}'])
     assert.deepEqual(JSON.parse((await site.run(['state', 'get', 'grammar', '--json'])).out), { a: 1 })
     const group = await site.run(['gateway', '--help'])
-    assert.match(group.out, /Usage: trivium gateway <verb>[\s\S]*receive +takes the oldest/)
+    assert.match(group.out, /Usage: trivium gateway <verb>[\s\S]*receive\s+takes the oldest/)
     const unknown = await site.run(['gateway', 'receiv'])
     assert.equal(unknown.code, 2)
     assert.match(unknown.err, /gateway has no receiv/)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -32,10 +33,13 @@ describe('conversation show', { timeout: 120_000 }, async () => {
     await until(async () => (await messages()).length === 2, 'the second message')
     await until(async () => {
       const { out } = await site.run(['conversation', 'show', 'shop', 'shop:o1'])
-      return /← petra +paused: skill echo/.test(out)
+      return /← petra\s+paused: skill echo/.test(out)
     }, 'the reason why the message waits')
     const { out } = await site.run(['conversation', 'show', 'shop', 'shop:o1'])
-    assert.match(out, /^20\S+ \d\d:\d\d:\d\d UTC +→ route desk \(skill echo\)\n {4}You said: where is it\?$/m)
+    assert.match(
+      out,
+      /^20\S+ \d\d:\d\d:\d\d UTC\s+→ route desk \(skill echo\)\n {4}You said: where is it\?$/m,
+    )
     await daemon.invoke('skill-resume', { skill: 'echo' })
     await waits
   })
@@ -64,20 +68,28 @@ describe('conversation show', { timeout: 120_000 }, async () => {
 test('conversation show says whose turn it is, who has it, and which person wrote a reply', () => {
   const now = Date.now()
   const sender = { role: 'sender', from: { id: 'U1', name: 'Petra' }, conversation: 'c1' }
-  const text = humanResult(
-    'conversation-show',
-    {
-      waitingSince: now - 38 * 60_000,
-      heldBy: { by: 'control-token:Ingrid', since: now, reason: 'VIP' },
-      entries: [
-        { ...sender, at: now, id: 'm1', outcome: 'done', subject: 'Leak', text: 'It leaks.' },
-        { role: 'reply', at: now, by: 'http control-token:Ingrid', state: 'sent', text: 'A photo, please.' },
-        { role: 'reply', at: now, by: 'oidc:ada', state: 'dead', error: 'no such user', text: 'Hello?' },
-        { ...sender, at: now, id: 'm2', outcome: 'waiting', subject: 'Re: Leak', text: 'Here.' },
-      ],
-    },
-    { gateway: 'chat', conversation: 'c1' },
-    true,
+  const text = wholeText(
+    humanResult(
+      'conversation-show',
+      {
+        waitingSince: now - 38 * 60_000,
+        heldBy: { by: 'control-token:Ingrid', since: now, reason: 'VIP' },
+        entries: [
+          { ...sender, at: now, id: 'm1', outcome: 'done', subject: 'Leak', text: 'It leaks.' },
+          {
+            role: 'reply',
+            at: now,
+            by: 'http control-token:Ingrid',
+            state: 'sent',
+            text: 'A photo, please.',
+          },
+          { role: 'reply', at: now, by: 'oidc:ada', state: 'dead', error: 'no such user', text: 'Hello?' },
+          { ...sender, at: now, id: 'm2', outcome: 'waiting', subject: 'Re: Leak', text: 'Here.' },
+        ],
+      },
+      { gateway: 'chat', conversation: 'c1' },
+      true,
+    ),
   )
   assert.match(
     text,
@@ -94,7 +106,8 @@ test('conversation show says whose turn it is, who has it, and which person wrot
 
 test('conversation show says why it cannot be answered', () => {
   const entries = [{ role: 'sender', at: 1, id: 'm1', from: { id: 'shop' }, conversation: 'c1', text: 'x' }]
-  const shown = (found: JsonObject) => humanResult('conversation-show', { entries, ...found }, {}, true)
+  const shown = (found: JsonObject) =>
+    wholeText(humanResult('conversation-show', { entries, ...found }, {}, true))
   assert.match(shown({ unanswerable: 'its job has ended' }), /It cannot be answered: its job has ended\./)
   const undelivered = { at: 1, letter: 'outbox:a' }
   const gone = shown({ unreachable: 'the mailbox does not exist', waitingSince: 1, undelivered })
@@ -114,7 +127,9 @@ test('conversation show names the decision about an approval', () => {
   }
   const decision = { status: 'denied', at: at + 1_000, by: 'control-token:root@vm', reason: 'too late' }
   const entries = [{ ...request, decision }, { ...request, decision: { status: 'expired', at } }, request]
-  const text = humanResult('conversation-show', { entries }, { gateway: 'support', conversation: 'c1' }, true)
+  const text = wholeText(
+    humanResult('conversation-show', { entries }, { gateway: 'support', conversation: 'c1' }, true),
+  )
   assert.match(
     text,
     /· asks for approval a1: Refund 64\.50 EUR\n {4}Denied by root@vm, .*16:16:01 UTC: too late\n/,

@@ -49,8 +49,17 @@ test('columns are left out if cutting is not enough, and named below the table',
   assert.doesNotMatch(lineTable(COLUMNS, ROWS, 140), /Not shown/)
 })
 
-test('a pipe gets all texts whole', () => {
-  assert.match(lineTable(COLUMNS, ROWS, Number.POSITIVE_INFINITY), /slack:T0NORDLYS:1795938412.1000108/)
+test('a pipe gets all texts whole and all columns, with tabs between them', () => {
+  assert.equal(
+    lineTable(
+      COLUMNS,
+      [...ROWS, ['c1', 'eve', 'ledger', 'two\tlines\nof text', '']],
+      Number.POSITIVE_INFINITY,
+    ),
+    [COLUMNS.map(({ title }) => title), ...ROWS, ['c1', 'eve', 'ledger', 'two lines of text', '']]
+      .map((cells) => cells.join('\t'))
+      .join('\n'),
+  )
 })
 
 test('a column that is empty in all rows is left out if it may be', () => {

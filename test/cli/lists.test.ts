@@ -6,11 +6,13 @@ import { humanLetter, humanLetters } from '../../src/engine/print/dead-letters.t
 import { humanGroup } from '../../src/engine/print/group.ts'
 import { lettersByCause } from '../../src/engine/print/letter-causes.ts'
 import { humanRefused } from '../../src/engine/print/refusals.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const now = Date.now()
-const show = (skill: string, result: Json, args: JsonObject = {}) => humanResult(skill, result, args, true)
+const show = (skill: string, result: Json, args: JsonObject = {}) =>
+  wholeText(humanResult(skill, result, args, true))
 
 /** `number`: of the order; also the age in minutes. */
 const letter = (number: number, message: string): JsonObject => ({
@@ -53,20 +55,21 @@ test('dead letters are grouped by cause, and each row has its conversation and s
     cause('SKU # is unknown', 'SKU … is unknown', 31),
     cause('customs answered #', 'customs answered 502', 1),
   ]
-  const text = lettersByCause(LETTERS, causes)
+  const text = wholeText(lettersByCause(LETTERS, causes) ?? '')
   const [first = '', second = ''] = text.split('\n\n')
   assert.match(
     first,
     /^31 × SKU … is unknown\n {2}route orders, skill_failed, 50 min to 11 min ago; 2 of them:/,
   )
-  assert.match(first, / {2}letter-11 +11 min +shop:#11 +ada11@mail.example +total: 11\n {2}letter-13 /)
+  assert.match(first, / {2}letter-11\s+11 min\s+shop:#11\s+ada11@mail.example\s+total: 11\n {2}letter-13\s/)
   assert.match(second, /^1 × customs answered 502\n.*letter-12/s)
   assert.match(text, /\n\n.*`trivium dead-letter show ID`\n.*`trivium dead-letter retry ID`/)
 })
 
 test('dead letters of a filter have the command that retries all of them', () => {
   const causes = [cause('SKU # is unknown', 'SKU … is unknown', 31)]
-  const text = lettersByCause(LETTERS, causes, { group: 'orders', error: 'is unknown', limit: 50 })
+  const filter = { group: 'orders', error: 'is unknown', limit: 50 }
+  const text = wholeText(lettersByCause(LETTERS, causes, filter) ?? '')
   assert.match(text, /`trivium dead-letter retry --all --route orders --error 'is unknown'`$/)
 })
 
@@ -82,20 +85,23 @@ test('a dead letter that was retried in vain is as old as its first failure, and
     firstAt: now - 8 * HOUR,
     firstErrors: error(8 * HOUR),
   }
-  assert.match(humanLetters([retried]), /letter-1 +8 h .*\(retried 4 min ago, failed again\)/)
+  assert.match(wholeText(humanLetters([retried])), /letter-1\t8 h\t.*\(retried 4 min ago, failed again\)/)
   const text = show('dead-letter-show', retried)
   assert.match(text, /support, dead since .* \(8 h\) \(retried 4 min ago, failed again\)/)
   assert.match(text, /no such mailbox.*retried.*no such mailbox/s)
   const times = { first: now - 8 * HOUR, last: now - 4 * MINUTE, retriedAt: now - 4 * MINUTE }
   const place = { queue: 'outbox', group: 'support', pattern: 'no such mailbox' }
   const byCause = lettersByCause([retried], [{ ...cause('', 'no such mailbox', 1), ...place, ...times }])
-  assert.match(byCause, /outbox support, skill_failed, for 8 h, retried 4 min ago, failed again:/)
+  assert.match(
+    wholeText(byCause ?? ''),
+    /outbox support, skill_failed, for 8 h, retried 4 min ago, failed again:/,
+  )
 })
 
 test('in a pipe each dead letter has its error, conversation and sender in one line', () => {
   assert.match(
-    humanLetters(LETTERS),
-    /letter-11 +11 min +dispatch +orders +SKU 4 is unknown +shop:#11 +ada11@mail.example +total: 11\n/,
+    wholeText(humanLetters(LETTERS)),
+    /letter-11\s+11 min\s+dispatch\s+orders\s+SKU 4 is unknown\s+shop:#11\s+ada11@mail.example\s+total: 11\n/,
   )
 })
 
@@ -104,8 +110,8 @@ test('a dead letter names its route only if it is one of dispatch', () => {
     const [line] = show('dead-letter-show', { ...letter(1, 'no'), queue, group }).split('\n')
     return line
   }
-  assert.match(head('dispatch', 'orders') ?? '', /letter-1 +dispatch, route orders, dead since/)
-  assert.match(head('outbox', 'support') ?? '', /letter-1 +outbox, support, dead since/)
+  assert.match(head('dispatch', 'orders') ?? '', /letter-1\s+dispatch, route orders, dead since/)
+  assert.match(head('outbox', 'support') ?? '', /letter-1\s+outbox, support, dead since/)
 })
 
 test('conversations in which somebody waits come first, with names instead of ids', () => {
@@ -123,7 +129,10 @@ test('conversations in which somebody waits come first, with names instead of id
     next: 'older',
     moreWaiting: true,
   })
-  assert.match(text, /state.*\n5 h +Sven Lie +waits .*\n.*Ingrid Aune +done .*\n.*ada@mail.example +done /)
+  assert.match(
+    text,
+    /state.*\n5 h\s+Sven Lie\s+waits\s.*\n.*Ingrid Aune\s+done\s.*\n.*ada@mail.example\s+done\s/,
+  )
   assert.match(text, /trivium conversation list --unanswered/)
 })
 
@@ -144,7 +153,7 @@ test('a conversation in which somebody waits says why: an approval, or an answer
       { ...waits, outcome: 'done' },
     ],
   })
-  assert.match(text, /\n3 h .* approval .*\n3 h .* not delivered, Ada has it .*\n3 h +ada +waits /)
+  assert.match(text, /\n3 h\s.*\sapproval\s.*\n3 h\s.*\snot delivered, Ada has it\s.*\n3 h\s+ada\s+waits\s/)
 })
 
 test('a search for a number without a match says how to search in longer numbers', () => {
@@ -183,9 +192,8 @@ test('schedules show their last run; one that failed comes first', () => {
   ])
   assert.match(
     text,
-    /late +daily .*failed 2 h ago, 47 min late .*\nnew .*none known .*\ngood .*done 2 h ago .*\nunplanned .*done 2 h ago /,
+    /late\s+daily\s.*failed 2 h ago, 47 min late\s.*\nnew\s.*none known\s.*\ngood\s.*done 2 h ago\s.*\nunplanned\s.*done 2 h ago\s/,
   )
-  assert.doesNotMatch(text, /arguments/)
 })
 
 test('schedule show has no raw keys, and each run with its planned time', () => {
@@ -207,12 +215,15 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   })
   assert.match(
     text,
-    /^report {2}runs the skill report\n\nwhen +0 23 \* \* \*, UTC\nnext +20.*:\d\d:\d\d UTC\narguments +folder: inbox, days: 7\n/,
+    /^report {2}runs the skill report\n\nwhen\s+0 23 \* \* \*, UTC\nnext\s+20.*:\d\d:\d\d UTC\narguments\s+folder: inbox, days: 7\n/,
   )
-  assert.match(text, /\nset in +routes\.yaml\ncreated +2026-11-20 00:00:00 UTC\n/)
-  assert.match(text, /\noverlap +a run .*\nmissed +runs .* by one run\n/)
-  assert.match(text, /\nplanned +began +late +took +outcome\n20.* UTC +20.* UTC +47 min late +2 min +done\n/)
-  assert.match(text, /\n- +20.* UTC +4 s +failed$/)
+  assert.match(text, /\nset in\s+routes\.yaml\ncreated\s+2026-11-20 00:00:00 UTC\n/)
+  assert.match(text, /\noverlap\s+a run .*\nmissed\s+runs .* by one run\n/)
+  assert.match(
+    text,
+    /\nplanned\s+began\s+late\s+took\s+outcome\n20.* UTC\s+20.* UTC\s+47 min late\s+2 min\s+done\n/,
+  )
+  assert.match(text, /\n-\s+20.* UTC\s+4 s\s+failed$/)
   assert.doesNotMatch(text, /misfire|channel/)
 })
 
@@ -244,15 +255,15 @@ test('long jobs are described in words, with what they did', () => {
   const text = show('job-list', jobs)
   assert.match(
     text,
-    /replay-1 .*done +9 events .*replay orders to push erp, from 2026-11-28 14:00 UTC +9 events handed to the push, 2 events left out/,
+    /replay-1\s.*done\s+9 events\s.*replay orders to push erp, from 2026-11-28 14:00 UTC\s+9 events handed to the push, 2 events left out/,
   )
   assert.match(
     text,
-    /done +3 dead letters .*retry dead letters: route orders, error 502 +3 dead letters retried/,
+    /done\s+3 dead letters\s.*retry dead letters: route orders, error 502\s+3 dead letters retried/,
   )
-  assert.match(text, /erase-1 .*running +1 of 19 places .*erase the data about a person/)
+  assert.match(text, /erase-1\s.*running\s+1 of 19 places\s.*erase the data about a person/)
   const replayed = { ...jobs.at(0), outcomes: { delivered: 5, waiting: 0, dead: 2 } }
-  assert.match(show('job-list', [replayed]), / 2 dead, 5 delivered$/)
+  assert.match(show('job-list', [replayed]), /\t2 dead, 5 delivered$/)
   assert.match(
     show('job-show', replayed),
     /`trivium dead-letter list --queue push\/erp` lists the dead events/,
@@ -260,7 +271,7 @@ test('long jobs are described in words, with what they did', () => {
   const erased = show('job-show', jobs.at(3) ?? null)
   assert.match(
     erased,
-    /^erase-2 {2}erase the data about a person\n\nstate +done\n.*\nresult +17 records erased\n/,
+    /^erase-2 {2}erase the data about a person\n\nstate\s+done\n.*\nresult\s+17 records erased\n/,
   )
   assert.match(erased, /stop the daemon and run `trivium compact`/)
   assert.doesNotMatch(erased, /needsCompact/)
@@ -313,7 +324,7 @@ test('push subscriptions show their filter and the failed share, the worst first
   ])
   assert.match(
     text,
-    /\ndown +failing for 60 min: it answered 503 .*\nanalytics +fails 20 of 50 .*gateway: shop or returns .*\nerp +active .*none: all events/,
+    /\ndown\s+failing for 60 min: it answered 503\s.*\nanalytics\s+fails 20 of 50\s.*gateway: shop or returns\s.*\nerp\s+active\s.*none: all events/,
   )
 })
 
@@ -323,7 +334,7 @@ test('gateways that do not work come first', () => {
     { name: 'shop', transport: 'webhook', ok: true, refuses: 'every delivery' },
     { name: 'mail', transport: 'email', ok: false, detail: 'no route to host' },
   ])
-  assert.match(text, /\nmail .*FAILING: no route to host\nshop .*refuses every delivery\nchat /)
+  assert.match(text, /\nmail\s.*FAILING: no route to host\nshop\s.*refuses every delivery\nchat\s/)
 })
 
 test('refusals of a sender with one reason are one row, unless each is asked for', () => {
@@ -343,12 +354,15 @@ test('refusals of a sender with one reason are one row, unless each is asked for
     ],
   }
   assert.match(
-    humanRefused(answer, { isEach: false, isScreen: false }),
-    /\n2 +\d s +shop +10\.0\.0\.1 .*\n\(/,
+    wholeText(humanRefused(answer, { isEach: false, isScreen: false })),
+    /\n2\s+\d s\s+shop\s+10\.0\.0\.1\s.*\n\(/,
   )
-  assert.match(humanRefused(answer, { isEach: true, isScreen: false }), /id +age .*\nr1 .*\nr2 /)
+  assert.match(
+    wholeText(humanRefused(answer, { isEach: true, isScreen: false })),
+    /^id\tage\t.*\nr1\t.*\nr2\t/,
+  )
   const unknownPath = { ...answer, refusals: [{ at: now, gateway: '-', reason: 'not_found' }] }
-  assert.doesNotMatch(humanRefused(unknownPath, { isEach: true, isScreen: false }), /undefined/)
+  assert.doesNotMatch(wholeText(humanRefused(unknownPath, { isEach: true, isScreen: false })), /undefined/)
 })
 
 test('messages that wait show their route and what they wait for', () => {
@@ -368,9 +382,9 @@ test('messages that wait show their route and what they wait for', () => {
       { ...message, id: 'm5', outcome: 'done' },
     ],
   })
-  assert.match(text, /m1 .*paused: route reviews +reviews +hello\n/)
-  assert.match(text, /m2 .*paused: taken over .*\nm3 .*running for 20 min +ledger .*\n/)
-  assert.match(text, /m4 .*retrying in 5 min +labels .*\nm5 .*done /)
+  assert.match(text, /m1\s.*paused: route reviews\s+reviews\s+hello\n/)
+  assert.match(text, /m2\s.*paused: taken over\s.*\nm3\s.*running for 20 min\s+ledger\s.*\n/)
+  assert.match(text, /m4\t.*retrying in 5 min\tlabels\t.*\nm5\t.*done\t/)
 })
 
 test('a dead reply shows what was to be sent, to whom and in which conversation', () => {
@@ -378,8 +392,8 @@ test('a dead reply shows what was to be sent, to whom and in which conversation'
   const letter = { id: 'd1', at: 1, lane: 'l', queue: 'outbox', reason: 'permanent', errors: [] }
   const answer = { ...letter, group: 'team', data: { text: 'Noted.', by: 'route team', queuedAt: 1 } }
   const shown = humanLetter({ ...answer, message: { ...message, text: 'please put the scale on the list' } })
-  assert.match(shown, /^to +Sven Lie$/m)
-  assert.match(shown, /^answers +please put the scale on the list \(m1\)$/m)
+  assert.match(shown, /^to\s+Sven Lie$/m)
+  assert.match(shown, /^answers\s+please put the scale on the list \(m1\)$/m)
   assert.match(shown, /\n\nNoted\.\n\n.*`trivium conversation show team hall-b`/)
   const to = 'halldis@example.net'
   const mail = { ...letter, group: 'support', data: { text: 'Found.', to, conversation: to } }
@@ -387,7 +401,7 @@ test('a dead reply shows what was to be sent, to whom and in which conversation'
   const sent = humanLetter({ ...mail, mayAnswer })
   assert.match(
     sent,
-    /^to +halldis@example\.net\nlast message +Where is it\? \(m1\)\nconversation +mail-229$/m,
+    /^to\s+halldis@example\.net\nlast message\s+Where is it\? \(m1\)\nconversation\s+mail-229$/m,
   )
   assert.match(sent, /\n\nFound\.\n\n.*`trivium conversation show support mail-229`/)
   assert.doesNotMatch(humanLetter(mail), /^conversation|conversation show/m)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { withAttempts } from '../../src/cli/with-attempts.ts'
 import type { Json } from '../../src/core/json.ts'
 import { humanMessages } from '../../src/engine/print/messages.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const message = {
   id: '…474f57ee7',
@@ -22,9 +23,12 @@ test('a list of messages has the event, and at 80 columns the gateway and the nu
   })
   const at = (width: number) => {
     process.stdout.columns = width
-    return humanMessages({ messages: [message] })
+    return wholeText(humanMessages({ messages: [message] }))
   }
-  assert.match(at(160), / storefront .*paused: route confirm-orders +confirm-orders +orders\/create +#5031 /)
+  assert.match(
+    at(160),
+    / storefront .*paused: route confirm-orders\s+confirm-orders\s+orders\/create\s+#5031 /,
+  )
   assert.match(at(80), / storefront .* paused: .* #5031 /)
 })
 
@@ -41,6 +45,6 @@ test('a search without a match looks in the errors of dead letters', async () =>
 
 test('a search without a match names the dead letters that have its text in their error', () => {
   const found = { messages: [], deadWithError: '502 Bad Gateway' }
-  assert.match(humanMessages(found), /`trivium dead-letter list --error '502 Bad Gateway'`/)
-  assert.equal(humanMessages({ messages: [] }), 'No messages.')
+  assert.match(wholeText(humanMessages(found)), /`trivium dead-letter list --error '502 Bad Gateway'`/)
+  assert.equal(wholeText(humanMessages({ messages: [] })), 'No messages.')
 })

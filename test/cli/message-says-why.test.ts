@@ -43,14 +43,14 @@ test('trivium message says why there is no reply: the reason of the skill, a res
   assert.match(hush.out, /The skill ran and sent no reply: it is automatic mail\./)
   assert.match(
     (await site.run(['message', 'show', idIn(hush.out)])).out,
-    /dispatch +no reply +reason it is automatic mail/,
+    /dispatch\s+no reply\s+reason it is automatic mail/,
   )
 
   const object = await site.run(['message', 'hook', 'object'])
   const form = 'the result is an object without `text` or `http`'
   assert.ok(object.out.includes(`The skill ran and sent no reply: ${form}.`), object.out)
   const shown = (await site.run(['message', 'show', idIn(object.out)])).out
-  assert.match(shown, /dispatch +no reply +reason the result is an object without `text` or `http`/)
+  assert.match(shown, /dispatch\s+no reply\s+reason the result is an object without `text` or `http`/)
   // `reply: none` of a route needs no reason.
   const unanswered = await site.run(['message', 'hook', 'unanswered'])
   assert.match(unanswered.out, /The skill ran and sent no reply\./)

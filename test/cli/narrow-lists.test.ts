@@ -4,6 +4,7 @@ import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json } from '../../src/core/json.ts'
 import { withoutRepeated } from '../../src/engine/print/letter-causes.ts'
 import { NOT_SHOWN } from '../../src/lib/line-table.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const HOUR = 3_600_000
 const now = Date.now()
@@ -12,7 +13,7 @@ const now = Date.now()
 function linesAt(width: number, skill: string, result: Json): string[] {
   const { columns } = process.stdout
   process.stdout.columns = width
-  const lines = humanResult(skill, result, {}, true).split('\n')
+  const lines = wholeText(humanResult(skill, result, {}, true)).split('\n')
   // A test may call this several times, and other files share the process.
   process.stdout.columns = columns
   assert.ok(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const pause = {
   kind: 'route',
@@ -18,18 +19,21 @@ test('a list of pauses says at any width who paused and why', (t) => {
   })
   const at = (width: number) => {
     process.stdout.columns = width
-    return humanResult('pause-list', [pause], {}, true)
+    return wholeText(humanResult('pause-list', [pause], {}, true))
   }
   assert.match(at(80), /confirm-orders .* 12\n {2}ingrid@kitchen.example: a wave of spam from one sender\n/)
-  assert.match(at(140), /confirm-orders .* 12 +ingrid@kitchen.example +a wave of spam from one sender\n/)
+  assert.match(at(140), /confirm-orders .* 12\s+ingrid@kitchen.example\s+a wave of spam from one sender\n/)
   for (const width of [48, 80, 140]) assert.match(at(width), /wave of spam/)
 })
 
 test('a list of several pauses names the form of the command that ends one, and none of them', () => {
   const gateway = { kind: 'gateway', name: 'returns', since: Date.now(), by: 'control-token:Tomas Berg' }
-  const shown = humanResult('pause-list', [pause, gateway], {}, true)
+  const shown = wholeText(humanResult('pause-list', [pause, gateway], {}, true))
   assert.match(shown, /To end one: `trivium route resume NAME`, `trivium gateway resume NAME`$/)
-  assert.match(humanResult('pause-list', [gateway], {}, true), /To end it: `trivium gateway resume returns`$/)
+  assert.match(
+    wholeText(humanResult('pause-list', [gateway], {}, true)),
+    /To end it: `trivium gateway resume returns`$/,
+  )
 })
 
 test('lists in a wide terminal show long reasons and details whole', (t) => {
@@ -49,7 +53,7 @@ test('lists in a wide terminal show long reasons and details whole', (t) => {
   const entries = [{ ...entry, outcome: 'ok', target: { route: 'confirm-orders', reason } }]
   const lists = { 'pause-list': [long], 'route-list': routes, 'audit-list': { entries } }
   for (const [name, result] of Object.entries(lists)) {
-    const text = humanResult(name, result, {}, true)
+    const text = wholeText(humanResult(name, result, {}, true))
     assert.doesNotMatch(text, /…/, name)
     for (const word of reason.split(' ')) assert.ok(words(text).includes(word), `${name}: ${word}`)
     for (const line of text.split('\n')) assert.ok(line.length <= 140, line)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { causeText, humanRefused } from '../../src/engine/print/refusals.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 test('the list of refusals does not advise itself; other commands name it', () => {
   const cause = {
@@ -13,7 +14,9 @@ test('the list of refusals does not advise itself; other commands name it', () =
     todo: 'Block that address; `trivium refusal list` shows where they come from.',
   }
   const refusals = [{ id: 'r1', at: 0, gateway: 'shop', from: '192.0.2.1', reason: cause.reason }]
-  const list = humanRefused({ daemon: 'this', groups: [cause], refusals }, { isEach: true, isScreen: true })
+  const list = wholeText(
+    humanRefused({ daemon: 'this', groups: [cause], refusals }, { isEach: true, isScreen: true }),
+  )
   assert.match(list, /Block that address; the list below\s+shows\s+where/)
   assert.doesNotMatch(list, /`trivium refusal list`/)
   assert.match(causeText(cause), /`trivium refusal list`/)

@@ -30,10 +30,10 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
   test('is shown as refusing in every list', async () => {
     assert.match(
       await run('gateway', 'list'),
-      /^hub +webhook +none +0 +12 \(100\.0 %\) +refuses every delivery$/m,
+      /^hub\s+webhook\s+none\s+0\s+12 \(100\.0 %\)\s+refuses every delivery$/m,
     )
-    assert.match(await run('gateway', 'traffic'), /^hub +refuses all .*12 \(100\.0 %\)/m)
-    assert.match(await run('status'), /^hub +webhook +refuses every delivery$/m)
+    assert.match(await run('gateway', 'traffic'), /^hub\s+refuses all\t.*12 \(100\.0 %\)/m)
+    assert.match(await run('status'), /^hub\s+webhook\s+refuses every delivery$/m)
     const [hub] = JSON.parse(await run('gateway', 'list', '--json'))
     assert.deepEqual([hub.ok, hub.refuses], [true, 'every delivery'])
     const cli = JSON.parse(await run('gateway', 'list', '--json')).find(
@@ -49,7 +49,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       /^hub: 12 of 12 deliveries refused since .* \(signature_invalid\)\n {2}No delivery was ever accepted/,
     )
     assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
-    assert.match(out, /\n12 +\d+ s +hub .*\{"n":\d+\}/)
+    assert.match(out, /\n12\s+\d+ s\s+hub\t.*\{"n":\d+\}/)
     const each = await run('refusal', 'list', '--each')
     assert.equal(each.match(/\{"n":\d+\}/g)?.length, 12)
   })
@@ -68,9 +68,9 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     }
     assert.match(
       await run('gateway', 'list'),
-      /^hub +webhook +\d+ s ago +\S+ +12 \(80\.0 %\) +ok, accepts deliveries again$/m,
+      /^hub\s+webhook\s+\d+ s ago\s+\S+\s+12 \(80\.0 %\)\s+ok, accepts deliveries again$/m,
     )
-    assert.match(await run('status'), /^hub +webhook +ok, accepts deliveries again$/m)
+    assert.match(await run('status'), /^hub\s+webhook\s+ok, accepts deliveries again$/m)
     assert.match(
       await run('gateway', 'show', 'hub'),
       /^ok, accepts deliveries again; the last refusal was at 20.* UTC \(\d+ s ago\)/m,

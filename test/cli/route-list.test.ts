@@ -3,34 +3,37 @@ import { test } from 'node:test'
 import { withStates } from '../../src/cli/route-facts.ts'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 
 const retry = { attempts: 5, backoff: 'exponential', delay: 1_000, maxDelay: 60_000 }
 
 test('route list shows what each route matches, and when its pause ends', () => {
   const until = Date.parse('2030-01-02T11:56:00Z')
   const paused = { kind: 'route', since: 0, by: 'control-token:Ada', until, reason: 'busy' }
-  const text = humanResult(
-    'route-list',
-    [
-      { name: 'labels', match: { gateway: 'shop' }, target: 'skill', to: 'render-label', retry, paused },
-      { name: 'rest', match: {}, target: 'skill', to: 'echo', retry, fallback: true },
-    ],
-    {},
-    true,
+  const text = wholeText(
+    humanResult(
+      'route-list',
+      [
+        { name: 'labels', match: { gateway: 'shop' }, target: 'skill', to: 'render-label', retry, paused },
+        { name: 'rest', match: {}, target: 'skill', to: 'echo', retry, fallback: true },
+      ],
+      {},
+      true,
+    ),
   )
-  assert.match(text, /^route +answers +match +state\n/)
+  assert.match(text, /^route\tanswers\tmatch\twaiting\tdead\tstate\n/)
   assert.match(
     text,
-    /labels +skill render-label +gateway: shop +paused until 2030-01-02 11:56 UTC by .*: busy/,
+    /labels\s+skill render-label\s+gateway: shop\s+paused until 2030-01-02 11:56 UTC by .*: busy/,
   )
-  assert.match(text, /rest +skill echo +what no other route takes/)
+  assert.match(text, /rest\s+skill echo\s+what no other route takes/)
 })
 
 test('route list says that the gateway of a route is paused, and how many of its messages wait', () => {
   const pauses = [{ kind: 'gateway', name: 'shop', since: 0, by: 'control-token:Ada', waiting: 9 }]
   const route = { name: 'labels', match: { gateway: 'shop' }, target: 'skill', to: 'label', retry, pauses }
-  const text = humanResult('route-list', [{ ...route, waiting: 4 }], {}, true)
-  assert.match(text, /labels +skill label +gateway: shop +4 +gateway paused by \S+$/)
+  const text = wholeText(humanResult('route-list', [{ ...route, waiting: 4 }], {}, true))
+  assert.match(text, /labels\s+skill label\s+gateway: shop\s+4\s+gateway paused by \S+$/)
 })
 
 test('the messages that a pause of a gateway holds are counted for each of its routes', async () => {

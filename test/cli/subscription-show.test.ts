@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -37,14 +38,14 @@ routes: [{ name: all, skill: echo }]
       return shown.attempts.length > 0
     }, 'an attempt')
     const out = await run('subscription', 'show', 'analytics')
-    assert.match(out, /^analytics +push of the topic gateway-message: (retrying|failing) for \d+ s/m)
-    assert.match(out, /^failing since +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
-    assert.match(out, /^last attempts +\d+ of \d+ failed; no success among them$/m)
-    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d +1 +\\d+ m?s +it answered 503 +disk quota exceeded +${id} +ada@example\\.com: `
+    assert.match(out, /^analytics\s+push of the topic gateway-message: (retrying|failing) for \d+ s/m)
+    assert.match(out, /^failing since\s+20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
+    assert.match(out, /^last attempts\s+\d+ of \d+ failed; no success among them$/m)
+    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d\\t1\\t\\d+ m?s\\tit answered 503\\tdisk quota exceeded\\t${id}\\tada@example\\.com: `
     assert.match(out, new RegExp(`^${attempt}`, 'm'))
     assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
     const group = await run('group', 'show', 'analytics')
-    assert.match(group, /^failing since +20\S+ \d\d:\d\d:\d\d UTC/m)
+    assert.match(group, /^failing since\s+20\S+ \d\d:\d\d:\d\d UTC/m)
     const audit = await run('group', 'show', 'audit')
     assert.match(audit, new RegExp(`:\\d\\d UTC \\(.* ago\\).*: ${id} \\(ada@example\\.com: `))
     assert.match(audit, new RegExp(`message show ${id}\` shows the oldest unread message`))
@@ -75,7 +76,9 @@ test('the attempts of a push fit into 80 columns, with the answer of the receive
     ok: true,
     attempts,
   }
-  const text = humanResult('subscription-show', { ...push, queued: 2, unread: 0, dead: 0 }, {}, true)
-  assert.match(text, /^2026-11-29 12:04:05 +1 .* it answered 503 +disk quota/m)
+  const text = wholeText(
+    humanResult('subscription-show', { ...push, queued: 2, unread: 0, dead: 0 }, {}, true),
+  )
+  assert.match(text, /^2026-11-29 12:04:05\s+1 .* it answered 503\s+disk quota/m)
   assert.doesNotMatch(text, /\b600029\b/)
 })

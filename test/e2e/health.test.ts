@@ -67,7 +67,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
   test('`status` fits a screen of 24 lines, with problems first, and is complete in a pipe', async (t) => {
     const piped = await suite.site.run(['status'])
     assert.doesNotMatch(piped.out, /more: `trivium status/)
-    assert.match(piped.out, /Words of the assistant +\d+; all: `trivium skill list --all`/)
+    assert.match(piped.out, /Words of the assistant\s+\d+; all: `trivium skill list --all`/)
     assert.doesNotMatch(piped.out, /remember-note/)
     const { isTTY } = process.stdout
     process.stdout.isTTY = true
@@ -76,8 +76,8 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
     })
     const out = stripVTControlCharacters((await suite.site.run(['status'])).out)
     assert.ok(out.split('\n').length <= 24, out)
-    assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch +1 +\d+ s/)
-    assert.match(out, /Words of the assistant +\d+; all: `trivium skill list --all`/)
+    assert.match(out, /Gateways.*\n *away\s+email\s+FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch\s+1\s+\d+ s/)
+    assert.match(out, /Words of the assistant\s+\d+; all: `trivium skill list --all`/)
   })
 
   test('reports an empty, incomplete or invalid configuration, and the last good one stays in force', async () => {
@@ -92,7 +92,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
       const { status, detail } = await ready()
       assert.deepEqual([status, /last good/.test(detail.configuration)], [200, true])
       assert.match((await suite.site.run(['status'])).out, /CONFIGURATION: .*routes\.yaml/)
-      assert.match((await suite.site.run(['doctor'])).out, /✗ +configuration of the daemon[\s\S]*last good/)
+      assert.match((await suite.site.run(['doctor'])).out, /✗\s+configuration of the daemon[\s\S]*last good/)
       assert.equal((await suite.site.run(['reload'])).code, 2, content)
       assert.equal((await suite.daemon.post('/h1', '{}')).status, 202)
       suite.site.write('routes.yaml', ROUTES)
@@ -129,7 +129,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
     ])
     assert.match(
       (await suite.site.run(['refused', '--gateway', 'signed'])).out,
-      /signed +127\.0\.0\.1 .*signature check/,
+      /signed\s+127\.0\.0\.1\t.*signature check/,
     )
     assert.match((await suite.site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
   })
@@ -154,7 +154,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
       assert.equal(status.code, 1)
       assert.match(status.err, new RegExp(`process ${suite.daemon.pid}.*did not answer`))
       assert.equal(doctor.code, 1)
-      assert.match(doctor.out, /✗ +daemon +.*did not answer/)
+      assert.match(doctor.out, /✗\s+daemon\s+.*did not answer/)
     } finally {
       process.kill(suite.daemon.pid, 'SIGCONT')
     }

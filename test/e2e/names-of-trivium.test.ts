@@ -33,7 +33,7 @@ describe('files of a project with names of Trivium', { timeout: 300_000 }, () =>
     const refused = /audit\.ts\S* .*the name audit belongs to a built-in layer.*choose another name/
     const checked = await suite.site.run(['route', 'check'])
     assert.deepEqual([checked.code, refused.test(checked.out)], [2, true], checked.out)
-    assert.match(await doctor(), /✗ +layer middleware\/audit +\S+audit\.ts: the name audit/)
+    assert.match(await doctor(), /✗\s+layer middleware\/audit\s+\S+audit\.ts: the name audit/)
     await suite.restart()
     assert.match(suite.daemon.output(), /audit\.ts.*choose another name|choose another name.*audit\.ts/)
   })
@@ -57,9 +57,9 @@ describe('files of a project with names of Trivium', { timeout: 300_000 }, () =>
   test('a skill named like an operation replaces it, with a warning, and its result is its own', async () => {
     await save('cost/index.ts', skillThat('({ total: "free of charge" })'))
     const { out } = await suite.site.run(['route', 'check'])
-    assert.match(out, /skills\/cost\/index\.ts +warning: .*replaces a built-in one/)
-    assert.match(await doctor(), /skill cost +\S+cost\/index\.ts: .*replaces a built-in one/)
-    assert.match((await suite.site.run(['skill', 'list'])).out, /^cost +replaces the built-in skill: Own\./m)
+    assert.match(out, /skills\/cost\/index\.ts\s+warning: .*replaces a built-in one/)
+    assert.match(await doctor(), /skill cost\s+\S+cost\/index\.ts: .*replaces a built-in one/)
+    assert.match((await suite.site.run(['skill', 'list'])).out, /^cost\s+replaces the built-in skill: Own\./m)
     assert.match((await suite.site.run(['cost'])).out, /free of charge/)
     const usage = Object(await suite.daemon.invoke('skill-usage'))
     assert.deepEqual(

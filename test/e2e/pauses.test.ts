@@ -98,7 +98,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(Object(routes[1]).paused, undefined)
       assert.match(
         (await site.run(['route', 'list'])).out,
-        /other +skill work +gateway: two, text: nothing +(?:\d+ +)*paused by .*: looks wrong/,
+        /other\s+skill work\s+gateway: two, text: nothing\s+(?:\d+\s+)*paused by .*: looks wrong/,
       )
       await daemon.invoke('schedule-resume', { id: 'nightly' })
       await daemon.invoke('subscription-resume', { name: 'crm' })

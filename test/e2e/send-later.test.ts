@@ -30,10 +30,10 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     const again = await second.chat(`${PATH}&conversation=${conversation}&after=0`)
     const reply = await again.next('message', 30_000)
     assert.equal(reply.text, 'later: 2s')
-    assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC +chat +\S+ +later: 1h +\S+$/m)
+    assert.match((await site.run(['send', 'list'])).out, /^\d{4}-.* UTC\s+chat\s+\S+\s+later: 1h\s+\S+$/m)
     const [{ id }] = await list()
     assert.equal((await site.run(['send', 'cancel', id])).code, 0)
-    assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
+    assert.match((await site.run(['send', 'list'])).err, /No planned sends/)
     const plan = ['gateway-send', 'later', '--gateway', 'chat', '--to', conversation, '--in', '1h']
     for (const cancelArgs of [['W1'], ['--key', 'W2'], ['--key', 'W3', '--gateway', 'chat']]) {
       const [key = ''] = cancelArgs.filter((arg) => arg.startsWith('W'))
@@ -42,7 +42,7 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
       const { code, out, err } = await site.run(['send', 'cancel', ...cancelArgs])
       assert.equal(code, 0, out + err)
     }
-    assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
+    assert.match((await site.run(['send', 'list'])).err, /No planned sends/)
     const unknown = await site.run(['send', 'cancel', 'unknown'])
     assert.match(unknown.err, /No planned send with the id or key unknown is waiting/)
     assert.equal(again.all('message').length, 1)

@@ -132,6 +132,6 @@ routes:
     await until(() => answers().includes('deployed'), 'the answer')
     await until(() => shows('Approved by <@U2BOB>')(asked), 'the decision in the same post')
     assert.deepEqual([answers(), slack.posts.filter((post) => !post.thread_ts).length], [['deployed'], 1])
-    assert.match((await site.run(['dead-letter', 'list'])).out, /No dead letters/)
+    assert.match((await site.run(['dead-letter', 'list'])).err, /No dead letters/)
   })
 })

@@ -147,7 +147,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const shown = Object(await daemon.invoke('conversation-show', args))
       assert.deepEqual([shown.heldBy, shown.waitingSince], [row.heldBy, row.waitingSince])
       const { out } = await site.run(['conversation', 'list', '--gateway', 'chat'])
-      assert.match(out, /petra .*waits, .* has it/)
+      assert.match(out, /petra\t.*waits, .* has it/)
       await daemon.invoke('gateway-send', { messageId: row.id, text: 'On its way.', wait: 10_000 })
       const [answered] = await list(args)
       assert.deepEqual([answered.waitingSince, answered.reply.text], [undefined, 'On its way.'])

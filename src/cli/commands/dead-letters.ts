@@ -8,6 +8,7 @@ import {
 } from '../../engine/print/dead-letters.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { type Printable, withNotes } from '../../lib/printed.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
@@ -65,12 +66,12 @@ export const addDeadLetters: AddCommand = (program, context) => {
 }
 
 /** The list, at a terminal by cause, and how many it leaves out. */
-function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): string {
+function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): Printable {
   const shown = objectsIn(letters).length
   const total = objectsIn(causes).reduce((sum, { count }) => sum + Number(count), 0)
-  const byCause = isTerminal ? lettersByCause(letters, causes, args) : ''
-  const list = byCause === '' ? humanLetters(letters) : byCause
+  const byCause = isTerminal ? lettersByCause(letters, causes, args) : undefined
+  const list = byCause ?? humanLetters(letters)
   if (shown < Number(args.limit) || total <= shown) return list
   const more = `The newest ${shown} of ${total} dead letters: \`trivium dead-letter list --all\` shows all, `
-  return `${list}\n\n${paragraph('', `${more}\`trivium dead-letter groups\` only their causes.`)}`
+  return withNotes(list, paragraph('', `${more}\`trivium dead-letter groups\` only their causes.`))
 }

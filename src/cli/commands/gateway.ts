@@ -1,6 +1,7 @@
 import { readEnvironment } from '../../config/environment.ts'
 import { GATEWAY_NAME } from '../../config/gateways.ts'
 import { lineTable } from '../../lib/line-table.ts'
+import { noData, withNotes } from '../../lib/printed.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { showHelpAlone } from '../default-help.ts'
 import { providerGateway, providerNamed, providersWith } from '../provider-gateway.ts'
@@ -51,8 +52,10 @@ function list(terminal: Terminal, { search, name, path, url }: Options): void {
   }))
   show(terminal, found, () =>
     found.length === 0
-      ? `No provider has ${JSON.stringify(search)} in its name. docs/webhook-providers.md shows what to do for others.`
-      : [
+      ? noData(
+          `No provider has ${JSON.stringify(search)} in its name. docs/webhook-providers.md shows what to do for others.`,
+        )
+      : withNotes(
           lineTable(
             [
               { title: 'name' },
@@ -67,10 +70,9 @@ function list(terminal: Terminal, { search, name, path, url }: Options): void {
               also.join(', '),
             ]),
           ),
-          '',
           '✓: compared with a library, a test vector or an example of the provider.',
           '`trivium gateway example NAME` prints the gateway.',
-        ].join('\n'),
+        ),
   )
 }
 

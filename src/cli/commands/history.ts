@@ -49,7 +49,7 @@ export const addHistory: AddCommand = (program, context) => {
       }
       await logs.close()
       const isCut = shown > 0 && shown === filter.limit && !filter.follow
-      if (isCut && terminal.isTerminal && !terminal.json) terminal.out(`Older ones: --before ${oldest}\n`)
+      if (isCut && !terminal.json) terminal.err(`Older ones: --before ${oldest}\n`)
       // On stderr, because programs may read the lines of stdout.
       if (shown === 0 && !terminal.json && filter.limit !== 0)
         terminal.err(nothingFound(filter.channel, await gatewayNames(environs)))

@@ -7,6 +7,7 @@ import { describeFault, type McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
 import { MINUTE } from '../../core/units.ts'
 import { didYouMean, quote } from '../../lib/nearest.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
 import { table } from '../../lib/text-table.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
@@ -36,8 +37,8 @@ export const addMcp: AddCommand = (program, context) => {
     .action((server: string, { port }: { port: string }) => logIn(server, Number(port), context))
 }
 
-function listOf(servers: readonly JsonObject[]): string {
-  if (servers.length === 0) return 'There are no MCP servers: add them under `mcp:` in routes.yaml.'
+function listOf(servers: readonly JsonObject[]): Printable {
+  if (servers.length === 0) return noData('There are no MCP servers: add them under `mcp:` in routes.yaml.')
   const rows = servers.map(({ name, state, tools, faults, detail }) => {
     const problems = objectsIn(faults).map(describeFault)
     return [name, state, tools, [detail, ...problems].join('\n')]

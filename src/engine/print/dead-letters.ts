@@ -4,7 +4,8 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
@@ -33,13 +34,13 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** `dead-letter-list`, newest first, each with its error. */
-export function humanLetters(result: Json): string {
+export function humanLetters(result: Json): Printable {
   const rows = objectsIn(result).map((one) => {
     const [id, at, ...about] = letterCells(one)
-    const why = `${shorten(whyOf(one), LONGEST_ERROR)}${retryIn(one)}`
+    const why = `${listText(whyOf(one), LONGEST_ERROR)}${retryIn(one)}`
     return [id, at, one.queue, one.group, why, ...about]
   })
-  return rows.length === 0 ? 'No dead letters.' : lineTable(COLUMNS, rows)
+  return rows.length === 0 ? noData('No dead letters.') : lineTable(COLUMNS, rows)
 }
 
 const GROUP_COLUMNS: readonly Column[] = [
@@ -53,13 +54,18 @@ const GROUP_COLUMNS: readonly Column[] = [
 ]
 
 /** `dead-letter-groups`. */
-export function humanLetterGroups(result: Json): string {
+export function humanLetterGroups(result: Json): Printable {
+  return objectsIn(result).length === 0 ? noData('No dead letters.') : letterGroups(result)
+}
+
+/** The causes of dead letters, the most frequent first. */
+export function letterGroups(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { count, queue, group, code, first, last, common } = one
-    const why = `${shorten(shortError(String(common)), LONGEST_ERROR)}${retryIn(one)}`
+    const why = `${listText(shortError(String(common)), LONGEST_ERROR)}${retryIn(one)}`
     return [count, queue, group, code, age(first), age(last), why]
   })
-  return rows.length === 0 ? 'No dead letters.' : lineTable(GROUP_COLUMNS, rows)
+  return lineTable(GROUP_COLUMNS, rows)
 }
 
 const RETRY_COLUMNS: readonly Column[] = [
@@ -81,9 +87,9 @@ const NO_JOBS = `No job has retried dead letters within a week. Those of \`dead-
 \`trivium message list --route ROUTE\` shows what became of their messages.`
 
 /** `dead-letter-retries`: one job a row; with `job`, its messages below. */
-export function humanRetries(result: Json): string {
+export function humanRetries(result: Json): Printable {
   const jobs = objectsIn(result)
-  if (jobs.length === 0) return NO_JOBS
+  if (jobs.length === 0) return noData(NO_JOBS)
   const rows = jobs.map(({ job, startedAt, by, target, retried, outcomes }) => {
     const { group, queue = 'all' } = Object(target)
     return [job, age(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
@@ -92,7 +98,7 @@ export function humanRetries(result: Json): string {
   const messages = jobs.flatMap((one) => objectsIn(one.messages))
   if (messages.length === 0) return list
   const named = messages.map(({ id, at, outcome, text, summary, subject }) => {
-    return [shortId(id), age(at), outcome, shorten(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR)]
+    return [shortId(id), age(at), outcome, listText(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR)]
   })
   return `${list}\n\n${lineTable(RETRIED_COLUMNS, named)}`
 }

@@ -2,7 +2,8 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 import { groupState, readersOf } from './group.ts'
 import { humanStartedJob } from './jobs.ts'
 import { missingShards } from './missing-shards.ts'
@@ -23,18 +24,18 @@ const EVENT_COLUMNS: readonly Column[] = [
 ]
 
 /** `event-list`. */
-function humanEvents(found: Json): string {
+function humanEvents(found: Json): Printable {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
     shortId(id),
     age(timestamp),
     type,
     source,
-    shorten(JSON.stringify(data), LONGEST_DATA),
+    listText(JSON.stringify(data), LONGEST_DATA),
   ])
   const next = pathGet(found, 'next')
-  const list = rows.length === 0 ? 'No events are retained.' : lineTable(EVENT_COLUMNS, rows)
+  const list = rows.length === 0 ? noData('No events are retained.') : lineTable(EVENT_COLUMNS, rows)
   const older = next === undefined || rows.length === 0 ? [] : [`Older ones: --before ${next}`]
-  return [list, ...older, ...missingShards(found)].join('\n')
+  return withNotes(list, ...older, ...missingShards(found))
 }
 
 /** `event-seek`. */
@@ -47,8 +48,8 @@ function humanSeek(result: Json): string {
 }
 
 /** `event-groups`. */
-function humanGroups(groups: readonly JsonObject[]): string {
-  if (groups.length === 0) return 'No consumer group reads events.'
+function humanGroups(groups: readonly JsonObject[]): Printable {
+  if (groups.length === 0) return noData('No consumer group reads events.')
   const rows = groups.map((group) => [
     group.topic,
     group.group,

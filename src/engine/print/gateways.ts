@@ -4,9 +4,9 @@ import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { lengthOf, paragraph } from '../../lib/paragraph.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
-import { tableOr } from '../../lib/text-table.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
 
 export const printers: Printers = {
@@ -25,8 +25,8 @@ export const printers: Printers = {
  * `gateway-list`: the failing ones first, then those that refuse deliveries, are paused or have a
  * warning.
  */
-function humanGateways(gateways: readonly JsonObject[]): string {
-  if (gateways.length === 0) return 'No gateway runs.'
+function humanGateways(gateways: readonly JsonObject[]): Printable {
+  if (gateways.length === 0) return noData('No gateway runs.')
   const inOrder = gateways.toSorted((a, b) => severityOf(b) - severityOf(a))
   const hasTraffic = inOrder.some(({ traffic }) => traffic !== undefined)
   const rowOf = (gateway: JsonObject, state: string) => [
@@ -91,19 +91,19 @@ function severityOf({ ok, refuses, paused, warning }: JsonObject): number {
 }
 
 /** `gateway-traffic`. */
-function humanTraffic(gateways: readonly JsonObject[]): string {
-  return tableOr(
-    'No gateway runs.',
-    ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message'],
-    gateways,
-    ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
+function humanTraffic(gateways: readonly JsonObject[]): Printable {
+  if (gateways.length === 0) return noData('No gateway runs.')
+  const titles = ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message']
+  return lineTable(
+    titles.map((title) => ({ title })),
+    gateways.map(({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
       gateway,
       ok && errorShare === 1 ? paint('yellow', 'refuses all') : stateText(ok, 'ok', undefined),
       perMinute,
       accepted,
       refusedText(refused, errorShare),
       timeOf(lastAt),
-    ],
+    ]),
   )
 }
 

@@ -5,7 +5,8 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
+import { age, listText } from '../../lib/short-text.ts'
 import {
   aboutJob,
   afterErasure,
@@ -33,17 +34,17 @@ const COLUMNS: readonly Column[] = [
 const LONGEST_TEXT = 160
 
 /** `job-list`. */
-function humanJobs(result: Json): string {
+function humanJobs(result: Json): Printable {
   const rows = objectsIn(result).map((job) => [
     shortJobId(job.id),
     age(job.startedAt),
     stateOf(job),
     shortProgressOf(job),
     job.by,
-    shorten(aboutJob(job), LONGEST_TEXT),
+    listText(aboutJob(job), LONGEST_TEXT),
     shortResultOf(job),
   ])
-  if (rows.length === 0) return 'There are no long jobs.'
+  if (rows.length === 0) return noData('There are no long jobs.')
   return lineTable(COLUMNS, rows)
 }
 

@@ -4,7 +4,8 @@ import { patternOf } from '../../lib/error-pattern.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import type { Printable } from '../../lib/printed.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 import { senderText, textWithMark } from './sender.ts'
 import { conversationOf as conversationOfReply } from './unsent-reply.ts'
 
@@ -30,7 +31,7 @@ export function letterCells(letter: JsonObject): unknown[] {
     age(letter.firstAt ?? letter.at),
     conversation,
     who,
-    shorten(text, LONGEST_TEXT),
+    listText(text, LONGEST_TEXT),
   ]
 }
 
@@ -84,7 +85,7 @@ function nextSteps(args: JsonObject): string {
  * Dead letters by cause, the most frequent first, and within a cause newest first. `causes`: the
  * result of `dead-letter-groups`. `args`: the filters of the list.
  */
-export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {}): string {
+export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {}): Printable | undefined {
   const keyOf = (queue: unknown, group: unknown, pattern: unknown) => JSON.stringify([queue, group, pattern])
   const byCause = Map.groupBy(objectsIn(letters), (letter) =>
     keyOf(letter.queue, letter.group, patternOf(lastError(letter))),
@@ -93,7 +94,7 @@ export function lettersByCause(letters: Json, causes: Json, args: JsonObject = {
     const shown = byCause.get(keyOf(cause.queue, cause.group, cause.pattern)) ?? []
     return shown.length === 0 ? [] : [`${causeHead(cause, shown.length)}\n${rowsOf(shown)}`]
   })
-  return parts.length === 0 ? '' : [...parts, nextSteps(args)].join('\n\n')
+  return parts.length === 0 ? undefined : { text: parts.join('\n\n'), notes: [`\n${nextSteps(args)}`] }
 }
 
 /** `31 × SKU NL-TENT-…P is not in the catalogue`, where, and since when. */

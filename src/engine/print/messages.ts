@@ -5,7 +5,8 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
@@ -44,12 +45,12 @@ const MESSAGE_COLUMNS: readonly Column[] = [
  * `message-list` and `message-search`; only the latter has outcomes, and the `attempt` of each
  * message if it was asked for.
  */
-export function humanMessages(found: Json, { search }: JsonObject = {}): string {
+export function humanMessages(found: Json, { search }: JsonObject = {}): Printable {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map((message) => {
     const { id, at, receivedAt, gateway, from, subject, summary, text, attempt } = message
     const content = textWithMark(
-      shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT),
+      listText(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT),
       message.test ?? pathGet(message, 'data.replyTarget.test'),
     )
     return [
@@ -66,10 +67,10 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): string 
   const next = pathGet(found, 'next')
   const list =
     rows.length === 0
-      ? `No messages.${errorHint(found)}${numberHint(search)}`
+      ? noData(`No messages.${errorHint(found)}${numberHint(search)}`)
       : lineTable(MESSAGE_COLUMNS, rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
-  return [list, ...older, ...missingShards(found)].join('\n')
+  return withNotes(list, ...older, ...missingShards(found))
 }
 
 /** Names the dead letters whose errors have the text of a search that found no messages. */
@@ -90,16 +91,16 @@ function numberHint(search: Json | undefined): string {
 }
 
 /** `message-attempts`. */
-function humanAttempts(found: Json): string {
+function humanAttempts(found: Json): Printable {
   const rows = objectsIn(found).map((one) => {
     const { id, route, attempt, ms, what, since, error, unsent, budget } = one
     const duration = ms === undefined ? '' : `${ms} ms`
     const took = since === undefined ? duration : `for ${age(since)}`
     const paused = objectsIn(one.pausedBy).map(({ kind, name }) => `${kind} ${name}`)
     const why = paused.length > 0 ? `paused: ${paused.join(', ')}` : (budget ?? error ?? unsent ?? '')
-    return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(why), 80)]
+    return [shortId(id), route, attempt, what ?? 'running', took, listText(String(why), 80)]
   })
-  return rows.length === 0 ? 'No attempts.' : lineTable(ATTEMPT_COLUMNS, rows)
+  return rows.length === 0 ? noData('No attempts.') : lineTable(ATTEMPT_COLUMNS, rows)
 }
 
 const ATTEMPT_COLUMNS: readonly Column[] = [
@@ -124,7 +125,7 @@ const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --una
  * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
  * the top.
  */
-function humanConversations(found: Json): string {
+function humanConversations(found: Json): Printable {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
@@ -133,7 +134,7 @@ function humanConversations(found: Json): string {
     const searchedTo = pathGet(found, 'searchedTo')
     const none =
       searchedTo === undefined ? 'No conversations.' : `No conversations since ${timeOf(searchedTo)}.`
-    return [none, ...older, ...missing].join('\n')
+    return noData(none, ...older, ...missing)
   }
   const waiting = conversations
     .filter(({ waitingSince }) => waitingSince !== undefined)
@@ -144,14 +145,14 @@ function humanConversations(found: Json): string {
       age(state.waitingSince ?? at),
       senderText(from),
       stateOf(state),
-      textWithMark(shorten(String(subject ?? summary ?? text ?? ''), 50), test),
+      textWithMark(listText(String(subject ?? summary ?? text ?? ''), 50), test),
       gateway,
       messages,
       shortId(conversation),
     ],
   )
   const hint = pathGet(found, 'moreWaiting') === true ? [WHO_WAITS] : []
-  return [lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing].join('\n')
+  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing)
 }
 
 /** Outcomes that say why somebody waits. */

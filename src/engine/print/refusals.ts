@@ -3,7 +3,8 @@ import { timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 
 /** Maximum number of rows on a screen, below the causes. */
 const MAX_SHOWN = 10
@@ -17,12 +18,12 @@ type Shown = {
 }
 
 /** `refused`: the causes, then the refusals. */
-export function humanRefused(result: Json, { isEach, isScreen }: Shown): string {
+export function humanRefused(result: Json, { isEach, isScreen }: Shown): Printable {
   const maxRows = isScreen && !isEach ? MAX_SHOWN : Number.POSITIVE_INFINITY
   const daemon = `in the memory of ${pathGet(result, 'daemon')}`
   const all = objectsIn(pathGet(result, 'refusals'))
   const groups = objectsIn(pathGet(result, 'groups'))
-  if (all.length === 0) return `Nothing was refused, ${daemon}.`
+  if (all.length === 0) return noData(`Nothing was refused, ${daemon}.`)
   const shown: JsonObject[] = isEach ? [...all] : alikeIn(all)
   const rows = shown
     .slice(0, maxRows)
@@ -31,21 +32,17 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): string 
       age(at),
       gateway,
       from,
-      shorten(String(body ?? ''), LONGEST_BODY),
-      shorten(String(why ?? reason), 100),
+      listText(String(body ?? ''), LONGEST_BODY),
+      listText(String(why ?? reason), 100),
     ])
-  const more =
-    shown.length > rows.length
-      ? `${paragraph('', `… and ${shown.length - rows.length} more: \`trivium refusal list | cat\``)}\n`
-      : ''
+  const left = shown.length - rows.length
+  const more = left > 0 ? [paragraph('', `… and ${left} more: \`trivium refusal list | cat\``)] : []
   const [first, second] = isEach ? ['id', 'age'] : ['kept', 'newest']
   const list = lineTable([{ title: first }, { title: second }, ...columnsOf(isEach)], rows)
   const each = isEach ? '' : '`trivium refusal list --each` shows each; '
   const kept = paragraph('', `(${each}${keptText(all, groups)}${daemon})`)
-  return [
-    ...groups.map((group) => causeText({ ...group, todo: inThisList(group.todo) })),
-    `${list}\n${more}${kept}`,
-  ].join('\n\n')
+  const causes = groups.map((group) => causeText({ ...group, todo: inThisList(group.todo) }))
+  return withNotes([...causes, list].join('\n\n'), ...more, kept)
 }
 
 /** What to do, as said in the list of refusals itself. */

@@ -9,7 +9,9 @@ import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
+import { age, listText, shorten, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'approval-list': humanApprovals,
@@ -20,10 +22,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'id' },
   { title: 'age' },
   // It often ends with the reason for the request.
-  { title: 'title', least: 30, share: 0.5, wraps: true },
+  { title: 'title', least: 30, share: 0.4, wraps: true },
   { title: 'status' },
-  { title: 'decision', leftOut: 1 },
-  { title: 'reason', leftOut: 2 },
+  { title: 'decision', least: 18, wraps: true, leftOut: 1 },
+  { title: 'reason', least: 24, share: 0.2, wraps: true, leftOut: 1 },
   { title: 'by', least: 16, leftOut: 3 },
   { title: 'skill', leftOut: 4 },
   { title: 'arguments', least: 30, leftOut: 5 },
@@ -34,35 +36,51 @@ function isDecided({ status }: JsonObject): boolean {
 }
 
 /** `approval-list`: the pending ones, oldest first, then the others, decided last first. */
-function humanApprovals(result: Json, { id }: JsonObject): string {
+function humanApprovals(result: Json, { id }: JsonObject): Printable {
   const approvals = objectsIn(result)
   const [one] = approvals
   if (id !== undefined && one) return humanApproval(one)
-  if (!one) return id === undefined ? 'No approvals.' : `There is no approval ${id}.`
+  if (!one) return noData(id === undefined ? 'No approvals.' : `There is no approval ${id}.`)
   const open = approvals.find(({ status }) => status === 'pending')
   const pending = approvals.filter((one) => !isDecided(one))
   const decided = approvals.filter(isDecided).toSorted((a, b) => decidedAt(b) - decidedAt(a))
-  const rows = [...pending, ...decided].map(rowOf)
-  const list = lineTable(COLUMNS, rows)
-  return open ? `${list}\n${showHint(open)}` : list
+  const list = listOf([...pending, ...decided])
+  return open ? withNotes(list, showHint(open)) : list
 }
 
-/** In a terminal, the decision and its reason are below the title, where they are never cut. */
-function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...rest }: JsonObject): unknown[] {
-  const decision = stateOf(rest, String(status)).join(', ')
-  const why = String(reason ?? '')
-  const isTerminal = process.stdout.columns > 0
-  const below = isTerminal ? [decision, why].filter((part) => part !== '').join(': ') : ''
+/** Minimum width of a terminal for the decision and its reason in columns. */
+const WIDE = 110
+
+/** In a narrow terminal, the title and the decision are below the row: neither is ever cut. */
+function listOf(approvals: readonly JsonObject[]): string {
+  const rows = approvals.map(rowOf)
+  if (!(process.stdout.columns < WIDE)) return lineTable(COLUMNS, rows)
+  const lines = rowLines(
+    COLUMNS.filter((_, at) => !BELOW.includes(at)),
+    rows.map((row) => row.filter((_, at) => !BELOW.includes(at))),
+  )
+  if (!lines) return lineTable(COLUMNS, rows)
+  const below = rows.map((row) => {
+    const [title = '', ...decision] = BELOW.map((at) => row[at] ?? '')
+    return [title, decision.filter(Boolean).join(': ')].flatMap(wrappedBelow)
+  })
+  return withBelow(lines, below)
+}
+
+/** The places of the columns that a narrow terminal has below the row: title, decision, reason. */
+const BELOW = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
+
+function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...rest }: JsonObject): string[] {
   return [
     shortId(id),
     age(requestedAt),
-    [shorten(String(title), 80), below].filter((part) => part !== '').join('; '),
+    listText(String(title), 80),
     coloured(String(status)),
-    isTerminal ? '' : decision,
-    isTerminal ? '' : shorten(why, 60),
+    stateOf(rest, String(status)).join(', '),
+    String(reason ?? ''),
     shownAuthor(by),
-    skill,
-    shorten(argumentsText(args), 60),
+    String(skill),
+    listText(argumentsText(args), 60),
   ]
 }
 

@@ -6,8 +6,9 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { age, listText, shortId } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'audit-list': humanAudit,
@@ -30,15 +31,15 @@ const WRAPPED: readonly Column[] = [...WITHOUT_WHAT, { title: 'what', least: 40,
 const WIDE = 120
 
 /** The result of `audit-list` as a table; with `id`, all fields of one entry. */
-export function humanAudit(answer: Json, args: JsonObject): string {
+export function humanAudit(answer: Json, args: JsonObject): Printable {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const [one] = entries
-  if (args.id !== undefined) return one ? humanEntry(one) : 'There is no entry with this id.'
+  if (args.id !== undefined) return one ? humanEntry(one) : noData('There is no entry with this id.')
   const next = pathGet(answer, 'next')
   const titles = Object(pathGet(answer, 'titles'))
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
-  if (entries.length === 0) return ['No entries.', ...more].join('\n')
-  return [listOf(entries, titles), ...more].join('\n')
+  if (entries.length === 0) return noData('No entries.', ...more)
+  return withNotes(listOf(entries, titles), ...more)
 }
 
 /**
@@ -98,7 +99,7 @@ function outcomeOf(entry: JsonObject): string {
 function aboutOf(entry: JsonObject, titles: JsonObject, hasReason: boolean): string {
   const { result, reason, error } = entry
   const why = reason === undefined || !hasReason ? [] : [`reason: ${reason}`]
-  const fault = error === undefined ? [] : [shorten(String(error), MAX_SHOWN)]
+  const fault = error === undefined ? [] : [listText(String(error), MAX_SHOWN)]
   const { total, count = total, ...others } = Object(result)
   const objects = targetOf(entry, titles) || targetOf({ action: '', target: others }, {})
   const number = typeof count === 'number' && isMany(entry) ? [numberOf(entry, count)] : []
@@ -151,5 +152,5 @@ function targetOf({ action, target, at }: JsonObject, titles: JsonObject): strin
 function textOf(name: string, value: unknown): string {
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
   if (name === 'for' && typeof value === 'number') return age(0, value)
-  return typeof value === 'string' ? shortId(value) : shorten(JSON.stringify(value), MAX_SHOWN)
+  return typeof value === 'string' ? shortId(value) : listText(JSON.stringify(value), MAX_SHOWN)
 }

@@ -7,6 +7,7 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
 
@@ -36,7 +37,10 @@ const ROUTE_COLUMNS: readonly Column[] = [
 ]
 
 /** `route-list`. */
-function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonObject) => boolean): string {
+function humanRoutes(
+  routes: readonly JsonObject[],
+  isOfAssistant: (route: JsonObject) => boolean,
+): Printable {
   const own = routes.filter((route) => !isOfAssistant(route))
   const others = routes.length - own.length
   const rows = own.map((route) => [
@@ -47,8 +51,10 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
     numberIfAny(route.dead),
     stateOf(route),
   ])
-  const list = own.length === 0 ? 'There are no routes.' : lineTable(ROUTE_COLUMNS, rows)
-  return others === 0 ? list : `${list}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+  const list = own.length === 0 ? noData('There are no routes.') : lineTable(ROUTE_COLUMNS, rows)
+  return others === 0
+    ? list
+    : withNotes(list, `${counted(others, 'route')} of the assistant: --json lists all`)
 }
 
 /** The pause of a route or of its skill; else that of its gateway: `gateway paused by ada`. */
@@ -71,7 +77,7 @@ const PAUSE_COLUMNS: readonly Column[] = [
 const WITHOUT_REASON = PAUSE_COLUMNS.slice(0, -2)
 
 /** `pause-list`. */
-function humanPauses(pauses: readonly JsonObject[]): string {
+function humanPauses(pauses: readonly JsonObject[]): Printable {
   const rows = pauses.map((pause) => [
     pause.kind,
     nameOf(pause),
@@ -81,7 +87,8 @@ function humanPauses(pauses: readonly JsonObject[]): string {
     pause.by === undefined ? '' : shownAuthor(pause.by),
     pause.reason ?? '',
   ])
-  return pauses.length === 0 ? 'Nothing is paused.' : `${pausesOf(rows)}\n${paragraph('', howToEnd(pauses))}`
+  if (pauses.length === 0) return noData('Nothing is paused.')
+  return withNotes(pausesOf(rows), paragraph('', howToEnd(pauses)))
 }
 
 /** The command that ends the only pause of the list; of several, only its form. */

@@ -6,6 +6,7 @@ import { humanSubscription } from '../../engine/print/subscription.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
 
 export const printers: Printers = {
   'subscription-list': (result) => humanSubscriptions(objectsIn(result)),
@@ -32,9 +33,9 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** `subscription-list`: the failing ones first, then those whose attempts fail in part. */
-function humanSubscriptions(subscriptions: readonly JsonObject[]): string {
+function humanSubscriptions(subscriptions: readonly JsonObject[]): Printable {
   if (subscriptions.length === 0)
-    return 'There are no push subscriptions. `trivium subscription create` makes one.'
+    return noData('There are no push subscriptions. `trivium subscription create` makes one.')
   const inOrder = subscriptions.toSorted((a, b) => severityOf(b) - severityOf(a))
   const rows = inOrder.map((each) => [
     each.name,

@@ -7,7 +7,8 @@ import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
+import { age, listText } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'schedule-list': (result) => humanSchedules(objectsIn(result)),
@@ -31,8 +32,8 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** `schedule-list`: those whose last run failed first. */
-function humanSchedules(schedules: readonly JsonObject[]): string {
-  if (schedules.length === 0) return 'There are no schedules.'
+function humanSchedules(schedules: readonly JsonObject[]): Printable {
+  if (schedules.length === 0) return noData('There are no schedules.')
   const inOrder = schedules.toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
   const rows = inOrder.map((schedule) => [
     schedule.id,
@@ -42,7 +43,7 @@ function humanSchedules(schedules: readonly JsonObject[]): string {
     lastRunOf(schedule),
     schedule.skill,
     schedule.source ?? schedule.channel,
-    shorten(argumentsText(schedule.args), 60),
+    listText(argumentsText(schedule.args), 60),
   ])
   return lineTable(COLUMNS, rows)
 }

@@ -1,15 +1,16 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { lineTable } from '../../lib/line-table.ts'
-import { shorten } from '../../lib/short-text.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
+import { listText } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
   'send-list': (result) => humanSends(objectsIn(result)),
 }
 
 /** `send-list`. */
-function humanSends(sends: readonly JsonObject[]): string {
-  if (sends.length === 0) return 'No planned sends are waiting.'
+function humanSends(sends: readonly JsonObject[]): Printable {
+  if (sends.length === 0) return noData('No planned sends are waiting.')
   const columns = [
     { title: 'at' },
     { title: 'gateway' },
@@ -21,7 +22,7 @@ function humanSends(sends: readonly JsonObject[]): string {
     timeOf(send.at),
     send.gateway,
     send.to ?? send.conversation,
-    shorten(String(send.text ?? ''), 50),
+    listText(String(send.text ?? ''), 50),
     send.id,
   ])
   return lineTable(columns, rows)

@@ -2,8 +2,10 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import type { Printers } from '../../core/readable.ts'
 import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
 import { durationText } from '../../lib/duration-text.ts'
+import { lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { noData, type Printable } from '../../lib/printed.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
@@ -58,12 +60,15 @@ export function formatNumber(value: unknown): string {
 }
 
 /** `trivium skill usage`, for all skills or for one. */
-function humanSkillUsage(result: Json): string {
+function humanSkillUsage(result: Json): Printable {
   if (Array.isArray(result)) {
     const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])
     return rows.length === 0
-      ? 'No skill has run in this time.'
-      : table(['skill', 'runs', 'failed', 'p50', 'p95', 'last'], rows)
+      ? noData('No skill has run in this time.')
+      : lineTable(
+          ['skill', 'runs', 'failed', 'p50', 'p95', 'last'].map((title) => ({ title })),
+          rows,
+        )
   }
   if (!isJsonObject(result)) return String(result)
   const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [

@@ -6,6 +6,7 @@ import { createHistogram } from '../../../src/engine/histogram.ts'
 import { printers } from '../../../src/engine/print/messages.ts'
 import { createSearch } from '../../../src/engine/search.ts'
 import { createTopicTail } from '../../../src/engine/topic-tail.ts'
+import { wholeText } from '../../../src/lib/printed.ts'
 import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
 import { createShardedJournal } from '../../../src/stores/redis/shards/journal.ts'
@@ -110,8 +111,8 @@ describe('the journal while a shard is away', () => {
     const { search } = createSearch({ journal })
     const { messages, away } = Object(await search({ limit: 10 }, caller))
     assert.deepEqual([messages.length, away], [SHARDS - 1, [AWAY]])
-    const printed = printers['message-search']?.({ messages: [], away: [AWAY] }, {})
-    assert.match(String(printed), /Without shard 2: it cannot be reached/)
+    const shown = printers['message-search']?.({ messages: [], away: [AWAY] }, {}) ?? ''
+    assert.match(wholeText(shown), /Without shard 2: it cannot be reached/)
     const store = { journal, stats: async () => ({ journal: {} }) } as never
     const { histogram } = createHistogram(store, Date.now)
     const counted = Object(await histogram({ buckets: 10, since: Date.now() - 60_000 }, caller))

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { spokenName } from '../../src/cli/grammar.ts'
+import { objectsIn } from '../../src/core/json.ts'
+import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  demo: { transport: webhook, path: /demo, verify: { scheme: none } }
+  orders: { transport: webhook, path: /orders, verify: { scheme: none }, split: data.body.items }
+subscriptions:
+  - { name: crm, url: "http://127.0.0.1:9/crm", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, allow-private: true }
+schedules:
+  - { name: nightly, cron: "0 3 * * *", skill: echo }
+routes:
+  - { name: bad, match: { gateway: orders }, skill: fail, retry: { attempts: 1 } }
+  - { name: refund, match: { text: "refund*" }, skill: echo, approval: { approvers: ["cli:*"] } }
+  - { name: rest, match: { gateway: cli }, skill: echo }
+`
+const WHY = `the address has no street, ${'and its number is missing, '.repeat(8)}the end`
+const SKILLS = {
+  fail: `export default { description: 'fails', run({ args }) { throw new Error(${JSON.stringify(WHY)}) } }`,
+}
+
+/** Lists that are no tables: of troubles with what to do. */
+const NO_TABLES = new Set(['trouble list'])
+
+/** The commands that list something, and need no arguments. */
+function listCommands(): string[] {
+  const ofSkills = builtInSkills
+    .filter(({ args }) => args.safeParse({}).success)
+    .map(({ name }) => spokenName(name))
+    .filter((command) => command.endsWith(' list') && !NO_TABLES.has(command))
+  const others = ['dead-letter groups', 'dead-letter retries', 'gateway traffic', 'skill usage']
+  return [...ofSkills, 'event list gateway-message', 'skill list', 'error list', 'mcp list', ...others]
+}
+
+describe('a list in a pipe', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: SKILLS })
+  const daemon = await site.start()
+  const run = (line: string) => site.run(line.split(' '))
+
+  test('has only rows, with a tab between two columns; without rows it is empty', async () => {
+    const isTable = (out: string) => {
+      const lines = out.split('\n').filter((line) => line !== '')
+      return new Set(lines.map((line) => line.split('\t').length)).size <= 1
+    }
+    const empty = listCommands()
+    const wrong = async (commands: readonly string[]) => {
+      const results = await Promise.all(commands.map(async (line) => ({ line, ...(await run(line)) })))
+      return results.filter(({ code, out }) => code !== 0 || !isTable(out))
+    }
+    assert.deepEqual(await wrong(empty), [])
+    assert.deepEqual(await run('job list'), { code: 0, out: '', err: 'There are no long jobs.\n' })
+    await daemon.post('/orders', JSON.stringify({ items: [{ at: 1 }, { at: 2 }, { at: 3 }] }))
+    await daemon.post('/demo', '{"a":1}')
+    await run('message cli refund 5 --wait 0')
+    await run('route pause rest')
+    await until(
+      async () => objectsIn(JSON.parse((await run('dead-letter list --json')).out)).length === 3,
+      'the dead letters',
+    )
+    await until(async () => (await run('approval list')).out.includes('pending'), 'the request')
+    assert.deepEqual(await wrong(empty), [])
+  })
+
+  test('has its hints and how to see the rest on stderr', async () => {
+    for (const [line, note] of [
+      ['message list --limit 2', /Older ones: --before/],
+      ['conversation list --all --limit 1', /Older ones: --before/],
+      ['dead-letter list --limit 2', /The newest 2 of 3 dead letters/],
+      ['pause list', /To end it: `trivium route resume rest`/],
+      ['approval list', /`trivium approval show \S+` shows the request/],
+      ['audit list --limit 1', /There are older entries/],
+      ['skill list', /`trivium skill list --all`/],
+    ] as const) {
+      const { out, err } = await run(line)
+      assert.match(err, note, line)
+      assert.doesNotMatch(out, note, line)
+      const { err: noted } = await run(`${line} --json`)
+      assert.doesNotMatch(noted, note, line)
+    }
+  })
+
+  test('has whole texts', async () => {
+    assert.ok((await run('dead-letter list')).out.includes(WHY))
+  })
+})
