@@ -182,8 +182,14 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
       await page.setViewportSize({ width, height: 844 })
       const main = page.getByRole('main')
       await main.evaluate((element) => element.scrollTo(0, element.scrollHeight))
-      const title = Object(await page.getByRole('heading', { level: 1 }).boundingBox())
-      assert.ok(title.y >= Object(await main.boundingBox()).y, `the title is at ${title.y}, ${width} px wide`)
+      const top = Object(await main.boundingBox()).y
+      for (const each of [
+        page.getByRole('heading', { level: 1 }),
+        page.getByRole('button', { name: /^Hand/ }),
+      ]) {
+        const { x, y, width: own } = Object(await each.boundingBox())
+        assert.ok(y >= top && x + own <= width, `it is at ${x}, ${y}, ${width} px wide`)
+      }
       assert.ok((await main.evaluate(({ scrollTop }) => scrollTop)) > 0)
     }
     assert.deepEqual(await faultsOf(page), [])

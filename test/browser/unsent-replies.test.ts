@@ -23,7 +23,10 @@ routes: [{ name: answer, skill: echo }]
 
   test('on Now, by name, and its dead letter in words with the way to the conversation', async () => {
     const mail = await mailFromHalldis(daemon)
-    await until(() => smtp.taken.length === 1, 'the answer of the skill')
+    // Once it is recorded, the next mail is the last answer.
+    const answer = async () => Object(await daemon.invoke('conversation-list', {})).conversations[0]?.reply
+    await until(async () => (await answer()) !== undefined, 'the answer of the skill')
+    assert.equal(smtp.taken.length, 1)
     refuseNext(smtp)
     const text = 'We found your parcel.\n\nIngrid, Nordlys'
     const send = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }

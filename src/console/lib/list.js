@@ -19,9 +19,22 @@ const LOAD_DISTANCE = 30
  *
  * The list restores its position and the opened row. For the buttons that lead from one opened row
  * to the next: `hrefOf(item)`, the address of a row, and `latestRows()`, the current items of a
- * list that grows while it is hidden. `isWhole`: false if more can be loaded than `items`.
+ * list that grows while it is hidden. `partOf(item)`: the name of the part of the list that the
+ * item is in, if all rows of that part are known. `isWhole`: false if more can be loaded than `items`.
  */
-export function List({ items, isWhole, row, keyOf, hrefOf, height, label, onEnd, isInUse, latestRows }) {
+export function List({
+  items,
+  isWhole,
+  row,
+  keyOf,
+  hrefOf,
+  height,
+  label,
+  onEnd,
+  isInUse,
+  latestRows,
+  partOf,
+}) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
   const [chosen, setChosen] = useState()
@@ -34,7 +47,7 @@ export function List({ items, isWhole, row, keyOf, hrefOf, height, label, onEnd,
     if (!wanted.current) memory.top = top
   })
   useRestore({ box, wanted, items, keyOf, height, setChosen })
-  useTrail({ items, isWhole, keyOf, hrefOf, onEnd, memory, latestRows })
+  useTrail({ items, isWhole, keyOf, hrefOf, partOf, onEnd, memory, latestRows })
 
   if (isInUse)
     isInUse.current = () => {
@@ -153,15 +166,18 @@ function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
 }
 
 /** Makes the rows available to the pages opened from them. */
-function useTrail({ items, isWhole, keyOf, hrefOf, onEnd, memory, latestRows }) {
+function useTrail({ items, isWhole, keyOf, hrefOf, partOf, onEnd, memory, latestRows }) {
   const latest = useRef()
-  latest.current = { items: latestRows ?? (() => items), onEnd, isWhole }
+  latest.current = { items: latestRows ?? (() => items), onEnd, isWhole, partOf }
   useEffect(() => {
     if (!hrefOf) return
     const { path, query } = route.peek()
     trail.value = {
       ...{ path, query },
-      rows: () => latest.current.items().map((item) => ({ href: hrefOf(item), key: keyOf(item) })),
+      rows: () => {
+        const { items, partOf } = latest.current
+        return items().map((item) => ({ href: hrefOf(item), key: keyOf(item), part: partOf?.(item) }))
+      },
       more: () => latest.current.onEnd?.(),
       isWhole: () => latest.current.isWhole ?? true,
       chosen(key) {

@@ -139,8 +139,10 @@ export function PauseNote({ of: pause, what }) {
 }
 
 function HeldMessages({ of: pause }) {
-  const { drop, waiting } = pause
+  const { drop, waiting, kind } = pause
   if (drop) return 'Its messages are recorded as handled by a person.'
+  if (waiting > 0 && kind === 'conversation')
+    return html`<${Waiting} of=${pause} /> ${waiting === 1 ? 'is' : 'are'} held.`
   if (waiting > 0) return html`<${Waiting} of=${pause} /> ${waiting === 1 ? 'waits' : 'wait'}.`
   return waiting === 0 ? 'No message waits.' : null
 }

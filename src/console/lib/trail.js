@@ -12,7 +12,8 @@ const MAX_STORED = 2_000
 
 /**
  * The last list, for navigation between the pages opened from it. `path` and `query`: its address.
- * `rows()`: `{ href, key }` of each row. `more()`: loads further rows. `isWhole()`: whether these are
+ * `rows()`: `{ href, key, part }` of each row; `part`: the name of its part
+ * of the list, if that is complete. `more()`: loads further rows. `isWhole()`: whether these are
  * all. `chosen(key)`: the row to select on going back to the list.
  */
 export const trail = signal(restored())
@@ -95,9 +96,18 @@ export function Back({ to, title = titles.get([to].flat()[0]) }) {
       html`<span class="neighbours">
         <button type="button" disabled=${at === 0} onClick=${() => move(-1)} title="Previous (k)" aria-label="Previous">↑</button>
         <button type="button" disabled=${at === rows.length - 1} onClick=${() => move(1)} title="Next (j)" aria-label="Next">↓</button>
-        <span class="dim">${(at + 1).toLocaleString('en')} of ${trail.value.isWhole() ? rows.length.toLocaleString('en') : 'many'}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
+        <span class="dim">${placeIn(trail.value, rows, at)}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
     }
   </nav>`
+}
+
+/** `2 of 8 unanswered`, `2 of 8`, or nothing if the number of rows is not known. */
+function placeIn(list, rows, at) {
+  const { part } = rows[at]
+  const among = part === undefined ? rows : rows.filter((row) => row.part === part)
+  if (part === undefined && !list.isWhole()) return ''
+  const place = among.indexOf(rows[at]) + 1
+  return `${place.toLocaleString('en')} of ${among.length.toLocaleString('en')}${part ? ` ${part}` : ''}`
 }
 
 /** The list of the neighbours, if it is not the parent. */

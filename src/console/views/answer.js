@@ -1,5 +1,5 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { invoke, isViewer } from '../lib/api.js'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
 import { useDraft } from '../lib/drafts.js'
 import { html } from '../lib/html.js'
@@ -8,32 +8,15 @@ import { act, ask, dateTime, useOnce, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
-import { answerTo, dropSent, OtherAddress } from './unsent-reply.js'
 
 /** Maximum number of waiting approvals that are looked at. */
 const MAX_APPROVALS = 1_000
 
-/** Longer answers are cut in a history; their dead letter is complete. */
-const MAX_TEXT = 4_000
-
 /** The field to answer `asked`, or why an answer is not possible and what to do. */
-export function Answer({ of: { unanswerable, unreachable, entries }, asked, unsent, letter, done }) {
-  const [isForced, force] = useState(false)
+export function Answer({ of: { unanswerable }, asked, done }) {
   if (unanswerable)
     return html`<p class="now-it no-answer">You cannot answer here: <${Words} text=${unanswerable} />. <a href=${link(['gateways', asked.gateway])}>See the gateway</a></p>`
-  if (unreachable && !isForced)
-    return html`<${Unreachable} why=${unreachable} asked=${asked} unsent=${unsent} letter=${letter} entries=${entries} force=${() => force(true)} done=${done} />`
   return html`<${AnswerForm} asked=${asked} done=${done} />`
-}
-
-/** Why another answer would fail like the last one. A mail can be sent to another address. */
-function Unreachable({ why, asked, unsent, letter, entries, force, done }) {
-  const [reason, advice = ''] = why.split('; ')
-  const isMail = asked.transport === 'email' && Boolean(unsent?.text) && !isViewer.value
-  const canCorrect = isMail && unsent.text.length <= MAX_TEXT
-  const next = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}`
-  return html`<p class="no-answer">Another answer would not arrive either: ${reason}. ${!canCorrect && (isMail && letter ? html`<a href=${link(['dead-letters', letter], { queue: 'outbox' })}>${next}</a>` : `${next}.`)} <button changes type="button" class="small" onClick=${force}>Answer anyway</button></p>
-    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} answers=${asked.id} drop=${() => dropSent(unsent, entries)} done=${done} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}`
 }
 
 function AnswerForm({ asked, done }) {

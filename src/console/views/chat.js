@@ -4,6 +4,7 @@ import { DecideHere } from '../lib/approval.js'
 import { useAttempt } from '../lib/attempts.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
+import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Empty, fullTime, Outcome, Words } from '../lib/parts.js'
 import { retryMessage } from '../lib/retry-message.js'
@@ -18,9 +19,9 @@ const STATES = { dead: 'not delivered', bounced: 'came back' }
 
 /**
  * Messages on the left, replies on the right, and requests for approvals between them. `here`: the
- * message whose page this is. `errorShownFor`: the reply whose error is shown elsewhere.
+ * message whose page this is. `turn`: whose turn it is in the conversation. `errorShownFor`: the reply whose error is shown elsewhere.
  */
-export function Chat({ entries, here, errorShownFor, reload }) {
+export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
   const answered = new Set(
     entries
       .filter(({ role, state }) => role === 'reply' && state === 'sent')
@@ -35,17 +36,17 @@ export function Chat({ entries, here, errorShownFor, reload }) {
         ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
         : entry.role === 'reply'
           ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
-          : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} before=${subjectBefore(entries, at)} reload=${reload} />`
+          : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
     }`
   })}</ol>`
 }
 
-function Received({ of: entry, here, isAnswered, before, reload }) {
+function Received({ of: entry, here, isAnswered, isWithheld, before, reload }) {
   const { id, outcome, subject, files } = entry
   // The reply below says whether it was delivered.
   const isOutcomeShown = !QUIET.has(outcome) && !(outcome === 'unrouted' && isAnswered)
   return html`<li class=${`sender ${here && id === here ? 'here' : ''}`}>
-    <p class="who"><a href=${link(['messages', id])}>${senderOf(entry.from)}</a> · <${When} at=${entry.at} />${isOutcomeShown && html` <${Outcome} outcome=${outcome} />`}</p>
+    <p class="who"><a href=${link(['messages', id])}>${senderOf(entry.from)}</a> · <${When} at=${entry.at} />${isWithheld ? html` <${Held} />` : isOutcomeShown && html` <${Outcome} outcome=${outcome} />`}</p>
     ${subject && bare(subject) !== bare(before) && html`<p class="subject">${subject}</p>`}
     <${EntryText} of=${entry} />
     ${files > 0 && html`<p class="dim"><a href=${link(['messages', id])}>${count(files, 'file')}</a></p>`}

@@ -1,4 +1,5 @@
 import { authorOf } from '../lib/authors.js'
+import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
 import { activityOf } from '../lib/inbox.js'
 import { Marked } from '../lib/marked.js'
@@ -10,8 +11,6 @@ import { senderOf } from './messages.js'
 
 /** Outcomes that say why somebody waits. */
 const WHY_WAITS = new Set(['approval', 'running', 'dead', 'retrying', 'replying', 'bounced'])
-/** Outcomes of messages that their skill has yet to handle. */
-const UNHANDLED = new Set(['waiting', 'retrying', 'approval'])
 
 export const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
 
@@ -54,8 +53,7 @@ function Turn({ of: { outcome, waitingSince, reply, undelivered, settled, heldBy
   if (undelivered) return html`${holder}<${Badge} kind="bad">not delivered<//>`
   if (waitingSince !== undefined)
     return html`${holder}${WHY_WAITS.has(outcome) && html`<${Outcome} outcome=${outcome} />`}`
-  if (holder && UNHANDLED.has(outcome))
-    return html`${holder}<${Badge} kind="warn" title="Its skill runs for it when the conversation is handed back">message held<//>`
+  if (isHeld(outcome, { heldBy, waitingSince })) return html`${holder}<${Held} />`
   if (holder) return holder
   if (settled) return html`<${Badge} kind="good">settled<//>`
   return reply && outcome === 'unrouted'

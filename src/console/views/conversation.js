@@ -1,22 +1,17 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
-import { authorOf } from '../lib/authors.js'
-import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
-import { Age, act, ask, Copy, Moment, span, useLoaded, Wait } from '../lib/parts.js'
-import { Pause, retryNow, usePause } from '../lib/pause.js'
+import { Copy, useLoaded, Wait } from '../lib/parts.js'
+import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
-import { reportRetry } from '../lib/retry.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { useUnsent } from '../lib/unsent.js'
 import { AboutSender } from './about-sender.js'
-import { Answer, useRoomForNotices } from './answer.js'
 import { Chat } from './chat.js'
 import { PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
-import { Settle, SettledNote } from './settle.js'
+import { Answering } from './turn.js'
 
 const PAGE = 50
 /** Maximum number of shown messages. */
@@ -67,15 +62,15 @@ export function Conversation({ gateway, conversation }) {
   }, [title])
   return html`<div class="beside"><section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" />
-    <header class="bar"><div class="heading"><h1 id="title">${title} <span class="dim">in ${gateway}</span></h1>
+    <header class="bar"><div class="heading"><div class="title-line"><h1 id="title">${title} <span class="dim">in ${gateway}</span></h1>
+      <${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} /></div>
       <p class="conversation-id dim"><code>${conversation}</code> <${Copy} text=${conversation} label="Copy id" /></p></div>
-      <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
-      ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
+      <div class="buttons">${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show earlier messages</button></p>`}
-    ${value && html`<${Chat} entries=${entries} errorShownFor=${unsent} reload=${reload} />`}
+    ${value && html`<${Chat} entries=${entries} turn=${value} errorShownFor=${unsent} reload=${reload} />`}
     ${asked && html`<${Answering} of=${value} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />`}
   </section>
   <${AboutSender} entries=${entries} gateway=${gateway} conversation=${conversation} /></div>`
@@ -93,15 +88,6 @@ function titleOf(asked, { gateway, conversation }) {
   // A delivery without a conversation of its own has its id as conversation.
   const thing = conversation === id ? (subject ?? summary?.slice(0, 60)) : name
   return [thing, event].filter(Boolean).join(' · ') || senderOf(asked.from)
-}
-
-/** Whose turn it is, and the field to answer. */
-function Answering({ of, asked, unsent, letter, reload }) {
-  const box = useRoomForNotices()
-  return html`<div class="answering" ref=${box}>
-    <${Turn} of=${of} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />
-    <${Answer} of=${of} asked=${asked} unsent=${unsent} letter=${letter} done=${reload} />
-  </div>`
 }
 
 /** Scrolls to the end of the chat, and stays there while new messages come. */
@@ -145,33 +131,4 @@ function unsentIn(entries, asked) {
   const last = replies.findLast(({ state }) => UNSENT.has(state))
   const isSettled = last?.state !== 'send failed' && replies.at(-1)?.state === 'sent'
   return isSettled ? undefined : last
-}
-
-/** Whose turn it is. `letter`: the id of the dead letter of a reply that was not delivered. */
-function Turn({ of: { waitingSince, reply, settled }, asked, unsent, letter, reload }) {
-  const settle = waitingSince !== undefined && html` <${Settle} ...${placeOf(asked)} done=${reload} />`
-  if (unsent)
-    return html`<p class="now-it warn">The ${unsent.letter ? `mail to ${unsent.to}` : 'reply'}${unsent.by && ` by ${authorOf(unsent.by)}`} ${unsent.state === 'send failed' ? 'cannot be sent' : 'was not delivered'}: ${causeOf(unsent.error ?? 'the reason is not known').replace(/[.\s]+$/, '')}.${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a> <button changes type="button" class="small" onClick=${() => retryReply(letter, reload)}>Retry …</button>`}${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}${waitingSince !== undefined && html` <b>${senderOf(asked.from)}</b> has waited for <${Age} at=${waitingSince} />.`}${settle}</p>`
-  if (settled) return html`<${SettledNote} of=${settled} />`
-  if (waitingSince !== undefined)
-    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />, since <${Moment} at=${waitingSince} />.${settle}</p>`
-  if (reply)
-    return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago, on <${Moment} at=${reply.at} />.</p>`
-  return null
-}
-
-const placeOf = ({ gateway, conversation }) => ({ gateway, conversation })
-
-/** Asks, and sends a reply again that was not delivered. */
-async function retryReply(id, done) {
-  const body = 'It is sent once more to the same place, as it was written.'
-  if (!(await ask({ title: 'Send this answer again?', body, action: 'Retry' }))) return
-  const began = Date.now()
-  const letter = { id, queue: 'outbox' }
-  const isRetried = await act(async () => {
-    await invoke('dead-letter-retry', letter)
-    return 'It is being sent again.'
-  })
-  if (isRetried)
-    void reportRetry({ began, many: 1, isWanted: (each) => each.id === id, letters: [letter], done })
 }

@@ -62,7 +62,7 @@ function Conversations({ query }) {
     ${
       rows?.length === 0 && isWhole
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
     }
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
   </section>`
@@ -85,6 +85,11 @@ function listOf(show, shown, holds) {
     return { rows: shown.waiting.filter(({ undelivered }) => undelivered), isWhole: !shown.isCut }
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
 }
+
+/** The tabs that have all conversations in which somebody waits. */
+const COUNTED = new Set(['', 'unanswered', 'all'])
+/** The part of the list that is known completely. */
+const partOf = ({ waitingSince }) => (waitingSince === undefined ? undefined : 'unanswered')
 
 const isMine = ({ heldBy }) => isOwn(heldBy?.by)
 

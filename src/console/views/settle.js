@@ -19,7 +19,7 @@ export function Settle({ gateway, conversation, done }) {
     })
     done()
   }
-  return html`<button changes type="button" class="small" onClick=${settle}>No answer is needed …</button>`
+  return html`<button changes type="button" class="linkish" onClick=${settle}>No answer is needed …</button>`
 }
 
 /** Who has settled a conversation, when and why. */
