@@ -99,14 +99,14 @@ export async function createDaemon(options: DaemonOptions) {
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
   const control = createControlServer(base, operator, manager)
-  const { troubles } = operator
+  const { troubles, troubleService } = operator
   const notifier = createNotifier({ ...base, notify, approvals: approvals.service, troubles })
   const working = { http, control, workers, durable, people, push, notifier }
   const { start, stop } = createLife(base, { ...working, skills, queues, housekeeping, reloading, draining })
 
   // Connect: parts that depend on each other.
   manager.connect({
-    services: skillServices(base, { roads, skills, durable, approvals, people, push }),
+    services: skillServices(base, { roads, skills, durable, approvals, people, push, troubleService }),
     skills: [troublesSkill(troubles, now)],
     onEnd: roads.events.releaseOwn,
   })

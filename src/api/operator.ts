@@ -31,7 +31,7 @@ export function createOperator(deps: OperatorDeps) {
     refusals: messaging.refusals,
     pauses: messaging.pauses,
   })
-  const { list: troubles } = createTroubles({
+  const { list: troubles, service: troubleService } = createTroubles({
     read: readTroubleInputs,
     journal: store.journal,
     kv: store.kv,
@@ -57,6 +57,8 @@ export function createOperator(deps: OperatorDeps) {
     skills: () => manager.list().map((info) => describeSkill(deps, info)),
     describe: (name: string) => toJson(manager.describe(name)),
     troubles,
+    /** `trouble-acknowledge` and `trouble-release`. */
+    troubleService,
     status: () => readStatus({ ...deps, readCauses }, troubles),
     doctor: deps.doctor,
     diagnosis: deps.diagnosis,

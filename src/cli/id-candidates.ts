@@ -74,6 +74,10 @@ export const CANDIDATES: Readonly<Record<IdOf, Read>> = {
     const jobs = objectsIn(await daemon.invoke('job-list', { limit: MAX_LISTED }))
     yield cutPage(jobs, ({ id, startedAt, kind, state }) => candidateOf(id, startedAt, kind, state))
   },
+  async *trouble(daemon) {
+    const { troubles }: JsonObject = Object(await daemon.invoke('troubles', {}))
+    yield page(objectsIn(troubles ?? null), ({ id, since, title }) => candidateOf(id, since, title))
+  },
   async *conversation(daemon, part, { gateway }) {
     const query = {
       conversationPart: part,

@@ -18,6 +18,7 @@ const KINDS: Readonly<Record<Exclude<IdOf, 'conversation'>, string>> = {
   approval: 'an approval',
   job: 'a job',
   audit: 'an entry',
+  trouble: 'a trouble',
 }
 
 /**

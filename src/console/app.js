@@ -88,8 +88,9 @@ function Navigation({ current }) {
   // On a phone, the views are in a menu that closes when one of them is shown.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [current])
-  // As many as Now lists, except what somebody intends, such as a pause.
-  const problems = now.value?.troubles?.filter(({ severity }) => severity !== 'info').length ?? 0
+  // As many as Now lists, except what somebody intends, such as a pause, or takes care of.
+  const counts = ({ severity, acknowledged }) => severity !== 'info' && !acknowledged
+  const problems = now.value?.troubles?.filter(counts).length ?? 0
   const hasBadge = !isOpen && problems > 0 && current?.path !== 'now'
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>

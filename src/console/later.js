@@ -1,4 +1,6 @@
 /** Everything that the first view does not need, in one file that is loaded after it. */
+
+export { takeTrouble } from './lib/have-it.js'
 export { Histogram } from './lib/histogram.js'
 export { KeyDialog } from './lib/key-dialog.js'
 export { Palette } from './lib/palette.js'

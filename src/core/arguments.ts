@@ -53,3 +53,9 @@ export const span = z
   .refine((value) => parseDuration(value) !== undefined, 'expected a duration such as 30m, 2h or 3d')
   .meta({ title: 'duration' })
   .transform((value) => parseDuration(value) ?? z.NEVER)
+
+/** After which time something that a person began ends by itself. */
+export const pauseEnd = span
+  .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
+  .exactOptional()
+  .describe('Ends automatically after this time: 2h')

@@ -10,6 +10,7 @@ export type IdOf =
   | 'conversation'
   | 'job'
   | 'audit'
+  | 'trouble'
 
 /**
  * How people give an argument on the command line, where that differs from its schema. Declared

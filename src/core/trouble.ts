@@ -51,6 +51,7 @@ const where = z
 
 /** One entry of the list of troubles. `key` is stable for as long as the trouble lasts. */
 const troubleSchema = z.object({
+  id: z.string().describe('Short form of the key, for `trouble-acknowledge`.'),
   key: z.string(),
   code: z.enum(TROUBLES),
   severity: z
@@ -62,9 +63,18 @@ const troubleSchema = z.object({
   where,
   count: z.int().describe('Number of affected messages, requests or runs.'),
   since: z.number().exactOptional().describe('Start, if known (Unix ms).'),
+  acknowledged: z
+    .object({
+      at: z.number(),
+      by: z.string(),
+      reason: z.string().exactOptional(),
+      until: z.number().exactOptional(),
+    })
+    .exactOptional()
+    .describe('Who takes care of it, since when, until when if not until it ends, and what they do.'),
 })
 
 export type Trouble = z.infer<typeof troubleSchema>
 
-/** Result of `troubles`, errors first. */
+/** Result of `troubles`: errors first, and last those that somebody takes care of. */
 export const troublesSchema = z.object({ at: z.number(), troubles: z.array(troubleSchema) })

@@ -16,6 +16,7 @@ import { subscriptions } from '../features/push/operations.ts'
 import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
 import { storePause } from '../features/store-pause/operations.ts'
+import { troubles } from '../features/troubles/operations.ts'
 import { usage } from '../features/usage/operations.ts'
 import { tasks, workbench } from '../features/workbench/operations.ts'
 import { withAnnotations } from '../runtime/annotations.ts'
@@ -59,6 +60,7 @@ const GROUPS = {
   schedules: { prefix: 'schedule-', operations: schedules },
   workbench: { prefix: 'workbench-', operations: workbench },
   tasks: { prefix: 'task-', operations: tasks },
+  troubles: { prefix: 'trouble-', operations: troubles },
 } as const satisfies Record<string, OperationGroup>
 
 type Groups = typeof GROUPS

@@ -8,6 +8,7 @@ import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
 import type { createPush } from '../features/push/push.ts'
 import { storePausedSince } from '../features/store-pause/record.ts'
+import type { TroubleService } from '../features/troubles/service.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
 import type { createDurableParts } from './durable.ts'
 import type { Foundation } from './foundation.ts'
@@ -25,9 +26,10 @@ export function skillServices(
     approvals: Approvals
     people: ReturnType<typeof makePeople>
     push: ReturnType<typeof createPush>
+    troubleService: TroubleService
   },
 ): Services {
-  const { roads, skills, durable, approvals, people, push } = parts
+  const { roads, skills, durable, approvals, people, push, troubleService } = parts
   const { gateways, ...roadServices } = roads.services
   const matchOf = async (topic: string, group: string) =>
     push.matchOf(topic, group) ?? (await roads.groups.settings.of(topic, group)).match
@@ -70,6 +72,7 @@ export function skillServices(
     storePause: base.storePause.service,
     people: people.service,
     messageErasure: people.messages,
+    troubles: troubleService,
     tasks: durable.services.workbench,
   }
   return {

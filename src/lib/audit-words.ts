@@ -33,6 +33,8 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'subscription-retry': ['tried a push at once', 'try a push at once'],
   'conversation-note': ['wrote a note in a conversation', 'write a note in a conversation'],
   'conversation-note-delete': ['deleted a note of a conversation', 'delete a note of a conversation'],
+  'trouble-acknowledge': ['took a trouble', 'take a trouble'],
+  'trouble-release': ['released a trouble', 'release a trouble'],
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 

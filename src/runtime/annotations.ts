@@ -22,7 +22,7 @@ const HARMLESS = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
     'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-retry message-replay subscription-retry ' +
     'callback-wait callback-respond dead-letter-retry person-export remember digest-now delegate work-done schedule-in-words ' +
-    'schedule-run remind artifact-save ask-person conversation-note',
+    'schedule-run remind artifact-save ask-person conversation-note trouble-acknowledge trouble-release',
 )
 
 /** Whether a skill is in one of the lists above. A test requires it of each built-in skill. */

@@ -297,7 +297,10 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
   'docs/monitoring.md': {
     prepare: 'journalctl() { cat log; }; docker() { cat log; }; kubectl() { cat log; }\n',
     files: { log: LOG },
-    placeholders: { 'https://hc-ping.com/YOUR-ID': '"http://$TRIVIUM_CONTROL_LISTEN/healthz"' },
+    placeholders: {
+      'https://hc-ping.com/YOUR-ID': '"http://$TRIVIUM_CONTROL_LISTEN/healthz"',
+      ' ID ': ` $(trivium trouble list --json | jq -r '.troubles[0].id') `,
+    },
     before: {
       'trivium trouble list                     # errors first': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts

@@ -1,11 +1,13 @@
 import { useEffect } from 'preact/hooks'
-import { call } from '../lib/api.js'
+import { call, invoke } from '../lib/api.js'
+import { authorOf, isOwn } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { later } from '../lib/later-file.js'
 import { clock, now, points } from '../lib/live.js'
 import {
   Age,
+  act,
   Badge,
   CopyLink,
   dateTime,
@@ -13,6 +15,7 @@ import {
   Moment,
   took,
   useLoaded,
+  useOnce,
   Wait,
   Words,
 } from '../lib/parts.js'
@@ -127,15 +130,19 @@ function Charts({ points, span, every }) {
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
 function Troubles() {
   const found = now.value?.troubles ?? []
+  const open = found.filter(({ acknowledged }) => !acknowledged)
+  const taken = found.filter(({ acknowledged }) => acknowledged)
   return html`<section class="troubles" aria-label="What is wrong" tabindex="0">
     ${now.value === undefined && html`<${Loading} />`}
     <${Retries} since="1h" limit=${2} />
     ${
       now.value !== undefined &&
-      found.length === 0 &&
-      html`<div class="well"><p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p></div>`
+      open.length === 0 &&
+      html`<div class="well">${taken.length > 0 ? html`<p><b>Somebody has everything that is wrong.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
     }
-    <ul>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    <ul>${open.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    ${taken.length > 0 && html`<h2 class="taken-head">Somebody has it <span class="count">${taken.length}</span></h2>`}
+    <ul>${taken.map((trouble) => html`<${TakenItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
   </section>`
 }
 
@@ -145,9 +152,25 @@ function TroubleItem({ trouble }) {
   const todo = withoutCommands(withLocalTimes(trouble.todo))
   const { path, query } = placeOf(trouble)
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
-    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html` <span class="since">for <${Age} at=${since} /></span>`}</p>
+    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
     <p class="trouble-text" title=${text}>${text}</p>
     <p class="todo"><span class="words" title=${todo.replaceAll('`', '')}><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
+}
+
+/** A trouble that somebody takes care of. */
+function TakenItem({ trouble }) {
+  const { id, title, since, acknowledged } = trouble
+  const { at, by, reason, until } = acknowledged
+  const [isBusy, once] = useOnce()
+  const { path, query } = placeOf(trouble)
+  const release = () =>
+    act(async () => {
+      await invoke('trouble-release', { id })
+      return 'It counts again.'
+    })
+  return html`<li class="trouble taken">
+    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html`<span class="since">for <${Age} at=${since} /></span>`}</p>
+    <p class="owner"><span><b>${isOwn(by) ? 'You have' : `${authorOf(by)} has`} it</b>, <${Age} at=${at} /> ago${until && html`, until <${Moment} at=${until} />`}${reason && `: ${reason}`}</span> <button changes type="button" class="small" disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
 }
 
 const ROADS = {

@@ -9,7 +9,8 @@ import { failureOf, givenIn, recordedResult } from './recorded.ts'
 /** Built-in skills that make permanent changes or decisions. */
 const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
-    'schedule-delete schedule-run conversation-note subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
+    'schedule-delete schedule-run conversation-note subscription-* call-settle gateway-reconnect event-seek approval-decide ' +
+    'forget trouble-*',
 )
 /**
  * Read-only skills, and frequent operations of programs on their own data. A skill in both lists is

@@ -1,14 +1,9 @@
 import { z } from 'zod'
-import { closed, name, optional, span } from '../../core/arguments.ts'
+import { closed, name, optional, pauseEnd } from '../../core/arguments.ts'
 import { spoken } from '../../core/spoken.ts'
-import { LONGEST_TIMER } from '../../core/units.ts'
 
 const reason = optional('The reason, shown to others')
 const gateway = name.describe('The gateway')
-const end = span
-  .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
-  .exactOptional()
-  .describe('Ends automatically after this time: 2h')
 const conversation = {
   conversation: spoken(name.describe('The conversation id, as in its messages'), { id: 'conversation' }),
   gateway: optional('Its gateway; only needed if several gateways have a conversation with this id'),
@@ -23,19 +18,19 @@ export const pauses = {
    * Throws `forbidden`; for an unknown object `not_found`, `gateway_not_found` or
    * `skill_not_found`.
    */
-  'gateway-pause': closed({ gateway, for: end, reason }).describe(
+  'gateway-pause': closed({ gateway, for: pauseEnd, reason }).describe(
     'Pauses a gateway: its messages are accepted but wait for dispatch.',
   ),
   'gateway-resume': closed({ gateway }).describe(
     'Resumes a gateway: waiting messages are dispatched in order.',
   ),
-  'route-pause': closed({ route: name.describe('The route'), for: end, reason }).describe(
+  'route-pause': closed({ route: name.describe('The route'), for: pauseEnd, reason }).describe(
     'Pauses a route: its messages are accepted but wait.',
   ),
   'route-resume': closed({ route: name.describe('The route') }).describe(
     'Resumes a route: waiting messages are dispatched in order.',
   ),
-  'skill-pause': closed({ skill: name.describe('The skill'), for: end, reason }).describe(
+  'skill-pause': closed({ skill: name.describe('The skill'), for: pauseEnd, reason }).describe(
     'Pauses a skill: messages of its routes and its schedules wait; direct calls still run.',
   ),
   'skill-resume': closed({ skill: name.describe('The skill') }).describe(
@@ -43,7 +38,7 @@ export const pauses = {
   ),
   'conversation-pause': closed({
     ...conversation,
-    for: end,
+    for: pauseEnd,
     drop: z
       .boolean()
       .default(false)

@@ -1,11 +1,19 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
+import { dayAndTime } from '../../lib/utc-time.ts'
 
 export const printers: Printers = {
   troubles: humanTroubles,
+  'trouble-acknowledge': (result) =>
+    `You have it: ${pathGet(result, 'trouble')}. It counts again when it gets worse${endOf(Object(result))}.`,
+  'trouble-release': (result) =>
+    pathGet(result, 'existed') === false
+      ? `Nobody had it: ${pathGet(result, 'trouble')}.`
+      : `It counts again: ${pathGet(result, 'trouble')}.`,
 }
 
 /** Maximum characters of the details of a trouble in `status`. */
@@ -19,11 +27,29 @@ function humanTroubles(result: Json): string {
   if (troubles.length === 0) return 'All is well.'
   return troubles
     .map((trouble) => {
-      const { text, todo, since, code } = trouble
-      const head = paragraph('', `${headOf(trouble)} (${code}, for ${age(since)})`)
-      return [head, paragraph('  ', String(text)), paragraph('  → ', String(todo))].join('\n')
+      const { id, text, todo, since, code } = trouble
+      const head = paragraph('', `${headOf(trouble)} (${code}, for ${age(since)}, id ${id})`)
+      const owner = ownerOf(trouble)
+      return [
+        head,
+        ...(owner === '' ? [] : [paragraph('  ', paint('bold', owner))]),
+        paragraph('  ', String(text)),
+        paragraph('  → ', String(todo)),
+      ].join('\n')
     })
     .join('\n')
+}
+
+/** `Ingrid has it for 12 min, until 14:00 UTC: calling the post office`; empty if nobody has it. */
+function ownerOf({ acknowledged }: JsonObject): string {
+  if (acknowledged === undefined) return ''
+  const { at, by, reason, until } = Object(acknowledged)
+  const end = until === undefined ? '' : `, until ${dayAndTime(Number(until))}`
+  return `${shownAuthor(by)} has it for ${age(at)}${end}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+function endOf({ until }: JsonObject): string {
+  return until === undefined ? '' : `, and at ${dayAndTime(Number(until))}`
 }
 
 /** Whether one of the troubles is an error: messages are lost, refused or stuck. */
@@ -37,13 +63,19 @@ export function troubleLines(troubles: readonly JsonObject[], most: number): str
   if (shown.length === 0) return []
   const lines = shown.slice(0, most).map((trouble) => {
     const text = shorten(String(trouble.text), LONGEST_TEXT)
-    return paragraph('  ', `${headOf(trouble)} (${age(trouble.since)}): ${text}`).trimStart()
+    const owner = trouble.acknowledged === undefined ? '' : `, ${nameOf(trouble)} has it`
+    return paragraph('  ', `${headOf(trouble)} (${age(trouble.since)}${owner}): ${text}`).trimStart()
   })
   const more = shown.length > most ? [`… and ${shown.length - most} more: \`trivium trouble list\``] : []
   return ['', ...lines, ...more]
 }
 
-function headOf({ severity, title }: JsonObject): string {
-  const mark = severity === 'info' ? '·' : paint(severity === 'error' ? 'red' : 'yellow', '!')
+function nameOf({ acknowledged }: JsonObject): string {
+  return shownAuthor(pathGet(acknowledged ?? null, 'by'))
+}
+
+function headOf({ severity, title, acknowledged }: JsonObject): string {
+  const isQuiet = severity === 'info' || acknowledged !== undefined
+  const mark = isQuiet ? '·' : paint(severity === 'error' ? 'red' : 'yellow', '!')
   return `${mark} ${title}`
 }

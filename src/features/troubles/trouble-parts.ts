@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Trouble } from '../../core/trouble.ts'
 
 export { dayAndTime, timeOfDay } from '../../lib/utc-time.ts'
@@ -29,7 +30,14 @@ function trouble(
   text: TroubleText,
 ): Trouble {
   const key = troubleKey(code, where)
-  return { key, code, severity, where, count: 1, ...text }
+  return { id: idOf(key), key, code, severity, where, count: 1, ...text }
+}
+
+/** Length of an id, in hex digits: a list has some dozens. */
+const ID_LENGTH = 8
+
+function idOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, ID_LENGTH)
 }
 
 /** Identifies a problem at a place. */

@@ -4,9 +4,11 @@ import type { Journal, KeyValues } from '../../core/store.ts'
 import { type Trouble, troublesSchema } from '../../core/trouble.ts'
 import { createLastMessage } from '../../engine/last-message.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import { createAcknowledgements } from './acknowledgements.ts'
 import { findTroubles } from './find-troubles.ts'
 import { createFirstSeen } from './first-seen.ts'
 import type { TroubleReadings } from './readings.ts'
+import { createTroubleService } from './service.ts'
 
 export type Troubles = ReturnType<typeof createTroubles>
 
@@ -23,13 +25,15 @@ export function createTroubles(deps: {
 }) {
   const firstSeen = createFirstSeen(deps.kv, deps.now)
   const withLastGood = createLastGood(deps.journal)
-  return {
-    async list(): Promise<Trouble[]> {
-      const readings = await deps.read()
-      const refusals = await Promise.all(readings.refusals.map(withLastGood))
-      return firstSeen(findTroubles({ ...readings, refusals }, deps.now()), readings.store.ok)
-    },
+  const acknowledgements = createAcknowledgements(deps.kv, deps.now)
+  const list = async (): Promise<Trouble[]> => {
+    const readings = await deps.read()
+    const refusals = await Promise.all(readings.refusals.map(withLastGood))
+    const { ok } = readings.store
+    const found = await firstSeen(findTroubles({ ...readings, refusals }, deps.now()), ok)
+    return acknowledgements.addTo(found, ok)
   }
+  return { list, service: createTroubleService({ list, acknowledgements, now: deps.now }) }
 }
 
 /**
