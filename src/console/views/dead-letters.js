@@ -271,7 +271,7 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${firstOf(letters) < letters[0].at - SAME_TIME && html`, first <${Age} at=${firstOf(letters)} /> ago`}</p>`
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}</p>`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
