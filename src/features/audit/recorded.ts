@@ -21,9 +21,8 @@ const ADDRESS = /[^\s<>"'`]+@[^\s<>"'`]+|\+?\d(?:[ ()./-]?\d){6,}/g
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
-const RECORDED_RESULTS = 'count messages routed existed created deleted waiting dead skipped rotated trouble'.split(
-  ' ',
-)
+const RECORDED_RESULTS =
+  'count messages routed existed created deleted waiting dead skipped rotated trouble'.split(' ')
 const RECORDED_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'string'])
 /** Maximum characters of a recorded text. */
 const MAX_LENGTH = 200
