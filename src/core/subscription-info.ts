@@ -1,4 +1,5 @@
 import type { RouteMatch } from './match.ts'
+import type { Rate } from './units.ts'
 
 /** A push subscription. */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
@@ -50,4 +51,21 @@ type FailedShare = {
   lastAt: number
   /** Why the last failed attempt failed. */
   reason: string
+}
+
+/** How a push subscription sends events, and how often it tries. Times in ms. */
+export type PushPolicy = {
+  /** Maximum number of attempts, including the first. */
+  attempts: number
+  /** Delay before the second attempt; it doubles each time, up to `maxDelay`, with jitter. */
+  delay: number
+  maxDelay: number
+  /** The sum of the delays between all attempts. */
+  lasts: { least: number; most: number }
+  timeout: number
+  /** Number of signing secrets. */
+  secrets: number
+  format: 'event' | 'cloudevents' | 'cloudevents-binary'
+  concurrency: number
+  rate?: Rate
 }

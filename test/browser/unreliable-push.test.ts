@@ -32,7 +32,7 @@ routes: [{ name: all, skill: echo }]
   await former.invoke('event-wait', { topic: 'orders', queue: 'archive', max: 1, timeout: 0 })
   await former.end()
   const daemon = await site.start()
-  const { page, show, answer, shots } = await openConsole(() => daemon)
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
   const row = (name: string) => page.getByRole('row', { name })
 
   test('the state of a push that fails in part says how many attempts failed', async () => {
@@ -92,6 +92,24 @@ routes: [{ name: all, skill: echo }]
       .waitFor()
   })
 
+  test('an attempt is opened by its row: its request, its answer, and the other attempts', async () => {
+    await show('queues/orders/crm?outcome=failed')
+    const row = page.getByRole('region', { name: 'Last attempts' }).getByRole('row').nth(1)
+    await row.getByText(/^\d+ of 300$/).click()
+    await page.getByRole('heading', { name: /^Attempt \d+ of 300 of crm$/ }).waitFor()
+    await page.getByLabel('Headers of the request').getByText('webhook-signature: [secret]').waitFor()
+    await page.getByLabel('Body of the request').getByText('"topic": "orders"').waitFor()
+    await page.getByLabel('Headers of the answer').getByText('connection:').waitFor()
+    await page.getByLabel('Body of the answer').getByText('disk quota exceeded').waitFor()
+    await page.getByText('up to 300 attempts').waitFor({ state: 'detached' })
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('push-attempt')
+    await press('Send again …')
+    await answer('Cancel')
+    await page.getByRole('link', { name: '← crm' }).click()
+    await page.getByText(/^up to 300 attempts over .* then a dead letter$/).waitFor()
+  })
+
   test('the page of a message says what the receiver answered', async () => {
     const failed = await until(async () => {
       await daemon.post('/shop', 'order 4712', { 'content-type': 'text/plain' })
@@ -112,7 +130,7 @@ routes: [{ name: all, skill: echo }]
       const [queued, unread, shown] = await Promise.all(
         [tile('Queued'), tile('Unread'), legend].map((each) => each.textContent()),
       )
-      return Number.parseInt(String(queued)) + Number.parseInt(String(unread)) === Number(shown)
+      return Number.parseInt(String(queued), 10) + Number.parseInt(String(unread), 10) === Number(shown)
     }, 'equal numbers')
   })
 

@@ -41,9 +41,16 @@ routes: [{ name: all, skill: echo }]
     assert.match(out, /^analytics\s+push of the topic gateway-message: (retrying|failing) for \d+ s/m)
     assert.match(out, /^failing since\s+20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
     assert.match(out, /^last attempts\s+\d+ of \d+ failed; no success among them$/m)
-    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d\\t1\\t\\d+ m?s\\tit answered 503\\tdisk quota exceeded\\t${id}\\tada@example\\.com: `
+    const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d\\t1 of 300\\t\\d+ m?s\\tit answered 503\\t(?:(?:in [^\\t]+|now)?\\t)?disk quota exceeded\\t${id}\\tada@example\\.com: `
     assert.match(out, new RegExp(`^${attempt}`, 'm'))
     assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
+    assert.match(out, /^retries\s+up to 300 attempts over .* apart; then a dead letter$/m)
+    assert.match(out, /^timeout\s+15 s for the answer$/m)
+    assert.match(out, /^signature\s+Standard Webhooks, 1 secret$/m)
+    const one = await run('subscription', 'show', 'analytics', '--event', id)
+    assert.match(one, /^ {2}webhook-signature: \[secret\]$/m)
+    assert.match(one, /^answer 503\n(?: {2}.*\n)*\n {2}disk quota exceeded$/m)
+    assert.match(one, new RegExp(`^sent\n {2}.*"id":"${id}"`, 'm'))
     const group = await run('group', 'show', 'analytics')
     assert.match(group, /^failing since\s+20\S+ \d\d:\d\d:\d\d UTC/m)
     const audit = await run('group', 'show', 'audit')

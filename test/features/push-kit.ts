@@ -6,6 +6,7 @@ import { createReplayEvents } from '../../src/engine/replay-events.ts'
 import { createPush } from '../../src/features/push/push.ts'
 import { type PushSubscription, pushSchema } from '../../src/features/push/schema.ts'
 import { withoutSecrets } from '../../src/lib/secrets.ts'
+import { callOf } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
@@ -55,7 +56,8 @@ export async function startPush(
   await push.use(subscriptions)
   push.start()
   cleanup(t, () => push.stop(0))
-  const show = async (name = 'crm') => Object(await push.service.show({ name, limit: 50 }))
+  const show = async (name = 'crm') =>
+    Object(await push.service.show({ name, limit: 50 }, callOf({ caller: { kind: 'cli' } })))
   return {
     ...push,
     work,

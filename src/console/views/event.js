@@ -6,7 +6,7 @@ import { clock, now } from '../lib/live.js'
 import { Age, Copy, dateTime, Empty, Facts, fullTime, Json, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { AttemptTable } from './group-events.js'
+import { AttemptTable } from './attempt-table.js'
 
 /** Polling interval of the attempts, in ms. */
 const POLL_INTERVAL = 5_000
@@ -46,16 +46,16 @@ function factsOf({ id, source, timestamp, rootContextId }, name, push) {
 }
 
 function EventAttempts({ name, id, nextAt }) {
-  const loaded = useLoaded((signal) => invoke('subscription-show', { name }, signal), [name, id])
+  const loaded = useLoaded((signal) => invoke('subscription-show', { name, event: id }, signal), [name, id])
   const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
-  const attempts = value?.attempts?.filter(({ event }) => event === id) ?? []
+  const attempts = value?.attempts ?? []
   const isOpen = attempts[0]?.reason !== undefined && nextAt > clock.value
   return html`<h2>Attempts</h2><${Wait} of=${loaded} what="the attempts" />
     ${value && attempts.length === 0 && html`<p class="dim">None is among the last attempts of <a href=${link(['queues', value.topic, name])}>${name}</a>.</p>`}
-    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} />`}
+    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${value.topic} name=${name} most=${value.policy.attempts} isOfOneEvent />`}
     ${isOpen && html`<p class="dim">The next attempt begins in <b>${span(nextAt - clock.value)}</b>.</p>`}`
 }

@@ -2,27 +2,14 @@ import { useState } from 'preact/hooks'
 import { answerText } from '../../lib/answer-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke } from '../lib/api.js'
-import { replayEvent } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { MessageLink } from '../lib/message-link.js'
-import { Age, Badge, preview, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, preview, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { AttemptTable, MESSAGES } from './attempt-table.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
-/** The topic of messages, whose events have the ids of their messages. */
-const MESSAGES = 'gateway-message'
-
-/**
- * A link to the message of an event, or to the page of the event, whose address continues that of
- * the group or push.
- */
-export function EventLink({ topic, name, id }) {
-  if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
-  return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
-}
-
 /** Number of attempts that are shown at first. */
 const SHOWN_AT_FIRST = 20
 /** Maximum number of attempts that are shown. */
@@ -46,7 +33,7 @@ export function Attempts({ push, query = {} }) {
       <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
     ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
     <${Failures} of=${attempts} isAll=${outcome === ''} />
-    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} />`}
+    ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
     ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">Kept are the newest 200 attempts, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
 }
@@ -66,32 +53,6 @@ function Failures({ of: attempts, isAll }) {
     ([newest, ...others]) =>
       html`<li key=${textOf(newest)}><b>${(others.length + 1).toLocaleString('en')} ${isAll ? `of ${attempts.length.toLocaleString('en')}` : '×'}</b> <span class="error">${textOf(newest)}</span> <span class="dim">last <${Age} at=${newest.at} /> ago</span></li>`,
   )}</ul>`
-}
-
-/**
- * Attempts to push, newest first: those of the push `name`, where each row names its event, or,
- * without `name`, those of one event. With `push`, the event of a row can be sent again.
- */
-export function AttemptTable({ of, topic, name, push }) {
-  const isOfOneEvent = name === undefined
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${push && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
-    <tbody>${of.map(
-      ({ at, status, reason, attempt, ms, event, answer }, index) => html`<tr key=${`${at} ${index}`}>
-        <td class="whole-words"><${Age} at=${at} /> ago</td>
-        <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span>${answer && html`<${Body} of=${answer} />`}</td>
-        <td class="number" data-label="attempt">${attempt}</td><td class="number" data-label="took">${took(ms)}</td>
-        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${push && html`<td><button changes type="button" class="small" onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button></td>`}</tr>`,
-    )}</tbody></table></div>`
-}
-
-/** Characters of a body that fit beside the status. */
-const MAX_INLINE_BODY = 90
-
-/** The beginning of the receiver's answer. */
-function Body({ of }) {
-  return of.length <= MAX_INLINE_BODY && !of.includes('\n')
-    ? html`<code class="answer-body">${of}</code>`
-    : html`<details class="answer-body"><summary><code>${of.slice(0, MAX_INLINE_BODY)}…</code></summary><pre tabindex="0" aria-label="Answer of the receiver">${of}</pre></details>`
 }
 
 const PAGE = 10

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { matchInWords } from '../../lib/match-words.ts'
+import { policyInWords } from '../../lib/push-policy-words.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
@@ -19,6 +20,7 @@ import {
   Age,
   act,
   Empty,
+  Facts,
   fullTime,
   Json,
   Loading,
@@ -32,7 +34,8 @@ import { go, link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Attempts, EventLink, NewestEvents } from './group-events.js'
+import { EventLink } from './attempt-table.js'
+import { Attempts, NewestEvents } from './group-events.js'
 import { earliest, FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
@@ -141,6 +144,7 @@ function PushHead({ topic, name, group, push, reload }) {
       <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
       <${Figure} name="Next attempt" value=${push.nextAt === undefined ? 'none' : push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
+    ${value && html`<${Facts} of=${policyInWords(value.policy)} />`}
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
 }
@@ -175,8 +179,10 @@ function Backlog({ of, push }) {
   const lag = push ? push.waiting : (of?.lag ?? 0) + (of?.pending ?? 0)
   const oldest = of && oldestOf(push, of)
   const points = useMemo(() => {
-    const at = Math.max(clock.value, history?.at(-1)?.at ?? 0)
-    return [...(history ?? []), { at, lag, behind: oldest === undefined ? 0 : Math.max(0, at - oldest) }]
+    // In whole seconds, as the axis ends there.
+    const at = Math.floor(clock.value / 1_000) * 1_000
+    const past = (history ?? []).filter((point) => point.at < at)
+    return [...past, { at, lag, behind: oldest === undefined ? 0 : Math.max(0, at - oldest) }]
   }, [history, lag, oldest, clock.value])
   const first = points[0]?.at ?? 0
   const shown = useMemo(() => {

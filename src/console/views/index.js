@@ -47,7 +47,7 @@ export const VIEWS = [
     title: 'Groups and queues',
     keys: ([, group]) => (group ? ['outcome'] : []),
     begins: true,
-    parts: 3,
+    parts: 4,
     Page: later.page('QueuesPage'),
   },
   {

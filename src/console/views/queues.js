@@ -11,12 +11,15 @@ import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
+import { AttemptPage } from './push-attempt.js'
 
 /**
  * Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or
- * subscription, or an event of it.
+ * subscription, an event of it, or an attempt to push it.
  */
-export function QueuesPage({ path: [topic, name, event], query }) {
+export function QueuesPage({ path: [topic, name, event, at], query }) {
+  if (at !== undefined)
+    return html`<${AttemptPage} key=${`${event}/${at}`} topic=${topic} name=${name} event=${event} at=${Number(at)} />`
   if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`

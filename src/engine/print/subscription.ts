@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { z } from 'zod'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
@@ -10,8 +11,19 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { policyInWords } from '../../lib/push-policy-words.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { pushState } from './push-state.ts'
+
+/** As `PushPolicy`. */
+const policySchema = z.object({
+  attempts: z.number(),
+  delay: z.number(),
+  maxDelay: z.number(),
+  lasts: z.object({ least: z.number(), most: z.number() }),
+  timeout: z.number(),
+  secrets: z.number(),
+})
 
 /** `subscription-show`: the state of a push, its queue, then its last attempts, newest first. */
 export function humanSubscription(result: Json): string {
@@ -24,6 +36,8 @@ export function humanSubscription(result: Json): string {
     ...(settings === undefined ? [] : ['', 'settings', indented(stringify(settings).trimEnd())]),
     '',
     attemptsOf(push),
+    ...(push.sent === undefined ? [] : ['', 'sent', indented(String(push.sent))]),
+    ...exchangesOf(push),
     ...(push.more === true
       ? [paragraph('', `Older ones: ${commandText('subscription show', name)} --limit 300`)]
       : []),
@@ -42,10 +56,17 @@ function factsOf(push: JsonObject): [title: string, text: string][] {
     ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
     ['last attempts', shareOf(objectsIn(push.attempts))],
     ['next attempt', nextOf(nextAt)],
+    ...policyFacts(push.policy),
     ['queued', `${counted(Number(queued), 'event')}${oldest}`],
     ['unread', `${counted(Number(unread), 'event')} of ${topic}`],
     ['dead letters', String(dead)],
   ]
+}
+
+/** The retries, timeout and signature; none from an older daemon. */
+function policyFacts(policy: Json | undefined): [title: string, text: string][] {
+  const { data } = policySchema.safeParse(policy)
+  return data ? Object.entries(policyInWords(data)) : []
 }
 
 /** `31 of 50 failed; the last success 4 min ago`. */
@@ -71,17 +92,53 @@ const LONGEST_ANSWER = 120
  * The attempts. An event on `gateway-message` has the id of its message. `about`: that message in a
  * few words, if it was asked for.
  */
-function attemptsOf({ attempts, topic }: JsonObject): string {
-  const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason, answer, about }) => [
-    secondOf(at).slice(0, 19),
-    attempt,
-    typeof ms === 'number' ? durationText(ms) : '',
-    reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
-    shorten(String(answer ?? ''), LONGEST_ANSWER),
-    shortId(event),
-    about ?? '',
-  ])
+function attemptsOf({ attempts, topic, policy }: JsonObject): string {
+  const most = pathGet(policy, 'attempts')
+  const rows = objectsIn(attempts).map(
+    ({ at, event, attempt, ms, status, reason, answer, about, ...each }) => [
+      secondOf(at).slice(0, 19),
+      most === undefined ? attempt : `${attempt} of ${most}`,
+      typeof ms === 'number' ? durationText(ms) : '',
+      reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
+      followOf(each),
+      shorten(String(answer ?? ''), LONGEST_ANSWER),
+      shortId(event),
+      about ?? '',
+    ],
+  )
   return rows.length === 0 ? 'No attempts yet.' : lineTable(columnsFor(topic), rows)
+}
+
+/** What follows a failed attempt. */
+function followOf({ nextAt, isDead }: JsonObject): string {
+  if (isDead === true) return 'dead letter'
+  if (typeof nextAt !== 'number') return ''
+  const left = nextAt - Date.now()
+  return left > 0 ? `in ${ageText(left)}` : 'now'
+}
+
+/** The requests and answers of attempts, where they are known. */
+function exchangesOf({ attempts }: JsonObject): string[] {
+  return objectsIn(attempts).flatMap(({ at, attempt, status, exchange }) => {
+    const { request, response } = Object(exchange)
+    if (request === undefined) return []
+    const answer = response === undefined ? [] : [`answer ${status}`, indented(headersIn(response.headers))]
+    const body = response?.body ? ['', indented(String(response.body))] : []
+    return [
+      '',
+      `${paint('bold', `attempt ${attempt}`)}  ${secondOf(at)}`,
+      `POST ${request.url}`,
+      indented(headersIn(request.headers)),
+      ...answer,
+      ...body,
+    ]
+  })
+}
+
+function headersIn(headers: unknown): string {
+  return Object.entries(Object(headers))
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
 }
 
 function columnsFor(topic: Json | undefined): readonly Column[] {
@@ -89,20 +146,31 @@ function columnsFor(topic: Json | undefined): readonly Column[] {
   return [
     { title: 'time (UTC)' },
     { title: 'attempt', leftOut: 1 },
-    { title: 'took', leftOut: 2 },
+    { title: 'took', leftOut: 3 },
     { title: 'result', least: 16 },
+    { title: 'next', leftOut: 2 },
     { title: 'it answered', least: 16, leftOut: 0 },
     { title: isOfMessages ? 'message' : 'event' },
-    { title: 'about', least: 16, leftOut: 3 },
+    { title: 'about', least: 16, leftOut: 4 },
   ]
 }
 
-function nextSteps({ name, topic, state, attempts }: JsonObject): string[] {
+function nextSteps({ name, topic, state, attempts, sent }: JsonObject): string[] {
   const failed = objectsIn(attempts).find(({ reason }) => reason !== undefined)
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
   const show = topic === 'gateway-message' ? 'message show' : `event show ${topic}`
   return [
-    ...(failed ? [step(commandText(show, failed.event), 'shows what the last failed attempt sent.')] : []),
+    ...(failed && sent === undefined
+      ? [step(commandText(show, failed.event), 'shows what the last failed attempt sent.')]
+      : []),
+    ...(failed && failed.exchange === undefined
+      ? [
+          step(
+            `${commandText('subscription show', name)} --event ${failed.event}`,
+            'shows its requests and answers.',
+          ),
+        ]
+      : []),
     ...(state === 'paused' ? [step(commandText('subscription resume', name), 'ends the pause.')] : []),
     ...(state === 'failing' ? [step(commandText('subscription retry', name), 'tries now.')] : []),
     ...(state === 'disabled' ? [step(commandText('subscription resume', name), 'tries again.')] : []),

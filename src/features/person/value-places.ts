@@ -28,7 +28,7 @@ const EXCLUDED_KEYS =
  */
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** Values about several people, from which only the person's part is removed. */
-const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:report$|usage-)/
+const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
 
 /** The places with keys and values: records of Trivium, and what skills store. */
 export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLater: LaterFilter): Place[] {

@@ -2,24 +2,17 @@ import type { Event } from '../../core/event.ts'
 import { timeOf } from '../../core/message-id.ts'
 import { waitingSince } from '../../engine/event-rounds.ts'
 import { defined } from '../../lib/defined.ts'
+import { createAttemptList, type Settlement, shownAttempt } from './attempt-list.ts'
 import type { createCircuit } from './circuit.ts'
 import { errorsSince } from './error-share.ts'
+import { createExchanges, type Exchanges } from './exchanges.ts'
 import type { Answer } from './post.ts'
 import type { Records, Report } from './records.ts'
 
-/** Number of newest attempts in the report. */
-const REPORTED = 200
-/** Number of older failed attempts that are in the report too. */
-const REPORTED_FAILURES = 100
 /** Maximum number of replays whose deliveries are counted. */
 const MAX_REPLAYS = 100
-/** Maximum number of attempts in memory. Then most are dropped, except the newest. */
-const MAX_IN_MEMORY = 400
 /** Minimum interval (ms) between two reports. */
 const REPORT_INTERVAL = 500
-
-/** `at`: when it began. `since`: when the event was replayed, if it was. Both in Unix ms. */
-type Attempt = { at: number; event: string; attempt: number; ms: number; since?: number; answer: Answer }
 
 /** The number of an attempt, and the round of the event: a replay starts a new round. */
 export type AttemptOf = { attempt: number; round: number | undefined }
@@ -50,27 +43,28 @@ type AttemptsDeps = {
 export async function createAttempts(deps: AttemptsDeps) {
   const { records, circuit, host, now } = deps
   /** The report of an earlier start. Its attempts are newest first. */
-  const { attempts: stored, replays, failingSince: begun, errorsSince: errorsBegun } = await records.report()
+  const before = await records.report()
+  const { attempts: stored, replays, failingSince: begun, errorsSince: errorsBegun } = before
+  const exchanges = createExchanges(records, before.chunk)
   /** When the first of the consecutive failed attempts began (Unix ms). */
   let failingSince = begun
   /** Since when a large share of the attempts fails (Unix ms). */
   let unreliableSince = errorsBegun
-  /** Attempts made before those in `attempts`, newest first. */
-  let earlier = stored
-  /** Newest last. */
-  const attempts: Attempt[] = []
+  const attempts = createAttemptList(stored)
   let reportTimer: NodeJS.Timeout | undefined
 
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
-    const newest = kept([...attempts.toReversed().map(shownAttempt), ...earlier])
+    const newest = attempts.newest()
     unreliableSince = errorsSince(newest, unreliableSince)
+    await exchanges.write()
     const pause = circuit.askedPause()
     const retryAfter = pause && { host, ...pause }
     await records.setReport({
       attempts: newest,
       replays,
+      chunk: exchanges.chunk(),
       failures: circuit.failures(),
       ...defined({ failingSince, errorsSince: unreliableSince, retryAfter }),
       openUntil: circuit.openUntil(),
@@ -78,8 +72,17 @@ export async function createAttempts(deps: AttemptsDeps) {
     await deps.reported()
   }
 
+  const reportSoon = () => {
+    reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
+  }
+
   return {
     report,
+    /** Notes what follows the failed attempt `attempt` at an event. */
+    settled(event: string, attempt: number, settlement: Settlement): void {
+      attempts.settle(event, attempt, settlement)
+      reportSoon()
+    },
     /**
      * Records an attempt that began `at` (Unix ms). `isStopping`: a failure was probably caused by
      * the stop, and is not recorded. Returns the `reason` of a failure. `stays`: the failure is not
@@ -105,16 +108,22 @@ export async function createAttempts(deps: AttemptsDeps) {
       const since = waitingSince(event.id, round)
       const replayed = since > timeOf(event.id) ? { since } : {}
       if (since > timeOf(event.id)) countReplayed(replays, since, reason === undefined)
+      keepExchange(exchanges, at, event.id, answer)
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
-      attempts.push(made)
+      attempts.add(made)
       // Kept in the history too, because the report has only the newest attempts of all events.
       if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
-      if (attempts.length > MAX_IN_MEMORY)
-        earlier = kept([...attempts.splice(0).toReversed().map(shownAttempt), ...earlier])
-      reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
+      reportSoon()
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+function keepExchange(kept: Exchanges, at: number, event: string, answer: Answer): void {
+  const { exchange, reason } = answer
+  if (exchange) kept.add(reason !== undefined, () => ({ at, event, ...exchange() }))
+  // It holds the whole body of the answer.
+  answer.exchange = undefined
 }
 
 /** Notes that a replay was tried, and counts the event if the receiver accepted it. */
@@ -126,14 +135,4 @@ function countReplayed(replays: Report['replays'], round: number, isAccepted: bo
     if (replays.length > MAX_REPLAYS) replays.pop()
   }
   if (isAccepted) replay.delivered++
-}
-
-/** The attempts that the report keeps. `all`: newest first. */
-function kept(all: Report['attempts']): Report['attempts'] {
-  const failed = all.slice(REPORTED).filter(({ reason }) => reason !== undefined)
-  return [...all.slice(0, REPORTED), ...failed.slice(0, REPORTED_FAILURES)]
-}
-
-function shownAttempt({ answer: { retryAt: _, ...outcome }, ...attempt }: Attempt) {
-  return { ...attempt, ...outcome }
 }

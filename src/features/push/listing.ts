@@ -34,15 +34,37 @@ export async function listSubscriptions(
       // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '', ...defined({ match }) }
       const source = isInFile(name) ? ('routes.yaml' as const) : ('api' as const)
-      const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? (oldestIn(queueOf(name), waiting) ?? jobs?.oldestAt) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
       const errors = errorsOf(report)
       const times = defined({ oldestAt, nextAt, failingSince: failingSince(report), errors })
-      return { ...where, source, ...healthOf(control, report), ...counts, ...times, attempts }
+      return {
+        ...where,
+        source,
+        ...healthOf(control, report),
+        ...counts,
+        ...times,
+        attempts: shownAttempts(control, report),
+      }
     }),
   )
+}
+
+/**
+ * The attempts, newest first. Only the newest one at an event says when the next one follows: not
+ * before the pause of the receiver ends, and never while the subscription is stopped.
+ */
+function shownAttempts({ stopped }: Control, { attempts, openUntil }: Report): Report['attempts'] {
+  const events = new Set<string>()
+  return attempts.map(({ nextAt, ...attempt }) => {
+    const { event = '' } = attempt
+    const isNewest = !events.has(event)
+    events.add(event)
+    return nextAt !== undefined && isNewest && !stopped
+      ? { ...attempt, nextAt: Math.max(nextAt, openUntil) }
+      : attempt
+  })
 }
 
 /**

@@ -74,6 +74,7 @@ export const subscriptions = {
   show: closed({
     ...subscription,
     outcome: z.enum(['ok', 'failed']).exactOptional().describe('Only attempts with this outcome'),
+    event: optional('Only attempts at the event with this id, with their requests and answers'),
     limit: z.int().min(1).max(300).default(50).describe('Maximum number of attempts'),
   }).describe('Shows a push subscription and its last attempts, newest first.'),
   /** Throws `subscription_exists`. */

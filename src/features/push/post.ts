@@ -6,6 +6,7 @@ import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal } from '../../lib/public-lookup.ts'
 import type { SendResult } from './connection.ts'
 import { createConnections } from './connections.ts'
+import { exchangeOf } from './exchange.ts'
 import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
 import type { PushSubscription } from './schema.ts'
@@ -20,6 +21,8 @@ export type Answer = {
   answer?: string
   /** End of the pause that the receiver asked for (Unix ms). */
   retryAt?: number
+  /** Makes the request and answer for display. Holds the whole body of the answer. */
+  exchange?: (() => ReturnType<typeof exchangeOf>) | undefined
 }
 
 /** Longest pause (ms) that a receiver can ask for. */
@@ -67,9 +70,12 @@ export function createPoster(subscription: PushSubscription, { clean, now }: Pos
     const { headers, body } = encodeEvent(event, format)
     const authorization = token === undefined ? [] : ['authorization', `Bearer ${token}`]
     const all = fixed.concat(authorization, headers, sign(event.id, body, now()))
-    connections.send({ path, method: 'POST', headers: all, body }, (result) =>
-      done(answerOf(result, token === undefined ? [] : [token])),
-    )
+    const own = token === undefined ? [] : [token]
+    connections.send({ path, method: 'POST', headers: all, body }, (result) => {
+      const request = { url: subscription.url, headers: all, bytes: body.length }
+      const exchange = () => exchangeOf(request, result, (text) => clean(text, own))
+      done({ ...answerOf(result, own), exchange })
+    })
   }
 
   const begin = (event: Event, done: (answer: Answer) => void) => {

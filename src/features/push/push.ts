@@ -12,7 +12,8 @@ import { withReplayOutcomes } from './replay-outcomes.ts'
 import type { PushSubscription } from './schema.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
-import { type KnownNames, maskedSettings, secretsIn } from './stored-settings.ts'
+import { createShow } from './show.ts'
+import { type KnownNames, secretsIn } from './stored-settings.ts'
 import { createStoredSubscriptions } from './stored-subscriptions.ts'
 
 export type PushDeps = ServeDeps & {
@@ -59,15 +60,12 @@ export function createPush(deps: PushDeps) {
     }),
     ...createControlling({ store, requireKnown: find, now }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
-    async show({ name, outcome, limit }) {
-      const [found] = await list([find(name).subscription])
-      const info = found && { ...found, ...shownAttempts(found.attempts, outcome, limit) }
-      const record = serving.isInFile(name) ? undefined : (await stored.all())[name]
-      if (!record) return info ?? null
-      const { given, at: createdAt, by: createdBy, updatedAt } = record
-      const settings = maskedSettings(given)
-      return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
-    },
+    show: createShow({
+      store,
+      find: (name) => find(name).subscription,
+      list: async (subscription) => (await list([subscription]))[0],
+      recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),
+    }),
     async replay({ name, dryRun, ...range }, call) {
       const { topic, subscription } = find(name)
       const target = { topic, group: name, match: subscription.match, range }
@@ -97,16 +95,4 @@ export function createPush(deps: PushDeps) {
     start: serving.start,
     stop: serving.stop,
   }
-}
-
-/** The newest attempts with an outcome. `more`: whether there are others. */
-function shownAttempts(
-  all: readonly object[] | undefined,
-  outcome: 'ok' | 'failed' | undefined,
-  limit: number,
-) {
-  const wanted = (all ?? []).filter(
-    (each) => outcome === undefined || 'reason' in each === (outcome === 'failed'),
-  )
-  return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
 }

@@ -4,6 +4,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { type Exchange, exchangeSchema } from './exchange.ts'
 
 const controlSchema = z.object({
   stopped: z
@@ -20,6 +21,10 @@ const reportSchema = z.object({
         reason: z.string().exactOptional(),
         answer: z.string().exactOptional(),
         since: z.number().exactOptional(),
+        event: z.string().exactOptional(),
+        attempt: z.number().exactOptional(),
+        nextAt: z.number().exactOptional(),
+        isDead: z.boolean().exactOptional(),
       }),
     )
     .default([]),
@@ -28,6 +33,8 @@ const reportSchema = z.object({
    * the number of its events that the receiver accepted.
    */
   replays: z.array(z.object({ round: z.number(), delivered: z.number() })).default([]),
+  /** The chunk of exchanges that is written next. */
+  chunk: z.number().default(0),
   /** Consecutive failures. */
   failures: z.number().default(0),
   /** When the first of these failed (Unix ms). */
@@ -43,11 +50,16 @@ const reportSchema = z.object({
   retryAfter: z.object({ host: z.string(), at: z.number(), until: z.number() }).exactOptional(),
 })
 
+const exchangesSchema = z.array(exchangeSchema)
+
 /** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */
 export type Control = z.infer<typeof controlSchema>
 /** The state reported by the daemon that serves it. */
 export type Report = z.infer<typeof reportSchema>
 
+/** Number of chunks of exchanges. The oldest is overwritten. */
+export const CHUNKS = 10
+const CHUNK_NUMBERS = Array.from({ length: CHUNKS }, (_, chunk) => chunk)
 /** How long (ms) a report is kept without an update. */
 const REPORT_RETENTION = 30 * DAY
 
@@ -69,9 +81,18 @@ export function createRecords(kv: KeyValues, name: string) {
       }),
     report: async () => reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {}),
     setReport: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: REPORT_RETENTION }),
+    setExchanges: (chunk: number, exchanges: readonly Exchange[]) =>
+      kv.set(`${key}:exchanges:${chunk}`, toJson(exchanges), { ttl: REPORT_RETENTION }),
+    /** The exchanges of the attempts at an event that are still kept. */
+    async exchanges(event: string): Promise<Exchange[]> {
+      const chunks = await Promise.all(CHUNK_NUMBERS.map((chunk) => kv.get(`${key}:exchanges:${chunk}`)))
+      const all = chunks.flatMap((found) => exchangesSchema.safeParse(found?.value).data ?? [])
+      return all.filter((each) => each.event === event)
+    },
     async forget(): Promise<void> {
       await kv.delete(key)
       await kv.delete(`${key}:report`)
+      for (const chunk of CHUNK_NUMBERS) await kv.delete(`${key}:exchanges:${chunk}`)
     },
   }
 }

@@ -301,9 +301,12 @@ function createJobWorker(parts: Parts) {
   const { name, concurrency, retry } = subscription
   const { store, now } = deps
 
-  const failedJob = (job: ClaimedJob, reason: string): RunOutcome => {
+  const failedJob = (job: ClaimedJob, event: string, reason: string): RunOutcome => {
     const error = new TriviumError('push_failed', { name, reason })
-    const outcome = failedAttempt(job, error, retry, now())
+    const at = now()
+    const outcome = failedAttempt(job, error, retry, at)
+    const follows = outcome.outcome === 'retry' ? { nextAt: at + outcome.delay } : { isDead: true }
+    parts.attempts.settled(event, attemptOf(job), follows)
     deps.pushed(name, outcome.outcome)
     log[outcome.outcome === 'dead' ? 'error' : 'warn']({ job: job.id, err: error }, 'an event was not pushed')
     return outcome
@@ -317,7 +320,7 @@ function createJobWorker(parts: Parts) {
     async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
       const { event, failure, failedAt } = jobSchema.parse(job.data)
       const mayWait = failedAt >= Math.max(control.resumedAt, changedAt)
-      if (failure !== undefined && attemptOf(job) === 1 && mayWait) return failedJob(job, failure)
+      if (failure !== undefined && attemptOf(job) === 1 && mayWait) return failedJob(job, event.id, failure)
       if (!circuit.isClosed() && state.inFlight > 0) return { outcome: 'release', delay: PROBE_WAIT }
       const at = now()
       state.inFlight++
@@ -331,7 +334,7 @@ function createJobWorker(parts: Parts) {
       state.inFlight--
       sendMore(parts)
       if (reason === undefined) return { outcome: 'done' }
-      return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
+      return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, event.id, reason)
     },
     settled({ lane, id }, { outcome }) {
       if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)

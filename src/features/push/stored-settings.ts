@@ -15,7 +15,7 @@ import { asInFile } from './stored-subscriptions.ts'
 import { isPem } from './tls.ts'
 
 /** Shown in place of a secret. */
-const MASK = '[secret]'
+export const MASK = '[secret]'
 /**
  * Maximum characters of the settings of one subscription. All subscriptions are one value in the
  * store, which must not grow too large.

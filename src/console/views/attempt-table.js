@@ -1,0 +1,50 @@
+import { answerText } from '../../lib/answer-text.ts'
+import { replayEvent } from '../lib/group-actions.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { MessageLink } from '../lib/message-link.js'
+import { Age, Badge, span, took } from '../lib/parts.js'
+import { go, link } from '../lib/router.js'
+
+/** The topic of messages, whose events have the ids of their messages. */
+export const MESSAGES = 'gateway-message'
+
+/**
+ * A link to the message of an event, or to the page of the event, whose address continues that of
+ * the group or push.
+ */
+export function EventLink({ topic, name, id }) {
+  if (topic === MESSAGES) return html`<${MessageLink} id=${id} />`
+  return html`<a href=${link(['queues', topic, name, id])} title=${id}>event …${id.slice(-8)}</a>`
+}
+
+/**
+ * Attempts to push, newest first. Each row opens its attempt. `push`: the subscription, whose events
+ * can be sent again; `most`: its maximum number of attempts. `isOfOneEvent`: rows do not name their
+ * event. `chosen`: the time of the attempt that is shown.
+ */
+export function AttemptTable({ of, topic, name, push, most, isOfOneEvent = false, chosen }) {
+  const hasActions = push && !isOfOneEvent
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfOneEvent ? 'Attempts' : 'Last attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${!isOfOneEvent && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}${hasActions && html`<th scope="col"><span class="unseen">actions</span></th>`}</tr></thead>
+    <tbody>${of.map((each, index) => {
+      const { at, attempt, ms, event } = each
+      const path = ['queues', topic, name, event, at]
+      const open = ({ target }) => target.closest('a, button') || go(path)
+      return html`<tr key=${`${at} ${index}`} class=${at === chosen ? 'chosen' : ''} aria-current=${at === chosen ? 'true' : undefined} onClick=${open}>
+        <td class="whole-words"><a data-row href=${link(path)} aria-label=${`Open the attempt of ${span(Math.max(0, clock.value - at))} ago`}><${Age} at=${at} /> ago</a></td>
+        <td class="what"><${Outcome} of=${each} name=${name} /></td>
+        <td class="number" data-label="attempt">${ordinal(attempt, most)}</td><td class="number" data-label="took">${took(ms)}</td>
+        ${!isOfOneEvent && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}${hasActions && html`<td><button changes type="button" class="small" onClick=${() => replayEvent({ topic, name, id: event, push })} aria-label=${`Send again: ${event}`}>Send again …</button></td>`}</tr>`
+    })}</tbody></table></div>`
+}
+
+/** `2 of 300`. */
+export function ordinal(attempt, most) {
+  return most === undefined ? attempt : `${attempt} of ${most}`
+}
+
+/** What the receiver answered, and what follows a failed attempt. `name`: of the push. */
+export function Outcome({ of: { status, reason, answer = '', nextAt, isDead }, name }) {
+  const said = reason === undefined ? 'accepted' : (status && answerText(answer)) || reason
+  return html`<${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${said}</span>${nextAt !== undefined && html`<span class="dim">, ${nextAt > clock.value ? `next in ${span(nextAt - clock.value)}` : 'next now'}</span>`}${isDead && html`<span class="dim">, <a href=${link('dead-letters', { queue: `push/${name}` })}>now a dead letter</a></span>`}`
+}

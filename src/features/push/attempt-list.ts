@@ -1,0 +1,63 @@
+import type { Answer } from './post.ts'
+import type { Report } from './records.ts'
+
+/** Number of newest attempts in the report. */
+const REPORTED = 200
+/** Number of older failed attempts that are in the report too. */
+const REPORTED_FAILURES = 100
+/** Maximum number of attempts in memory. Then most are dropped, except the newest. */
+const MAX_IN_MEMORY = 400
+
+/** `at`: when it began. `since`: when the event was replayed, if it was. Both in Unix ms. */
+type Attempt = {
+  at: number
+  event: string
+  attempt: number
+  ms: number
+  since?: number
+  answer: Answer
+} & Settlement
+
+/**
+ * What follows a failed attempt: another one (`nextAt`, Unix ms; pauses of the receiver may delay
+ * it), or a dead letter.
+ */
+export type Settlement = { nextAt?: number; isDead?: boolean }
+
+/** The newest attempts of one subscription. `stored`: those of the report of an earlier start. */
+export function createAttemptList(stored: Report['attempts']) {
+  /** Attempts made before those in `attempts`, newest first. */
+  let earlier = stored
+  /** Newest last. */
+  const attempts: Attempt[] = []
+  const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
+  return {
+    /** Those that the report keeps, newest first. */
+    newest,
+    add(attempt: Attempt): void {
+      attempts.push(attempt)
+      if (attempts.length <= MAX_IN_MEMORY) return
+      earlier = newest()
+      attempts.length = 0
+    },
+    /** Notes what follows a failed attempt at an event. */
+    settle(event: string, attempt: number, settlement: Settlement): void {
+      const isThis = (each: { event?: string; attempt?: number }) =>
+        each.event === event && each.attempt === attempt
+      Object.assign(attempts.findLast(isThis) ?? earlier.find(isThis) ?? {}, settlement)
+    },
+  }
+}
+
+/** The attempts that the report keeps. `all`: newest first. */
+function kept(all: Report['attempts']): Report['attempts'] {
+  const failed = all.slice(REPORTED).filter(({ reason }) => reason !== undefined)
+  return [...all.slice(0, REPORTED), ...failed.slice(0, REPORTED_FAILURES)]
+}
+
+export function shownAttempt({
+  answer: { retryAt: _, exchange: _exchange, ...outcome },
+  ...attempt
+}: Attempt) {
+  return { ...attempt, ...outcome }
+}

@@ -1,0 +1,47 @@
+import type { Exchange } from './exchange.ts'
+import { CHUNKS, type Records } from './records.ts'
+
+/**
+ * Number of exchanges in a chunk. A report adds at most as many, so that a fast push does not write
+ * all of them.
+ */
+const CHUNK_SIZE = 20
+
+export type Exchanges = ReturnType<typeof createExchanges>
+
+type Kept = { exchange: Exchange; isFailed: boolean }
+
+/**
+ * The requests and answers of the newest attempts of a subscription, in a ring of chunks. `first`:
+ * the chunk to begin with.
+ */
+export function createExchanges(records: Pick<Records, 'setExchanges'>, first: number) {
+  let chunk = first % CHUNKS
+  let written: Exchange[] = []
+  let added: Kept[] = []
+  return {
+    /** The chunk to begin with after a restart, which does not overwrite the present one. */
+    chunk: () => (written.length === 0 ? chunk : (chunk + 1) % CHUNKS),
+    /** Keeps an exchange. While too many come, failed ones are preferred. */
+    add(isFailed: boolean, exchange: () => Exchange): void {
+      if (added.length < CHUNK_SIZE) {
+        added.push({ exchange: exchange(), isFailed })
+        return
+      }
+      const replaced = isFailed ? added.findIndex((each) => !each.isFailed) : -1
+      if (replaced >= 0) added[replaced] = { exchange: exchange(), isFailed }
+    },
+    /** Stores those that were added. */
+    async write(): Promise<void> {
+      const fresh = added.map(({ exchange }) => exchange)
+      added = []
+      while (fresh.length > 0) {
+        written = [...written, ...fresh.splice(0, CHUNK_SIZE - written.length)]
+        await records.setExchanges(chunk, written)
+        if (written.length < CHUNK_SIZE) return
+        chunk = (chunk + 1) % CHUNKS
+        written = []
+      }
+    },
+  }
+}

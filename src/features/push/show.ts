@@ -1,0 +1,76 @@
+import type { Call } from '../../core/call.ts'
+import { eventSchema, MESSAGE_TOPIC } from '../../core/event.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { Store } from '../../core/store.ts'
+import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import { createShowEvent } from '../../engine/show-event.ts'
+import { defined } from '../../lib/defined.ts'
+import { attemptsOf } from './listing.ts'
+import type * as operations from './operations.ts'
+import { policyOf } from './policy.ts'
+import { createRecords } from './records.ts'
+import type { PushSubscription } from './schema.ts'
+import { maskedSettings } from './stored-settings.ts'
+import type { StoredSubscription } from './stored-subscriptions.ts'
+import { encodeEvent } from './wire.ts'
+
+type Show = Pick<ServiceOf<typeof operations.subscriptions>, 'show'>['show']
+
+/** Makes `subscription-show`. `recordOf`: the entry of a subscription that is not in the file. */
+export function createShow(deps: {
+  store: Store
+  find(name: string): PushSubscription
+  list(subscription: PushSubscription): Promise<SubscriptionInfo | undefined>
+  recordOf(name: string): Promise<StoredSubscription | undefined>
+}): Show {
+  const { store } = deps
+  return async ({ name, outcome, event, limit }, call) => {
+    const subscription = deps.find(name)
+    const info = await deps.list(subscription)
+    if (!info) return null
+    const all =
+      event === undefined
+        ? { attempts: info.attempts ?? [] }
+        : await attemptsAt(store, subscription, event, info.attempts ?? [], call)
+    const shown = { ...info, ...all, ...newest(all.attempts, outcome, limit), policy: policyOf(subscription) }
+    const record = await deps.recordOf(name)
+    if (!record) return shown
+    const { given, at: createdAt, by: createdBy, updatedAt } = record
+    return { ...shown, settings: maskedSettings(given), createdAt, createdBy, ...defined({ updatedAt }) }
+  }
+}
+
+/** The newest attempts with an outcome. `more`: whether there are others. */
+function newest(all: readonly object[], outcome: 'ok' | 'failed' | undefined, limit: number) {
+  const wanted = all.filter((each) => outcome === undefined || 'reason' in each === (outcome === 'failed'))
+  return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
+}
+
+/**
+ * The attempts at an event, newest first, each with its request and answer if they are still kept.
+ * `sent`: the body of the requests, if the event is retained and the caller may read it.
+ */
+async function attemptsAt(
+  store: Store,
+  subscription: PushSubscription,
+  event: string,
+  reported: readonly object[],
+  call: Call,
+) {
+  const { name, topic, format } = subscription
+  // The history of a message has attempts that the report does not have any more.
+  const older = topic === MESSAGE_TOPIC ? await attemptsOf(store, [subscription], event) : []
+  const own = reported.filter((each) => Object(each).event === event)
+  const isReported = (at: unknown) => own.some((each) => Object(each).at === at)
+  const others = older.filter(({ at }) => !isReported(at)).map(({ subscription: _, ...attempt }) => attempt)
+  const exchanges = await createRecords(store.kv, name).exchanges(event)
+  const attempts = [...own, ...others.toReversed()].map((each) => {
+    const { at, event: _, ...exchange } = exchanges.find(({ at }) => at === Object(each).at) ?? {}
+    return at === undefined ? each : { ...each, exchange }
+  })
+  const retained = await createShowEvent(store.topics)
+    .show({ topic, id: event }, call)
+    .catch(() => undefined)
+  const { data: sent } = eventSchema.safeParse(retained)
+  return { attempts, ...(sent && { sent: encodeEvent(sent, format).body.toString() }) }
+}

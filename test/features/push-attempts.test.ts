@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MINUTE } from '../../src/core/units.ts'
+import { createExchanges } from '../../src/features/push/exchanges.ts'
+import { policyOf } from '../../src/features/push/policy.ts'
+import { CHUNKS, createRecords } from '../../src/features/push/records.ts'
+import { policyInWords } from '../../src/lib/push-policy-words.ts'
+import { callOf } from '../engine/kit.ts'
+import { until } from '../fixtures/until.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { emit, SECRET, startPush, subscription } from './push-kit.ts'
+import { startReceiver } from './push-receiver.ts'
+
+const call = callOf({ caller: { kind: 'cli' } })
+
+test('a failed attempt says when the next one follows, and the last one that the event is dead', async (t) => {
+  const store = await openStore(t)
+  const { url } = await startReceiver(t, (response) => response.writeHead(503).end('disk full'))
+  const slow = { attempts: 2, delay: '1h', 'max-delay': '1h' }
+  const { service, show } = await startPush(t, store, [subscription(url, { retry: slow })])
+  await emit(store, { n: 1 })
+  const waiting = await until(async () => {
+    const [newest] = (await show()).attempts
+    return newest?.nextAt === undefined ? undefined : newest
+  }, 'the time of the next attempt')
+  assert.ok(waiting.nextAt > Date.now() + MINUTE)
+  await service.retry({ name: 'crm' })
+  const [dead, first] = await until(async () => {
+    const { attempts } = await show()
+    return attempts[0]?.isDead ? attempts : undefined
+  }, 'the dead letter')
+  assert.deepEqual([dead.attempt, dead.nextAt, first.attempt, first.nextAt], [2, undefined, 1, undefined])
+})
+
+test('the attempts at an event are shown with their requests and answers, without secrets', async (t) => {
+  const store = await openStore(t)
+  const { url, wait } = await startReceiver(t, (response, { headers }, count) => {
+    const repeated = `${headers.authorization} ${'x'.repeat(5_000)}`
+    response.setHeader('x-trace', 'abc').setHeader('set-cookie', 'sid=1')
+    response.writeHead(count === 1 ? 503 : 200).end(count === 1 ? repeated : 'thanks')
+  })
+  const headers = { authorization: 'Bearer open-sesame', 'x-team': 'books' }
+  const { service, show } = await startPush(t, store, [subscription(url, { headers })])
+  await emit(store, { n: 7 })
+  await wait(2)
+  const { attempts } = await until(async () => {
+    const shown = await show()
+    return shown.attempts.length === 2 ? shown : undefined
+  }, 'two attempts')
+  const { event } = attempts[0]
+  const shown = Object(await service.show({ name: 'crm', event, limit: 50 }, call))
+  assert.deepEqual(JSON.parse(shown.sent).data, { n: 7 })
+  const [accepted, failed] = shown.attempts
+  assert.deepEqual(accepted.exchange.response.body, 'thanks')
+  const { request, response } = failed.exchange
+  assert.equal(request.url, url.split('?')[0])
+  assert.equal(request.bytes, shown.sent.length)
+  assert.partialDeepStrictEqual(request.headers, {
+    authorization: '[secret]',
+    'x-team': '[secret]',
+    'webhook-signature': '[secret]',
+    'webhook-id': event,
+    'content-type': 'application/json',
+  })
+  assert.partialDeepStrictEqual(response.headers, { 'x-trace': 'abc', 'set-cookie': '[secret]' })
+  assert.ok(response.body.length < 1_100, `${response.body.length} characters`)
+  const other = Object(await service.show({ name: 'crm', event: 'none', limit: 50 }, call))
+  assert.deepEqual([other.attempts, other.sent], [[], undefined])
+})
+
+test('of very many requests and answers, the newest are kept, and of those the failed ones', async (t) => {
+  const store = await openStore(t)
+  const records = createRecords(store.kv, 'crm')
+  const exchanges = createExchanges(records, 0)
+  const exchangeAt = (at: number) => ({ at, event: 'e', request: { url: 'u', headers: {}, bytes: 1 } })
+  for (let at = 0; at < 30; at++) exchanges.add(at >= 25, () => exchangeAt(at))
+  await exchanges.write()
+  const kept = (await records.exchanges('e')).map(({ at }) => at)
+  assert.equal(kept.length, 20)
+  for (let at = 25; at < 30; at++) assert.ok(kept.includes(at), `${at} failed`)
+  for (let at = 100; at < 1_000; at += 1) {
+    exchanges.add(false, () => exchangeAt(at))
+    await exchanges.write()
+  }
+  const newest = (await records.exchanges('e')).map(({ at }) => at).toSorted((a, b) => a - b)
+  assert.ok(newest.length <= CHUNKS * 20 && newest.length >= (CHUNKS - 1) * 20, String(newest.length))
+  assert.deepEqual([newest.at(-1), newest.includes(900), newest.includes(700)], [999, true, false])
+})
+
+test('the policy of a push says how often and how long it tries', () => {
+  const policyWith = (retry: object) =>
+    policyOf(subscription('https://crm.example', { retry, secret: SECRET }))
+  assert.deepEqual(policyWith({ attempts: 4, delay: '10s', 'max-delay': '30s' }).lasts, {
+    least: 30_000,
+    most: 60_000,
+  })
+  const words = (retry: object) => policyInWords(policyWith(retry))
+  assert.deepEqual(words({ attempts: 4, delay: '10s', 'max-delay': '30s' }), {
+    retries: 'up to 4 attempts over 30 s to 1 min, 10 s to 30 s apart; then a dead letter',
+    timeout: '15 s for the answer',
+    signature: 'Standard Webhooks, 1 secret',
+  })
+  assert.match(words({ attempts: 1 }).retries, /^none: an event is a dead letter after/)
+})
