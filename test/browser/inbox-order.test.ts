@@ -59,6 +59,22 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     assert.deepEqual(await order(), ['ada', 'dora', 'cleo', 'bob'])
     await page.unroute('**/v1/skills/conversation-list')
     assert.equal(await page.getByText('4 conversations', { exact: true }).count(), 1)
+    const heads = page.locator('.row-head')
+    assert.deepEqual(await heads.allTextContents(), [
+      '2 waiting · oldest first',
+      'answered or settled · newest first',
+    ])
+    // The button of a row does not cover its text.
+    await rows.nth(2).hover()
+    const said = Object(await rows.nth(2).locator('.said > :last-child').boundingBox())
+    const button = Object(
+      await rows
+        .nth(2)
+        .getByRole('button', { name: /^Take over/ })
+        .boundingBox(),
+    )
+    assert.ok(said.x + said.width <= button.x, `${said.x + said.width} to ${button.x}`)
+    await leaveLists(page)
     // Bob has an answer that is newer than the message of Cleo.
     await answer('bob', 'And on Sundays from 10.')
     await until(async () => (await order()).join() === 'ada,dora,bob,cleo', 'the new order')
@@ -204,5 +220,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     await rows.first().waitFor()
     await page.getByLabel('Search in what they wrote').fill('-gateway:chat')
     await page.getByText('Nothing matches.').waitFor()
+    await page.getByLabel('Search in what they wrote').fill('parcel zebra')
+    await page.getByText('No message matches zebra.').waitFor()
   })
 })

@@ -9,6 +9,9 @@ import { trail } from './trail.js'
 const SPARE_ROWS = 10
 /** Distance from the end, in rows, at which more are loaded. */
 const LOAD_DISTANCE = 30
+/** Height in px of a line above a row. */
+const HEAD = 26
+const NO_HEADS = new Map()
 
 /**
  * A virtual list: only visible rows are in the page. `row(item)`: content of a row, with the link
@@ -20,7 +23,8 @@ const LOAD_DISTANCE = 30
  * The list restores its position and the opened row. For the buttons that lead from one opened row
  * to the next: `hrefOf(item)`, the address of a row, and `latestRows()`, the current items of a
  * list that grows while it is hidden. `partOf(item)`: the name of the part of the list that the
- * item is in, if all rows of that part are known. `isWhole`: false if more can be loaded than `items`.
+ * item is in, if all rows of that part are known. `isWhole`: false if more can be loaded than
+ * `items`. `heads`: lines above rows, by the index of the row.
  */
 export function List({
   items,
@@ -34,6 +38,7 @@ export function List({
   isInUse,
   latestRows,
   partOf,
+  heads = NO_HEADS,
 }) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
@@ -46,7 +51,8 @@ export function List({
   const measure = useView(box, setView, (top) => {
     if (!wanted.current) memory.top = top
   })
-  useRestore({ box, wanted, items, keyOf, height, setChosen })
+  const topOf = (at) => at * height + HEAD * [...heads.keys()].filter((each) => each <= at).length
+  useRestore({ box, wanted, items, keyOf, height, topOf, setChosen })
   useTrail({ items, isWhole, keyOf, hrefOf, partOf, onEnd, memory, latestRows })
 
   if (isInUse)
@@ -69,7 +75,7 @@ export function List({
   // The focused row must stay in the page.
   if (chosenAt >= 0 && (chosenAt < from || chosenAt >= to)) shown.push(chosenAt)
 
-  useMoves({ box, items, keyOf, height, chosen: chosenAt < 0 ? undefined : chosen, setChosen })
+  useMoves({ box, items, keyOf, height, topOf, chosen: chosenAt < 0 ? undefined : chosen, setChosen })
   const stopRestoring = () => {
     wanted.current = undefined
   }
@@ -83,12 +89,12 @@ export function List({
     ) => {
       if (!box.current?.contains(event.relatedTarget)) setChosen(undefined)
     }}>
-    <div role="list" aria-label=${label} style=${{ height: `${items.length * height}px`, position: 'relative' }}>
+    <div role="list" aria-label=${label} style=${{ height: `${topOf(items.length)}px`, position: 'relative' }}>
       ${shown.map(
         (
           at,
         ) => html`<div key=${keyOf(items[at])} role="listitem" class="row" aria-posinset=${at + 1} aria-setsize=${items.length}
-        data-key=${keyOf(items[at])} style=${{ height: `${height}px`, transform: `translateY(${at * height}px)` }}>${row(items[at])}</div>`,
+        data-key=${keyOf(items[at])} style=${{ height: `${height}px`, transform: `translateY(${topOf(at)}px)` }}>${row(items[at])}${heads.has(at) && html`<span class="row-head" style=${{ height: `${HEAD}px`, top: `-${HEAD}px` }}>${heads.get(at)}</span>`}</div>`,
       )}
     </div>
   </div>`
@@ -115,12 +121,12 @@ function useView(box, setView, remember) {
 }
 
 /** Moves with `j` and `k`. The selected row is focused and visible. */
-function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
+function useMoves({ box, items, keyOf, height, topOf, chosen, setChosen }) {
   /** A second key may arrive before the first one is rendered. */
   const latest = useRef()
-  latest.current = { items, height, chosen }
+  latest.current = { items, height, topOf, chosen }
   const move = (by) => {
-    const { items, height, chosen } = latest.current
+    const { items, height, topOf, chosen } = latest.current
     const { current } = box
     const at = items.findIndex((item) => keyOf(item) === chosen)
     const next =
@@ -128,8 +134,9 @@ function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
     if (items[next] === undefined) return
     latest.current.chosen = keyOf(items[next])
     setChosen(latest.current.chosen)
-    const top = next * height
-    if (top < current.scrollTop) current.scrollTop = top
+    const top = topOf(next)
+    // The first row brings its head along.
+    if (top < current.scrollTop || next === 0) current.scrollTop = next === 0 ? 0 : top
     else if (top + height > current.scrollTop + current.clientHeight)
       current.scrollTop = top + height - current.clientHeight
   }
@@ -148,7 +155,7 @@ function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
 }
 
 /** Restores the position of a list once enough rows are loaded. */
-function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
+function useRestore({ box, wanted, items, keyOf, height, topOf, setChosen }) {
   useLayoutEffect(() => {
     if (!wanted.current || items.length === 0) return
     const { top = 0, chosen } = wanted.current
@@ -156,9 +163,9 @@ function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
     current.scrollTop = top
     const at = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
     if (at >= 0) {
-      const isSeen =
-        at * height >= current.scrollTop && (at + 1) * height <= current.scrollTop + current.clientHeight
-      if (!isSeen) current.scrollTop = at * height - (current.clientHeight - height) / 2
+      const own = topOf(at)
+      const isSeen = own >= current.scrollTop && own + height <= current.scrollTop + current.clientHeight
+      if (!isSeen) current.scrollTop = own - (current.clientHeight - height) / 2
       setChosen(chosen)
     }
     if (at >= 0 || Math.abs(current.scrollTop - top) < 2) wanted.current = undefined

@@ -13,6 +13,7 @@ import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
 import { count } from '../lib/troubles.js'
+import { WordsWithoutHit } from '../lib/words-without-hit.js'
 import { Conversation } from './conversation.js'
 import { hrefOf, row } from './conversation-row.js'
 
@@ -61,8 +62,8 @@ function Conversations({ query }) {
     ${rows === undefined && !error && html`<${Loading} />`}
     ${
       rows?.length === 0 && isWhole
-        ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
+        ? html`<${None} show=${show} filter=${filter} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
     }
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
   </section>`
@@ -84,6 +85,19 @@ function listOf(show, shown, holds) {
   if (show === 'undelivered')
     return { rows: shown.waiting.filter(({ undelivered }) => undelivered), isWhole: !shown.isCut }
   return { rows: rowsOf(shown), isWhole: shown.next === undefined }
+}
+
+/** Lines above those in which somebody waits, and above the others, by index. */
+function headsOf(shown, show) {
+  const { length } = shown?.waiting ?? []
+  if (length === 0) return undefined
+  const waiting = shown.waiting.filter(({ waitingSince }) => waitingSince !== undefined).length
+  const many = `${waiting.toLocaleString('en')}${shown.isCut ? '+' : ''}`
+  const others = show === 'all' ? 'others' : 'answered or settled'
+  return new Map([
+    [0, `${many} waiting · oldest first`],
+    [length, `${others} · newest first`],
+  ])
 }
 
 /** The tabs that have all conversations in which somebody waits. */
@@ -136,7 +150,7 @@ function Picks({ query, set }) {
     <${Range} query=${query} set=${set} />`
 }
 
-function None({ show, isFiltered }) {
+function None({ show, filter }) {
   const all = html`<a href=${link('conversations', { show: 'all' })}>Show all</a>`
   if (show === 'unanswered') return html`<${Empty} title="Nobody waits for an answer.">${all}<//>`
   if (show === 'undelivered') return html`<${Empty} title="Every last answer was delivered.">${all}<//>`
@@ -144,7 +158,8 @@ function None({ show, isFiltered }) {
     return html`<${Empty} title="You have not taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
   if (show === 'held')
     return html`<${Empty} title="Nobody has taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
-  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}>${all}<//>`
+  const isFiltered = Object.keys(filter).length > 0
+  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}><${WordsWithoutHit} filter=${filter} />${all}<//>`
 }
 
 /**

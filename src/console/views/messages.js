@@ -34,6 +34,7 @@ import { searchProblem } from '../lib/search-box.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
+import { WordsWithoutHit } from '../lib/words-without-hit.js'
 
 /** Live tail, search and filter. The filter is in the address. */
 export function MessagesPage({ query }) {
@@ -70,7 +71,7 @@ export function MessagesPage({ query }) {
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
-              ? html`<${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
+              ? html`<${WordsWithoutHit} filter=${filter} /><${NumberHint} filter=${filter} /><${ErrorHint} filter=${filter} /><a href=${link('messages')}>Show all messages</a>`
               : html`Send one: <code>npx trivium message cli hello</code>`
           }
         <//>`
