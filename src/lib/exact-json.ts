@@ -3,7 +3,8 @@ import { attempt } from './attempt.ts'
 /**
  * Parses JSON without losing digits: a number that a double cannot represent becomes a string with
  * its digits. This affects integers beyond ±(2^53 - 1), numbers with too many significant
- * digits (more than 17, or more than 15 beyond 2^53), and those beyond the range of a double.
+ * digits (more than 17, or more than 15 beyond 2^53), and those beyond the range of a double: too
+ * large, or so small that they would lose digits or become zero.
  * Throws like `JSON.parse`.
  */
 export function parseExact(text: string): unknown {
@@ -22,13 +23,14 @@ export function quoteExact(text: string): string {
 
 /** Whether a JSON text may have a number that a double cannot represent. Has false positives. */
 export function mayLoseNumber(text: string): boolean {
-  return (LONG_RUN.test(text) && hasLongNumber(text)) || HUGE.test(text)
+  return (LONG_RUN.test(text) && hasLongNumber(text)) || OUT_OF_RANGE.test(text)
 }
 
 /** Whether `JSON.parse` may have changed a number of this value. Has false positives. */
 export function mayHaveLostNumber(parsed: unknown): boolean {
-  // An infinite number would become null.
-  const text = JSON.stringify(parsed, (_, value) => (Math.abs(value) === Infinity ? LONG_NUMBER : value))
+  // A zero may have been a smaller number. An infinite number would become null.
+  const mayBeOutOfRange = (value: unknown) => value === 0 || value === Infinity || value === -Infinity
+  const text = JSON.stringify(parsed, (_, value) => (mayBeOutOfRange(value) ? LONG_NUMBER : value))
   return text !== undefined && mayLoseNumber(text)
 }
 
@@ -43,8 +45,8 @@ const LONG = 16
 /** 16 digits and points. V8 skips several characters at a time, unlike with `{16}`. */
 const LONG_RUN = new RegExp(String.raw`[\d.]`.repeat(LONG))
 
-/** The end of a number such as `1e400`, which JavaScript reads as infinite. */
-const HUGE = /\d[eE]\+?\d{3,}(?:[,}\]\s]|$)/
+/** The end of a number such as `1e400` or `1e-400`, which JavaScript reads as infinite or zero. */
+const OUT_OF_RANGE = /\d[eE][+-]?\d{3,}(?:[,}\]\s]|$)/
 
 /** V8 looks up a method of a text anew for each character if it has seen texts of many kinds. */
 const { charCodeAt } = String.prototype
@@ -63,6 +65,9 @@ function hasLongNumber(text: string): boolean {
   }
   return false
 }
+
+/** The smallest positive double with full precision. */
+const MIN_NORMAL = 2 ** -1022
 
 /** Character codes. */
 const ZERO = 48
@@ -122,6 +127,8 @@ function isLossy(source: string): boolean {
   const value = Number(source)
   if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(value)
   if (!Number.isFinite(value)) return true
+  // Numbers close to zero have fewer digits.
+  if (Math.abs(value) < MIN_NORMAL) return significantDigits(source) !== significantDigits(String(value))
   // See `parseExact`.
   const maxDigits = Math.abs(value) > Number.MAX_SAFE_INTEGER ? 15 : 17
   return significantDigits(source).length > maxDigits

@@ -96,18 +96,18 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     assert.equal(message.data.total, 3)
   })
 
-  test('keeps a number that is too large for a double', async () => {
+  test('keeps numbers that are too large or too small for a double', async () => {
     const { job, value } = await add('incoming', { text: 'x', data: {} }, { delay: 60_000 })
     const client = new Redis(redis.url)
     await client.hset(
       `bull:incoming:${job.id}`,
       'data',
-      '{"text":"x","data":{"total":1e400,"list":[-1E+999]}}',
+      '{"text":"x","data":{"total":1e400,"list":[-1E+999,1e-400]}}',
     )
     client.disconnect()
     await job.promote()
     const { message } = Object(await daemon.invoke('message-show', { id: (await value()).id }))
-    assert.deepEqual([message.data.total, message.data.list], ['1e400', ['-1E+999']])
+    assert.deepEqual([message.data.total, message.data.list], ['1e400', ['-1E+999', '1e-400']])
   })
 
   test('fails a job whose data is not a message, without another attempt', async () => {
