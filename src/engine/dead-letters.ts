@@ -3,9 +3,11 @@ import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
+import { timeIn } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
+import { HOUR } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
@@ -45,17 +47,14 @@ export function createDeadLetters(deps: {
 
   /** The dead letters that match a filter, newest first. */
   async function* matching(filter: Filter, { from, isPartial = false }: Reading = {}) {
-    const { queue, group, error, code, pattern, since = 0, until } = filter
-    const wanted = error?.toLowerCase() ?? ''
+    const { queue, group, since = earliestOf(filter), until } = filter
+    const matches = matcherOf(filter)
     let before = earlierOf(from, until)
     for (;;) {
       const page = await deadLetters.list({ queue, group, before, limit: PAGE, isPartial })
       for (const letter of page.items) {
         if (letter.at < since) return
-        const last = lastOf(letter)
-        if (code !== undefined && last.code !== code) continue
-        if (pattern !== undefined && patternOf(last.message) !== pattern) continue
-        if (last.message.toLowerCase().includes(wanted)) yield letter
+        if (matches(letter)) yield letter
       }
       before = page.items.at(-1)
       if (!page.more || !before) return
@@ -183,6 +182,31 @@ function createMayAnswer(journal: Pick<Store['journal'], 'get' | 'search'>) {
 
 function keyOf(letter: DeadLetter): LetterKey {
   return { id: letter.id, queue: letter.queue, messageId: messageIdOf(letter) }
+}
+
+/**
+ * The time (Unix ms) before which no letter matches: a letter is younger than its message, apart
+ * from a clock that was set back.
+ */
+function earliestOf({ message = '' }: Filter): number {
+  return (timeIn(message) ?? 0) - HOUR
+}
+
+/** Makes the test of a filter, apart from the times, the queue and the group. */
+function matcherOf({ message, error = '', code, pattern }: Filter): (letter: DeadLetter) => boolean {
+  const wanted = error.toLowerCase()
+  return (letter) => {
+    if (message !== undefined && !concerns(letter, message)) return false
+    const last = lastOf(letter)
+    if (code !== undefined && last.code !== code) return false
+    if (pattern !== undefined && patternOf(last.message) !== pattern) return false
+    return last.message.toLowerCase().includes(wanted)
+  }
+}
+
+/** Whether a letter is that of a message, or of a reply to it. */
+function concerns({ message, data }: DeadLetter, id: string): boolean {
+  return message?.id === id || textAt(data, 'inReplyTo') === id
 }
 
 /** The cursor of a page, or the end of the filter if that is earlier. */

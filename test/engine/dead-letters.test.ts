@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
+import { makeId } from '../../src/core/message-id.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { bury, job } from '../contract/store/kit.ts'
@@ -41,6 +43,27 @@ describe('dead-letter-list', () => {
     assert.deepEqual(await ids({ before: `${newest.at}/c` }), ['b', 'a'])
     assert.deepEqual(await ids({ before, until: newest.at - 60_000 }), [])
     assert.deepEqual(await ids({ before: `${newest.at - 60_000}/`, until: newest.at + 1 }), [])
+  })
+
+  test('finds the letters of a message and of the replies to it', async (t) => {
+    const { store, letters } = await openLetters(t)
+    const id = '01a228a3-c7ea-7000-8000-0015ff3dbda4'
+    for (const [name, data] of [
+      ['mine', { inReplyTo: id }],
+      ['other', { inReplyTo: '01a228a3-c7ea-7000-8000-0015ff3dbda5' }],
+      ['none', {}],
+    ] as const)
+      await bury({ store, now: Date.now }, 'outbox', job(name, name, { data }))
+    const ids = async (filter: { message?: string }) =>
+      z
+        .array(letterSchema)
+        .parse(await letters.list({ limit: 9, ...filter }, callOf()))
+        .map(({ id }) => id)
+    assert.deepEqual(await ids({ message: id }), ['mine'])
+    // No older letter is read: this message is younger than all of them.
+    assert.deepEqual(await ids({ message: makeId(Date.now() + 2 * HOUR, 1, 0) }), [])
+    await letters.drop({ all: true, message: id, limit: 9 }, callOf())
+    assert.deepEqual((await ids({})).sort(), ['none', 'other'])
   })
 
   test('shows what was not sent for a reply, not the message that it answers', async (t) => {

@@ -4,13 +4,16 @@ import { useLoaded } from './parts.js'
 
 const MAX_LETTERS = 200
 
-/** The newest replies and mails that were not delivered, as dead letters. */
-export function useUnsent() {
+/**
+ * The newest replies and mails of a gateway that were not delivered, as dead letters. With
+ * `message`, only the replies to it; false: none.
+ */
+export function useUnsent({ gateway, message }) {
   const { dead = 0 } = now.value?.roads?.find(({ road }) => road === 'outbox') ?? {}
+  const filter = { queue: 'outbox', group: gateway, ...(message && { message }), limit: MAX_LETTERS }
   const { value = [] } = useLoaded(
-    async (signal) =>
-      dead > 0 ? invoke('dead-letter-list', { queue: 'outbox', limit: MAX_LETTERS }, signal) : [],
-    [dead],
+    async (signal) => (dead > 0 && message !== false ? invoke('dead-letter-list', filter, signal) : []),
+    [dead, gateway, message],
   )
   return value
 }

@@ -53,8 +53,9 @@ export function Conversation({ gateway, conversation }) {
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
   const unsent = value?.settled ? undefined : unsentIn(entries, asked)
-  const letters = useUnsent()
-  const letter = unsent?.letter ?? letters.find(({ message }) => message?.id === unsent?.inReplyTo)?.id
+  // A mail names its dead letter.
+  const [newest] = useUnsent({ gateway, message: (!unsent?.letter && unsent?.inReplyTo) || false })
+  const letter = unsent?.letter ?? newest?.id
   useNewest(entries.length)
   const title = titleOf(asked, { gateway, conversation })
   useEffect(() => {

@@ -20,7 +20,7 @@ export function useFlow(name, { transport, detail = '' } = {}) {
       isWebhook ? call('GET', '/v1/configuration', undefined, signal).catch(() => undefined) : undefined,
     [isWebhook, at],
   )
-  const unsent = useUnsent().filter(({ group }) => group === name)
+  const unsent = useUnsent({ gateway: name })
   const root = configuration?.inForce?.publicUrl?.replace(/\/+$/, '')
   const [path] = PATH.exec(detail) ?? []
   const url = isWebhook && path && root && `${root}${path}`

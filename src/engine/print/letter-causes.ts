@@ -59,6 +59,7 @@ To retry one, or all of a cause: \`trivium dead-letter retry ID\`, \`… retry -
 const FILTER_FLAGS: Readonly<Record<string, string>> = {
   queue: '--queue',
   group: '--route',
+  message: '--message',
   code: '--code',
   error: '--error',
   pattern: '--pattern',
