@@ -49,7 +49,7 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
 
     get,
 
-    ...createSearch(call, main, places, lookup),
+    ...createSearch({ call, run }, main, places, lookup),
 
     outcomes: lookup.outcomes,
     outcomesIfReachable: lookup.outcomes,

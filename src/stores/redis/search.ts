@@ -1,16 +1,15 @@
 import { isId, timeOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText, partTester, wordsOf } from '../../core/message-query.ts'
+import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
 import type { Lookup } from './lookup.ts'
+import { readBack } from './read-back.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** Number of entries per command. */
-const SLICE = 200
 /** Approximate duration (ms) of a search. */
 const CALL_TIME = 200
 /** A search ends once its results have this many characters. */
@@ -21,11 +20,12 @@ const LARGEST = 4_000_000
  * content of messages.
  */
 export function createSearch(
-  call: Server['call'],
+  server: Pick<Server, 'call' | 'run'>,
   main: string,
   places: Places,
   { outcomes, routes }: Lookup,
 ) {
+  const { call } = server
   /**
    * The place of the last message before an id. The id may be of another shard; ids ascend within
    * each shard.
@@ -50,12 +50,11 @@ export function createSearch(
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
-    const isWanted = partTester(query.id)
+    const read = readBack(server, main, places, query.id)
     const parts = [query.sender, ...wordsOf(query)].filter(isPlainText).map((part) => part.toLowerCase())
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
-      if (!isWanted(places.idAt(origin.time, positionIn(entry), origin.tail))) return false
       if (gateways && !gateways.includes(origin.gateway)) return false
       if (query.withoutGateways?.includes(origin.gateway)) return false
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
@@ -67,8 +66,7 @@ export function createSearch(
     let size = 0
     let from = await placeOfEnd(query)
     while (from > 0) {
-      const range = [`${main}journal`, `${from}-0`, '-', 'COUNT', SLICE] as const
-      const entries = await call<Entry[]>('XREVRANGE', ...range)
+      const { entries, last, isEnd } = await read(from)
       const messages = entries
         .filter(mayMatch)
         .map((entry) => messageOf(entry, places))
@@ -84,13 +82,10 @@ export function createSearch(
         size += message.text.length
         if (found.length >= limit || size > LARGEST) return { found, next: message.id }
       }
-      const last = entries.at(-1)
-      if (!last || entries.length < SLICE) break
-      const { time, tail } = parseHead(last[1][1])
-      from = positionIn(last) - 1
-      const next = places.idAt(time, from + 1, tail)
-      if (timeOf(next) < since) break
-      if (performance.now() > deadline) return { found, next }
+      if (!last || isEnd) break
+      from = last.place - 1
+      if (timeOf(last.id) < since) break
+      if (performance.now() > deadline) return { found, next: last.id }
     }
     return { found }
   }

@@ -52,3 +52,21 @@ test('a search with `until` reads nothing newer, and a histogram reads each entr
   // repeats the span at which the previous call stopped: up to 3 commands.
   assert.ok(ofHistogram <= 2 * (MESSAGES / SLICE) + 3 * calls, `${ofHistogram} reads in ${calls} calls`)
 })
+
+test('a search for an id transfers no other messages', { timeout: 120_000 }, async (t) => {
+  const redis = await redisOf(t)
+  const store = await redis.open()
+  const client = redis.client()
+  const long = 'x'.repeat(4_000)
+  const [first] = await store.journal.accept([saying('the first')])
+  await store.journal.accept(Array.from({ length: 2_500 }, () => saying(long)))
+  const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
+  const before = await sent()
+  const { found } = await store.journal.search({ id: first?.id.slice(-12), limit: 10 })
+  assert.deepEqual(
+    found.map(({ message }) => message.text),
+    ['the first'],
+  )
+  const bytes = (await sent()) - before
+  assert.ok(bytes < 2_500 * 200, `${bytes} bytes`)
+})
