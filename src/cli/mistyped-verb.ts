@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import { TriviumError } from '../core/errors.ts'
+import { commandText } from '../lib/command-text.ts'
 import { didYouMean, nearest } from '../lib/nearest.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 import { verbsOf } from './grammar.ts'
@@ -15,7 +16,7 @@ const AS_ARGUMENT: readonly string[] = ['usage', 'gateway_not_found', 'document_
  */
 export async function mistypedVerb(
   program: Command,
-  [noun = '', verb = '']: readonly string[],
+  [noun = '', verb = '', name]: readonly string[],
   error: unknown,
   environs: Environs,
 ): Promise<TriviumError | undefined> {
@@ -24,22 +25,31 @@ export async function mistypedVerb(
   if (!group || group.commands.length === 0 || verb === '' || verb.startsWith('-') || verbs.includes(verb))
     return undefined
   const isUsage = error instanceof CommanderError
-  if (!TAKE_ARGUMENTS.includes(noun)) return isUsage ? unknownVerb(noun, verb, verbs, error) : undefined
+  if (!TAKE_ARGUMENTS.includes(noun))
+    return isUsage ? unknownVerb(noun, verb, verbs, { name, cause: error }) : undefined
   const near = nearest(verb, verbs)
   const isRefused = error instanceof TriviumError && AS_ARGUMENT.includes(error.code)
   if (near === undefined || !(isUsage || isRefused)) return undefined
   if (noun === 'message' && (await isGateway(verb, environs))) return undefined
-  return unknownVerb(noun, verb, verbs, error)
+  return unknownVerb(noun, verb, verbs, { name, cause: error })
 }
 
-const DENY = 'To deny a request: `trivium approval decide ID --no-approve --reason TEXT`'
+type Form = (name: string | undefined) => string
+
+const deny: Form = (id = 'ID') =>
+  `To deny a request: ${commandText('approval decide', id, '--no-approve')} --reason TEXT`
+const pause: Form = (name = 'NAME') =>
+  `To pause one: ${commandText('gateway pause', name)}, or the same with route, skill or conversation.`
 /** How to do what people may try under another name. */
-const OTHER_FORMS: Readonly<Record<string, string>> = {
-  'approval approve': 'To approve a request: `trivium approval decide ID --approve`',
-  'approval deny': DENY,
-  'approval reject': DENY,
-  'pause resume':
-    'To end a pause: `trivium gateway resume NAME`; also `trivium route resume NAME`, and the same for skill, conversation, schedule and subscription.',
+const OTHER_FORMS: Readonly<Record<string, Form>> = {
+  'approval approve': (id = 'ID') =>
+    `To approve a request: ${commandText('approval decide', id, '--approve')}`,
+  'approval deny': deny,
+  'approval reject': deny,
+  'pause resume': (name = 'NAME') =>
+    `To end a pause: ${commandText('gateway resume', name)}, or the same with route, skill, conversation, schedule or subscription.`,
+  'pause add': pause,
+  'pause create': pause,
 }
 
 /** The error about a verb that a noun does not have. */
@@ -47,13 +57,18 @@ export function unknownVerb(
   noun: string,
   verb: string,
   verbs: readonly string[],
-  cause?: unknown,
+  { name, cause }: { name?: string | undefined; cause?: unknown } = {},
 ): TriviumError {
   const form = OTHER_FORMS[`${noun} ${verb}`]
-  if (form !== undefined) return usage(`${noun} has no ${verb}. ${form}`, cause)
+  if (form !== undefined) return usage(`${noun} has no ${verb}. ${form(wordIn(name))}`, cause)
   const near = nearest(verb, verbs)
   const hint = near === undefined ? didYouMean(verb, verbs) : ` Did you mean \`trivium ${noun} ${near}\`?`
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)
+}
+
+/** A word that is no option. */
+function wordIn(word: string | undefined): string | undefined {
+  return word?.startsWith('-') ? undefined : word
 }
 
 async function isGateway(name: string, environs: Environs): Promise<boolean> {

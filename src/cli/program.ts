@@ -4,11 +4,11 @@ import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
-import { type AddCommand, type CommandContext, type Environs, ownFile, usage } from './command.ts'
+import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { showsHelpAlone } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { addSections, ORDERED_HELP } from './main-help.ts'
-import { createTerminal, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
+import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
  * All commands that are not skills, in the order of the help. Each is loaded only if a command line
@@ -97,7 +97,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     },
   }
 
-  const held = holdBack(terminal)
+  const held = heldBack(terminal)
   program
     .description(
       'A messaging daemon: email, Slack, WebSocket and webhooks in; dispatch, receive and events out.',
@@ -158,36 +158,25 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
   }
 }
 
-/** Keeps usage errors, as `mistypedVerb` may have a better one. */
-function holdBack({ json, err }: Terminal) {
-  const texts: string[] = []
-  return {
-    write: (text: string) => void texts.push(text),
-    release() {
-      if (!json) err(texts.join(''))
-    },
-  }
-}
-
 /** The error about a missing argument of a command, with its form and the list of what it may be. */
 async function withForm(program: Command, rest: readonly string[], error: unknown) {
   if (!(error instanceof CommanderError)) return undefined
-  if (error.code === 'commander.unknownOption') return otherOption(program, rest, error)
+  if (error.code === 'commander.unknownOption') return withOtherOption(program, rest, error)
   if (error.code !== 'commander.missingArgument') return undefined
   const { missingPlace } = await import('./missing-argument.ts')
   return missingPlace(program, rest)
 }
 
-/** The error about `--status` or `--state` where the option is `--outcome`. */
-function otherOption(program: Command, rest: readonly string[], error: CommanderError) {
-  const [, option] = /'(--stat(?:us|e))'/.exec(error.message) ?? []
+/** The error about an option that the command of a line does not have. */
+async function withOtherOption(program: Command, rest: readonly string[], error: CommanderError) {
   const [noun, verb] = rest
-  const command = program.commands
-    .find((one) => one.name() === noun)
-    ?.commands.find((one) => one.name() === verb)
-  if (option === undefined || !command?.options.some(({ long }) => long === '--outcome')) return undefined
-  const value = rest[rest.indexOf(option) + 1] ?? 'dead'
-  return usage(`${noun} ${verb} has no ${option}. Did you mean --outcome ${value}?`, error)
+  const group = program.commands.find((one) => one.name() === noun)
+  const named = group?.commands.find((one) => one.name() === verb)
+  const command = named ?? group?.commands.find((one) => one.name() === 'list') ?? group
+  if (!group || !command) return undefined
+  const { otherOption } = await import('./other-option.ts')
+  const name = command === group ? group.name() : `${group.name()} ${command.name()}`
+  return otherOption(command, name, rest, error)
 }
 
 async function mistyped(program: Command, rest: readonly string[], error: unknown, context: CommandContext) {

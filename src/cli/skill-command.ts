@@ -20,6 +20,7 @@ import { requireKnownNames } from './known-names.ts'
 import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
+import { otherOption } from './other-option.ts'
 import { resumes } from './resume.ts'
 import { retryMessage } from './retry-message.ts'
 import { searchPages } from './search-pages.ts'
@@ -34,7 +35,7 @@ import {
 } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
-import { hintAt, show, type Terminal, usageOutput } from './terminal.ts'
+import { heldBack, hintAt, show, type Terminal, usageOutput } from './terminal.ts'
 import { refuseTimes } from './time-as-id.ts'
 import { waitingFirst } from './waiting-first.ts'
 
@@ -75,7 +76,7 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   const isHelp = second === undefined || second === '--help' || second === '-h'
   if (group && isHelp) return group.configureOutput(usageOutput(context.terminal())).outputHelp()
   if (group && second !== undefined && !(await isSkillOfProject(name, context)))
-    throw unknownVerb(name, second, verbsOf(name))
+    throw unknownVerb(name, second, verbsOf(name), { name: words[2] })
   if (!spoken && spokenName(name) !== name)
     hintAt(context.terminal(), `trivium ${name}`, `trivium ${spokenName(name)}`)
   const args = rest.toSpliced(at, spoken?.count ?? 1)
@@ -99,7 +100,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   await using connection = await open(name, context)
   const skill = await find(connection, name, context)
   const { command, flags, places } = commandFor(name, skill, first)
-  command.configureOutput(usageOutput(context.terminal())).action(async () => {
+  const held = heldBack(context.terminal())
+  const output = { ...usageOutput(context.terminal()), writeErr: held.write }
+  command.configureOutput(output).action(async () => {
     const options = command.opts<JsonObject>()
     const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
@@ -142,7 +145,11 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
     if (name === 'troubles' && hasError(result)) context.exit(1)
   })
-  await command.parseAsync(argv, { from: 'user' })
+  await command.parseAsync(argv, { from: 'user' }).catch((error: unknown) => {
+    const better = otherOption(command, spokenName(name), argv, error)
+    if (!better) held.release()
+    throw better ?? error
+  })
 }
 
 /** Throws if `approval show` or `audit show`, a list of one entry, found none. */

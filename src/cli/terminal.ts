@@ -67,6 +67,17 @@ export function usageOutput({ json, out, err }: Terminal) {
   }
 }
 
+/** Keeps usage errors, as there may be a better one. */
+export function heldBack({ json, err }: Terminal) {
+  const texts: string[] = []
+  return {
+    write: (text: string) => void texts.push(text),
+    release() {
+      if (!json) err(texts.join(''))
+    },
+  }
+}
+
 /** Prints a hint that a command has a new name. */
 export function hintAt({ json, err }: Terminal, oldName: string, newName: string): void {
   if (!json) err(`(${oldName} is now called: ${newName})\n`)

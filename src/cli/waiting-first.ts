@@ -10,19 +10,20 @@ const DEFAULT_LIMIT = 50
 /**
  * Runs `conversation-list`, and puts the conversations in which somebody waits for an answer first,
  * longest wait at the top, however old they are. The others follow, those with the newest message
- * or answer first. A later page is as the daemon returns it.
- * `moreWaiting`: others wait too; `--unanswered` has them.
+ * or answer first. A list of the waiting ones alone is in the same order. A later page is as the
+ * daemon returns it. `moreWaiting`: others wait too, `waiting`: how many in all, or `more` than these.
  */
 export async function waitingFirst(
   { invoke }: Pick<Connection, 'invoke'>,
   { limit, ...args }: Omit<JsonObject, 'limit'> & { limit?: Json },
 ): Promise<Json> {
   const query = { ...args, ...defined({ limit }) }
-  const page: JsonObject = Object(await invoke('conversation-list', query))
-  if (args.before !== undefined || args.unanswered !== undefined || args.undelivered !== undefined)
-    return page
   const most = Number(limit ?? DEFAULT_LIMIT)
-  const found = await readWaiting(invoke, args, most)
+  const areAlone = args.unanswered !== undefined || args.undelivered !== undefined
+  if (args.before === undefined && areAlone) return onlyWaiting(await readWaiting(invoke, args, most))
+  const page: JsonObject = Object(await invoke('conversation-list', query))
+  if (args.before !== undefined) return page
+  const found = await readWaiting(invoke, { ...args, unanswered: true }, most)
   const rows = objectsIn(page.conversations)
   // The next page begins after the last of the others, so one place is for one of them. A list of
   // one row has no next page.
@@ -36,8 +37,30 @@ export async function waitingFirst(
     ...rest,
     conversations: [...waiting, ...kept.toSorted((a, b) => activityOf(b) - activityOf(a))],
     ...defined({ next }),
-    ...((found.isMore || waiting.length < found.waiting.length) && { moreWaiting: true }),
+    ...((found.next !== undefined || waiting.length < found.count) && {
+      moreWaiting: true,
+      waiting: countOf(found),
+    }),
   }
+}
+
+/** The longest waits. A next page is only of those that were not read. */
+function onlyWaiting(found: Waiting): Json {
+  const { waiting, count, next, rest } = found
+  const isCut = waiting.length < count
+  return {
+    ...rest,
+    conversations: waiting,
+    ...defined({ next }),
+    ...(isCut && { moreWaiting: true, waiting: countOf(found) }),
+  }
+}
+
+/** `waiting`: up to the limit of a list, of `count`. `next`: where those begin that were not read. */
+type Waiting = { waiting: JsonObject[]; count: number; next?: Json; rest: JsonObject }
+
+function countOf({ count, next }: Waiting): JsonObject {
+  return { count, more: next !== undefined }
 }
 
 function without(rows: readonly JsonObject[], left: readonly JsonObject[]): JsonObject[] {
@@ -45,19 +68,21 @@ function without(rows: readonly JsonObject[], left: readonly JsonObject[]): Json
   return rows.filter((row) => !keys.has(keyOf(row)))
 }
 
-async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit: number) {
+async function readWaiting(invoke: Connection['invoke'], args: JsonObject, limit: number): Promise<Waiting> {
   const found = new Map<string, JsonObject>()
   const most = Math.max(limit, DEFAULT_LIMIT)
   let next: Json | undefined
+  let rest: JsonObject = {}
   for (let calls = 0; calls < MAX_CALLS && found.size < most; calls++) {
-    const query = { ...args, ...defined({ before: next }), unanswered: true, limit: most - found.size }
-    const page: JsonObject = Object(await invoke('conversation-list', query))
-    for (const row of objectsIn(page.conversations)) found.set(keyOf(row), row)
-    next = page.next
+    const query = { ...args, ...defined({ before: next }), limit: most - found.size }
+    const { conversations, next: later, ...others } = Object(await invoke('conversation-list', query))
+    for (const row of objectsIn(conversations)) found.set(keyOf(row), row)
+    next = later
+    rest = { ...rest, ...others }
     if (next === undefined) break
   }
   const longestFirst = [...found.values()].toSorted((a, b) => Number(a.waitingSince) - Number(b.waitingSince))
-  return { waiting: longestFirst.slice(0, limit), isMore: next !== undefined || found.size > limit }
+  return { waiting: longestFirst.slice(0, limit), count: found.size, rest, ...defined({ next }) }
 }
 
 /** When either side wrote last (Unix ms). */

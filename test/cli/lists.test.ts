@@ -128,12 +128,13 @@ test('conversations in which somebody waits come first, with names instead of id
     ],
     next: 'older',
     moreWaiting: true,
+    waiting: { count: 9, more: false },
   })
   assert.match(
     text,
     /state.*\n5 h\s+Sven Lie\s+waits\s.*\n.*Ingrid Aune\s+done\s.*\n.*ada@mail.example\s+done\s/,
   )
-  assert.match(text, /trivium conversation list --unanswered/)
+  assert.match(text, /^9 wait, 1 shown: `trivium conversation list --unanswered`$/m)
 })
 
 test('a conversation in which somebody waits says why: an approval, or an answer that was not delivered', () => {

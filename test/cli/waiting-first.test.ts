@@ -1,25 +1,37 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitingFirst } from '../../src/cli/waiting-first.ts'
-import { type Json, objectsIn, pathGet } from '../../src/core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
 
 const rows = (names: string[]) => names.map((name) => ({ id: name, gateway: 'shop', conversation: name }))
 const newest = rows(['a', 'b', 'c', 'd'])
 const waiting = rows(['w1', 'w2', 'w3']).map((row, index) => ({ ...row, waitingSince: index }))
 
-async function listed(limit: number): Promise<{ names: unknown[]; next: unknown; moreWaiting: unknown }> {
+const ALL = { count: 3, more: false }
+
+async function listed(limit: number, more: JsonObject = {}) {
   const invoke = async (_: string, args: unknown): Promise<Json> => {
-    const all = pathGet(args, 'unanswered') === true ? waiting : newest
+    const all = pathGet(args, 'unanswered') === true ? waiting.toReversed() : newest
     const page = all.slice(0, Number(pathGet(args, 'limit')))
     return { conversations: page, ...(page.length < all.length && { next: page.at(-1)?.id ?? null }) }
   }
-  const page = await waitingFirst({ invoke }, { limit })
+  const page = await waitingFirst({ invoke }, { limit, ...more })
   const names = objectsIn(pathGet(page, 'conversations')).map(({ id }) => id)
-  return { names, next: pathGet(page, 'next'), moreWaiting: pathGet(page, 'moreWaiting') }
+  return { names, next: pathGet(page, 'next'), waiting: pathGet(page, 'waiting') }
 }
 
 test('conversations that wait come first, and a list has at most as many rows as wanted', async () => {
-  assert.deepEqual(await listed(4), { names: ['w1', 'w2', 'w3', 'a'], next: 'a', moreWaiting: undefined })
-  assert.deepEqual(await listed(3), { names: ['w1', 'w2', 'a'], next: 'a', moreWaiting: true })
-  assert.deepEqual(await listed(1), { names: ['w1'], next: undefined, moreWaiting: true })
+  assert.deepEqual(await listed(4), { names: ['w1', 'w2', 'w3', 'a'], next: 'a', waiting: undefined })
+  assert.deepEqual(await listed(3), { names: ['w1', 'w2', 'a'], next: 'a', waiting: ALL })
+  assert.deepEqual(await listed(1), { names: ['w1'], next: undefined, waiting: ALL })
+})
+
+test('a list of those that wait has the longest waits, whatever the limit', async () => {
+  const unanswered = { unanswered: true }
+  assert.deepEqual(await listed(2, unanswered), { names: ['w1', 'w2'], next: undefined, waiting: ALL })
+  assert.deepEqual(await listed(3, unanswered), {
+    names: ['w1', 'w2', 'w3'],
+    next: undefined,
+    waiting: undefined,
+  })
 })

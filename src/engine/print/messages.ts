@@ -118,14 +118,25 @@ const CONVERSATION_COLUMNS: readonly Column[] = [
   { title: 'conversation', least: 12, keepsEnd: true },
 ]
 
-/** For a list that does not have all conversations in which somebody waits. */
-const WHO_WAITS = 'All that wait for an answer: `trivium conversation list --unanswered`'
+/**
+ * For a list that does not have all conversations in which somebody waits: `9 wait, 5 shown:
+ * \`trivium conversation list --unanswered\``.
+ */
+function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
+  if (pathGet(found, 'moreWaiting') !== true) return []
+  const { count, more } = Object(pathGet(found, 'waiting'))
+  const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
+  if (args.unanswered ?? args.undelivered)
+    return [`${many}, those that wait longest: \`--limit ${count}\` shows all.`]
+  const filter = args.gateway === undefined ? [] : ['--gateway', args.gateway]
+  return [`${many}: ${commandText('conversation list --unanswered', ...filter)}`]
+}
 
 /**
  * `conversation-list`: the conversations in which somebody waits come first, the longest wait at
  * the top.
  */
-function humanConversations(found: Json): Printable {
+function humanConversations(found: Json, args: JsonObject = {}): Printable {
   const conversations = objectsIn(pathGet(found, 'conversations'))
   const next = pathGet(found, 'next')
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
@@ -151,8 +162,8 @@ function humanConversations(found: Json): Printable {
       shortId(conversation),
     ],
   )
-  const hint = pathGet(found, 'moreWaiting') === true ? [WHO_WAITS] : []
-  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...older, ...hint, ...missing)
+  const hint = whoWaits(found, waiting.length, args)
+  return withNotes(lineTable(CONVERSATION_COLUMNS, rows), ...hint, ...older, ...missing)
 }
 
 /** Outcomes that say why somebody waits. */

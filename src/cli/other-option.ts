@@ -1,0 +1,74 @@
+import { type Command, CommanderError } from 'commander'
+import type { TriviumError } from '../core/errors.ts'
+import { usage } from './command.ts'
+import { GLOBAL_NAMES } from './global-options.ts'
+
+/**
+ * Options with a similar meaning. A command has at most a few of them; if it is given another one,
+ * the error suggests the first that it has.
+ */
+const SIMILAR: readonly (readonly string[])[] = [
+  ['outcome', 'state', 'status'],
+  ['for', 'until', 'duration', 'expires', 'ttl'],
+  ['until', 'to', 'end', 'before'],
+  ['since', 'from', 'after', 'start', 'newer-than'],
+  ['before', 'page', 'cursor', 'offset', 'older-than'],
+  ['search', 'text', 'error', 'what', 'grep', 'query', 'filter', 'match', 'contains'],
+  ['limit', 'n', 'count', 'max', 'tail', 'lines', 'top'],
+  ['route', 'group', 'queue', 'skill'],
+  ['gateway', 'channel', 'source', 'transport'],
+  ['by', 'user', 'who', 'author', 'actor'],
+  ['sender', 'from', 'user', 'who'],
+  ['reason', 'comment', 'note', 'message', 'm'],
+  ['follow', 'f', 'watch', 'w'],
+  ['yes', 'confirm', 'force', 'y'],
+  ['json', 'output', 'o', 'format'],
+]
+/** Maximum number of options in an error. */
+const MOST_NAMED = 8
+/** Options of every command. */
+const EVERYWHERE = new Set([...GLOBAL_NAMES, 'help', 'args'])
+/** A value that `--for` can have. */
+const DURATION = /^\d+(ms|s|m|min|h|d)$/
+
+/**
+ * The error about an option that the command does not have: it suggests the one with the same
+ * meaning, or lists its options. Undefined if commander suggests a similar word.
+ */
+export function otherOption(
+  command: Command,
+  name: string,
+  words: readonly string[],
+  error: unknown,
+): TriviumError | undefined {
+  if (!(error instanceof CommanderError) || error.code !== 'commander.unknownOption') return undefined
+  const [, given] = /unknown option '([^'=]+)/.exec(error.message) ?? []
+  if (given === undefined) return undefined
+  const known = command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long?.slice(2) ?? [])
+  const similar = similarTo(given.replace(/^-+/, ''), known)
+  if (similar !== undefined) {
+    const value = similar === 'json' ? '' : valueFor(given, words, similar)
+    return usage(`${name} has no ${given}. Did you mean --${similar}${value}?`, error)
+  }
+  if (error.message.includes('Did you mean')) return undefined
+  const own = known.filter((one) => !EVERYWHERE.has(one))
+  if (own.length === 0) return usage(`${name} has no ${given}, and no options of its own.`, error)
+  const more = own.length > MOST_NAMED ? ` \`trivium ${name} --help\` lists all.` : ''
+  const shown = own.slice(0, MOST_NAMED).map((one) => `--${one}`)
+  return usage(`${name} has no ${given}. It has ${shown.join(', ')}.${more}`, error)
+}
+
+function similarTo(given: string, known: readonly string[]): string | undefined {
+  return SIMILAR.filter((names) => names.includes(given))
+    .flat()
+    .find((name) => name !== given && known.includes(name))
+}
+
+/** ` done`, if the option was given a value that the other one can have. */
+function valueFor(given: string, words: readonly string[], similar: string): string {
+  const at = words.findIndex((word) => word === given || word.startsWith(`${given}=`))
+  const [, attached] = /=(.*)/.exec(words[at] ?? '') ?? []
+  const value = attached ?? words[at + 1]
+  if (value === undefined || value.startsWith('-')) return ''
+  return similar === 'for' && !DURATION.test(value) ? '' : ` ${value}`
+}

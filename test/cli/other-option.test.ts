@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = 'routes: [{ name: rest, match: { gateway: cli }, skill: echo }]\n'
+
+describe('an option or a word that a command does not have', { timeout: 100_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  await site.start()
+  const errorOf = async (line: string) => {
+    const { code, out, err } = await site.run(line.split(' '))
+    assert.deepEqual([code, out], [2, ''], line)
+    return err
+  }
+
+  test('is answered with the option of the same meaning, and its value', async () => {
+    for (const [line, form] of [
+      ['message list --status done', '--outcome done'],
+      ['message list --state=done', '--outcome done'],
+      ['conversation list --status waiting', '--outcome waiting'],
+      ['job list --status done', '--state done'],
+      ['approval list --outcome denied', '--status denied'],
+      ['route pause rest --until 1h', '--for 1h'],
+      ['route pause rest --until tomorrow', '--for'],
+      ['dead-letter list --search 502', '--error 502'],
+      ['audit list --search rest', '--what rest'],
+      ['audit --user ada', '--by ada'],
+      ['message list -n 3', '--limit 3'],
+      ['gateway list -o json', '--json'],
+    ] as const)
+      assert.ok((await errorOf(line)).includes(` Did you mean ${form}?`), line)
+  })
+
+  test('is answered with the options of the command if none has that meaning', async () => {
+    assert.match(await errorOf('refusal list --limit 2'), /has no --limit\. It has --each, --gateway\.\n/)
+    assert.match(await errorOf('pause list --limit 2'), /has no --limit, and no options of its own\.\n/)
+    assert.match(await errorOf('message list --limt 2'), /Did you mean --limit\?/)
+  })
+
+  test('is answered with the command to paste, with the name that was given', async () => {
+    assert.match(await errorOf('pause resume rest'), /`trivium gateway resume rest`, or the same with route/)
+    assert.match(await errorOf('approval approve a1'), /`trivium approval decide a1 --approve`/)
+    assert.match(
+      await errorOf('approval reject a1'),
+      /`trivium approval decide a1 --no-approve` --reason TEXT/,
+    )
+  })
+})
