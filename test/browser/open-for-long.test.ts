@@ -82,4 +82,23 @@ describe('a page that is open for long', { timeout: 300_000 }, async () => {
         assert.ok(last < first + maximum, `${name}: ${first}, then ${last}`)
       }
     })
+
+  test('frees a view that is left', async (t) => {
+    const visit = async (times: number) => {
+      for (let turn = 0; turn < times; turn++) {
+        await show('messages')
+        await page.getByText(`number ${sent}.`).first().waitFor()
+        await show('now')
+        await page.getByRole('row', { name: /^journal/ }).waitFor()
+      }
+    }
+    await send(BATCH)
+    await visit(5)
+    const before = await measure()
+    await visit(20)
+    const after = await measure()
+    t.diagnostic(`${JSON.stringify(before)}, then ${JSON.stringify(after)}`)
+    assert.ok(after.nodes < before.nodes + GROWTH.nodes, `${before.nodes} nodes, then ${after.nodes}`)
+    assert.ok(after.listeners < before.listeners + GROWTH.listeners)
+  })
 })

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 
 /** The signed-in person, from `GET /v1/session`; undefined until known, null if no one is. */
 export const person = signal()
@@ -159,11 +160,11 @@ export function openStream(query, on) {
     let hiddenTimer
     const onVisibility = () => {
       clearTimeout(hiddenTimer)
-      if (document.hidden) hiddenTimer = setTimeout(() => closing.abort(), CLOSE_HIDDEN_AFTER)
+      if (document.hidden) hiddenTimer = setTimeout(() => closing.abort(NO_LONGER_NEEDED), CLOSE_HIDDEN_AFTER)
     }
     const onData = () => {
       clearTimeout(silenceTimer)
-      silenceTimer = setTimeout(() => closing.abort(), MAX_SILENCE)
+      silenceTimer = setTimeout(() => closing.abort(NO_LONGER_NEEDED), MAX_SILENCE)
     }
     document.addEventListener('visibilitychange', onVisibility)
     try {
@@ -187,7 +188,7 @@ export function openStream(query, on) {
       clearTimeout(silenceTimer)
       clearTimeout(hiddenTimer)
       document.removeEventListener('visibilitychange', onVisibility)
-      closing.abort()
+      closing.abort(NO_LONGER_NEEDED)
     }
   }
 
@@ -219,7 +220,7 @@ export function openStream(query, on) {
   }
 
   run()
-  return () => end.abort()
+  return () => end.abort(NO_LONGER_NEEDED)
 }
 
 /** The chunks of a stream. Safari does not support iterating over the stream itself. */

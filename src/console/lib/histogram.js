@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { instant } from './range.js'
 import { capOf } from './scale.js'
 import { searchProblem } from './search-box.js'
@@ -129,7 +130,7 @@ function useCounts(filter) {
         })
     refresh()
     return () => {
-      abort.abort()
+      abort.abort(NO_LONGER_NEEDED)
       clearTimeout(timer)
     }
   }, [filterKey])

@@ -3,6 +3,7 @@ import { invoke, isViewer } from './api.js'
 import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { wantedIn, wordTests } from './marked.js'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { preview, span } from './parts.js'
 import { go } from './router.js'
 
@@ -41,7 +42,7 @@ export function useFound(search, isId) {
     }
     const timer = setTimeout(load, SETTLE)
     return () => {
-      end.abort()
+      end.abort(NO_LONGER_NEEDED)
       clearTimeout(timer)
     }
   }, [search, isId])

@@ -5,6 +5,7 @@ import { html } from './html.js'
 import { clock, now, state } from './live.js'
 import { Marked } from './marked.js'
 import { Modal } from './modal.js'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 
 /** A duration or age: `90 s`, `90 min`, `42 h`, `3 d`. */
 export { span }
@@ -286,7 +287,7 @@ export function useLoaded(load, needs) {
       (error) =>
         !end.signal.aborted && error.name !== 'AbortError' && setHeld((last) => ({ ...last, error })),
     )
-    return () => end.abort()
+    return () => end.abort(NO_LONGER_NEEDED)
   }, [...needs, turn])
   const reload = () => setTurn((last) => last + 1)
   const isLive = state.value === 'live'

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { timeRangeIn } from '../../lib/time-range.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { act, ask, dateTime } from './parts.js'
 import { instant } from './range.js'
 import { startedJobs } from './started-jobs.js'
@@ -63,7 +64,7 @@ function RangeField({ skill, of, range, counts }) {
     }, SETTLE)
     return () => {
       clearTimeout(timer)
-      end.abort()
+      end.abort(NO_LONGER_NEEDED)
     }
   }, [words])
   return html`<label class="when">Range <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => setWords(event.target.value)} /></label>

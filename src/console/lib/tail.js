@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { UNFINISHED } from '../../lib/outcomes.ts'
 import { invoke, openStream } from './api.js'
+import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { route } from './router.js'
 
 const PAGE = 100
@@ -117,7 +118,7 @@ function createTail(filter) {
       update()
     },
     close() {
-      end.abort()
+      end.abort(NO_LONGER_NEEDED)
       closeStream()
       stop()
     },

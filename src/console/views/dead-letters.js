@@ -6,6 +6,7 @@ import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, rowHeight } from '../lib/live.js'
+import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import {
   Age,
   act,
@@ -60,7 +61,7 @@ function useCalmList(load, needs) {
     load(end.signal)
       .then((next) => !end.signal.aborted && setDue(JSON.stringify(next) !== JSON.stringify(value)))
       .catch(() => undefined)
-    return () => end.abort()
+    return () => end.abort(NO_LONGER_NEEDED)
   }, [change])
   useEffect(() => {
     if (!isDue) return

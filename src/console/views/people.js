@@ -7,6 +7,7 @@ import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
 import { Marked, wantedIn } from '../lib/marked.js'
+import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import {
   Age,
   act,
@@ -100,7 +101,7 @@ function useCount(who) {
       } while (!value.done && !end.signal.aborted)
     }
     read().catch((error) => end.signal.aborted || setHeld({ error }))
-    return () => end.abort()
+    return () => end.abort(NO_LONGER_NEEDED)
   }, [who.join(SEPARATOR), turn])
   const reload = () => {
     setHeld({})
