@@ -14,6 +14,7 @@ import { createLastPulls } from '../engine/last-pulls.ts'
 import { createLongWork } from '../engine/long-work.ts'
 import { createNameTally } from '../engine/name-tally.ts'
 import { createPulls } from '../engine/pulls.ts'
+import { createRefusalHistory } from '../engine/refusal-history.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
 import { createRouter } from '../engine/router.ts'
@@ -107,7 +108,7 @@ export async function makeFoundation(options: DaemonOptions) {
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     known: () => knownNames(current),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log, now }),
-    refusals: createRefusals({
+    ...makeRefusals(store, {
       count: metrics.refused,
       secrets: () => [...current.secrets, ...hidden],
       log,
@@ -116,6 +117,13 @@ export async function makeFoundation(options: DaemonOptions) {
     /** Adds to a message's history. Does not wait; failures are logged. */
     note: createNotes({ store, log, now }),
   }
+}
+
+/** The refusals of gateways, and their history. */
+function makeRefusals({ kv }: Store, options: Omit<Parameters<typeof createRefusals>[0], 'countDelivery'>) {
+  const refusalHistory = createRefusalHistory({ kv, now: options.now })
+  const refusals = createRefusals({ ...options, countDelivery: refusalHistory.add })
+  return { refusals, refusalHistory }
 }
 
 function createNotes({ store, log, now }: { store: Store; log: Log; now(): number }) {

@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isOperator, isViewer } from '../core/identity.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Jobs, Journal, KeyValues } from '../core/store.ts'
+import type { createGatewayHistory, HistoryRange } from '../engine/gateway-history.ts'
 import type { DatedCheck } from '../engine/gateway-memory.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import { createLastMessage, type LastMessage } from '../engine/last-message.ts'
@@ -46,6 +47,7 @@ export function createGatewayService(
     pauses: PauseView
     /** The gateways of routes.yaml. */
     configured(): readonly { name: string; why?: string }[]
+    historyOf: ReturnType<typeof createGatewayHistory>
     /** Names this daemon. */
     owner: string
   } & Facts,
@@ -71,7 +73,7 @@ export function createGatewayService(
     const complete = await Promise.all(counts.map(withLastGood))
     return complete.map(verdictOf).sort((a, b) => b.last - a.last)
   }
-  const trafficOf = createTrafficOf(refusals, journal)
+  const trafficOf = createTrafficOf(deps)
 
   return {
     list: async (_, call) => listed(call),
@@ -84,7 +86,6 @@ export function createGatewayService(
       const details = {
         since: found.ok ? since : await failingSince(deps.kv, name, since),
         pause: await pauseOf(name, pauses, jobs),
-        checks: checksOf(name, gateways, refusals),
         ...(await factsOf(name, call, deps)),
       }
       return { ...found, daemon, ...defined(details), traffic, refusals: await groupsOf([name]) }
@@ -105,24 +106,25 @@ export function createGatewayService(
       if (transport?.tryRefused) return transport.tryRefused({ id, secret })
       throw new TriviumError('refused_gone', { gateway })
     },
-    async 'gateway-traffic'({ gateway: name }, call) {
+    async 'gateway-traffic'({ gateway: name, ...range }, call) {
       if (name !== undefined) requireKnownGateway(name, call)
       const requested = visibleGateways(call).filter((each) => name === undefined || each.name === name)
       return Promise.all(
         requested.map(async ({ name: gateway, transport, ok }) => {
-          return { gateway, transport, ok, daemon, ...(await trafficOf(gateway)) }
+          return { gateway, transport, ok, daemon, ...(await trafficOf(gateway, { range, call })) }
         }),
       )
     },
   }
 }
 
+type CheckDeps = {
+  gateways: Pick<Gateways, 'lastChecks'>
+  refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>
+}
+
 /** The last checks of a gateway, and the refusals that go on now. Undefined without any. */
-function checksOf(
-  name: string,
-  gateways: Pick<Gateways, 'lastChecks'>,
-  refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>,
-): DatedCheck[] | undefined {
+function checksOf(name: string, { gateways, refusals }: CheckDeps): DatedCheck[] | undefined {
   const at = Date.now()
   // Without the places of secrets, which not every caller may see.
   const refused = refusalCheck(name, { counts: refusals.counts(), at })
@@ -137,13 +139,15 @@ async function failingSince(kv: Pick<KeyValues, 'get'>, name: string, since: num
 }
 
 /**
- * Where the secrets of a gateway are configured, but not for programs and senders. `pulled`: the
- * last pull of a worker, and the messages that wait for the next; undefined without workers.
+ * Where the secrets of a gateway are configured, but not for programs and senders; its checks.
+ * `pulled`: the last pull of a worker, and the messages that wait for the next; undefined without
+ * workers.
  */
-async function factsOf(gateway: string, { caller }: Call, deps: Facts) {
+async function factsOf(gateway: string, { caller }: Call, deps: Facts & CheckDeps) {
   const seesSettings = isOperator(caller) || isViewer(caller)
   const [pull] = await deps.readPulls([gateway])
   return {
+    checks: checksOf(gateway, deps),
     secrets: seesSettings ? deps.secretsOf(gateway) : undefined,
     pulled: pull && { ...pull.last, ...pull.backlog },
   }
@@ -157,17 +161,23 @@ async function pauseOf(gateway: string, pauses: PauseView, jobs: Pick<Jobs, 'hel
   return { ...pause, waiting: countOf(pause)?.waiting ?? 0 }
 }
 
-/** Makes the function that reads the traffic of a gateway in the last hour, in this daemon. */
-function createTrafficOf(
-  refusals: Pick<ReturnType<typeof createRefusals>, 'traffic'>,
-  journal: Pick<Journal, 'search'>,
-) {
-  const lastMessageOf = createLastMessage(journal)
-  return async (gateway: string) => {
-    const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
+/**
+ * Makes the function that reads the traffic of a gateway in the last hour, in this daemon. With a
+ * range, it has the history too.
+ */
+function createTrafficOf(deps: {
+  refusals: Pick<ReturnType<typeof createRefusals>, 'traffic'>
+  journal: Pick<Journal, 'search'>
+  historyOf: ReturnType<typeof createGatewayHistory>
+}) {
+  const lastMessageOf = createLastMessage(deps.journal)
+  return async (gateway: string, past?: { range: HistoryRange; call: Call }) => {
+    const { lastGoodAt, ...minutes } = deps.refusals.traffic(gateway)
     const { at: lastAt, searchedTo }: LastMessage =
       lastGoodAt === undefined ? await lastMessageOf(gateway) : { at: lastGoodAt }
-    return { ...summaryOf(minutes), ...defined({ lastAt, searchedTo }), minutes }
+    const hasRange = past && Object.keys(past.range).length > 0
+    const history = hasRange ? await deps.historyOf(gateway, past.range, past.call) : undefined
+    return { ...summaryOf(minutes), ...defined({ lastAt, searchedTo, history }), minutes }
   }
 }
 

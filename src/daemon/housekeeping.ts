@@ -9,11 +9,12 @@ import { repeat } from '../lib/loop.ts'
 const TRIM_INTERVAL = MINUTE
 const BACKLOG_INTERVAL = 1_000
 const APPROVALS_INTERVAL = 2_000
+const REFUSALS_INTERVAL = 10_000
 const SWEEP_INTERVAL = HOUR
 
 /**
- * Makes the background work of a daemon: retention, histories, the backlog of dispatch, approvals
- * and the state of skills.
+ * Makes the background work of a daemon: retention, histories, the backlog of dispatch, approvals,
+ * and the state of skills. `stop` stores the refusals that were counted last.
  */
 export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
@@ -21,6 +22,7 @@ export function createHousekeeping(deps: {
   history: Pick<History, 'sample' | 'every'>
   /** The history of the backlog of consumer groups. */
   groupHistory: Pick<History, 'sample' | 'every'>
+  refusalHistory: { flush(): Promise<void> }
   accept: { setBacklog(count: number): void }
   storePause: { since(): number | undefined }
   approvals: { sweep(): Promise<void> }
@@ -48,6 +50,7 @@ export function createHousekeeping(deps: {
     repeat(trim, TRIM_INTERVAL, 'retention', log),
     repeat(history.sample, history.every, 'history', log),
     repeat(groupHistory.sample, groupHistory.every, 'history of groups', log),
+    repeat(deps.refusalHistory.flush, REFUSALS_INTERVAL, 'counts of refusals', log),
     repeat(watchBacklog, BACKLOG_INTERVAL, 'backlog', log),
     repeat(deps.approvals.sweep, APPROVALS_INTERVAL, 'approvals', log),
     repeat(deps.runtime.sweep, SWEEP_INTERVAL, 'state', log),
@@ -56,7 +59,10 @@ export function createHousekeeping(deps: {
     start(): void {
       for (const task of tasks) task.start()
     },
-    stop: () => Promise.all(tasks.map((task) => task.stop())),
+    async stop(): Promise<void> {
+      await Promise.all(tasks.map((task) => task.stop()))
+      await deps.refusalHistory.flush()
+    },
   }
 }
 

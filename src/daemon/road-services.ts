@@ -6,6 +6,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { createAccept } from '../engine/accept.ts'
 import { createConversations } from '../engine/conversations.ts'
 import { createDeadLetters } from '../engine/dead-letters.ts'
+import { createGatewayHistory } from '../engine/gateway-history.ts'
 import { createHistogram } from '../engine/histogram.ts'
 import { createLastAttempts } from '../engine/last-attempts.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
@@ -44,12 +45,13 @@ export function createRoadServices(
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
-  const { config, store, gateways, files, refusals, router, owner, now } = base
+  const { config, store, gateways, files, refusals, refusalHistory, router, owner, now } = base
   const gatewayNames = () => config().gateways.map(({ name }) => name)
   const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
   // An id contains its time, from which metrics derive the waiting time.
   const newKey = () => makeId(now(), 0)
   const withMails = createUndeliveredMails(store)
+  const { histogram } = createHistogram(store, now, withMails)
   return {
     events: parts.events,
     sends: parts.later.service,
@@ -64,7 +66,7 @@ export function createRoadServices(
       ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
       ...createSearch(store, withMails),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
-      ...createHistogram(store, now, withMails),
+      histogram,
       ...createRetryNow(store),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
@@ -98,6 +100,7 @@ export function createRoadServices(
         kv: store.kv,
         pauses: parts.pauses.view,
         configured: () => config().gateways,
+        historyOf: createGatewayHistory({ histogram, refusals: refusalHistory, now }),
         ...factsOf(base),
         owner,
       }),

@@ -26,12 +26,26 @@ const CALL_TIME = 500
 /** Number of messages per read of the journal. */
 const PAGE = 500
 
+/** The number of messages in each span of `width` ms from `from` (Unix ms) on. */
+export type MessageCounts = {
+  from: number
+  width: number
+  counts: number[]
+  total: number
+  /** Messages before this time are not counted yet. */
+  countedTo?: number
+  /** Shards that cannot be reached. */
+  away?: readonly number[]
+}
+
+type Args = Parameters<ServiceOf<typeof messages>['histogram']>
+
 /** Counts messages by arrival time. */
 export function createHistogram(
   store: Pick<Store, 'journal' | 'stats'>,
   now: () => number,
   withMails?: WithMails,
-): Pick<ServiceOf<typeof messages>, 'histogram'> {
+): { histogram(...args: Args): Promise<MessageCounts> } {
   return {
     async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
       const query = searchOf(filter, caller)

@@ -24,6 +24,8 @@ const MAX_STORED = 4 * MAX_BODY
  */
 export function createRefusals(options: {
   count(gateway: string, reason: string): void
+  /** Counts a refused delivery in the history. */
+  countDelivery?(gateway: string): void
   /** Secrets to redact. */
   secrets(): readonly string[]
   log: Log
@@ -44,7 +46,10 @@ export function createRefusals(options: {
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
-      if (isDelivery(reason)) tally.refused(gateway, reason, who)
+      if (isDelivery(reason)) {
+        tally.refused(gateway, reason, who)
+        options.countDelivery?.(gateway)
+      }
       log.debug({ gateway, reason, ...who }, 'a delivery was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ begin: beginOf(body) }) }

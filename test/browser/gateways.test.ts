@@ -94,7 +94,6 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await failing
       .getByText(/Refuses every delivery: 12 of 12 deliveries .* the secret here probably differs/)
       .waitFor()
-    await page.getByText('60 min ago', { exact: true }).waitFor()
     await page.getByText('The state above is from its own traffic.', { exact: false }).waitFor()
     const field = page.getByLabel('Try another secret on the refused deliveries')
     assert.equal(await field.getAttribute('type'), 'password')
@@ -129,6 +128,27 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByText(/^The configuration was loaded .* after the last refused delivery/).waitFor()
     await show('now')
     await page.getByText(/^Daemon started .* ago\)$/).waitFor()
+  })
+
+  test('show their messages and refusals over a range, which the address has', async () => {
+    await show('gateways/hub')
+    const figure = (name: string) => page.locator('.figure').filter({ hasText: name })
+    await figure('Refused').getByText('12 (100 %)').waitFor()
+    const chart = page.getByRole('img', { name: /^Refused deliveries over time\. .*: 1?\d/ })
+    await chart.waitFor()
+    const range = page.locator('.traffic-over-time').getByRole('combobox')
+    await range.selectOption('6h')
+    await chart.getByText(/^up to 12 in 5 minutes$/).waitFor()
+    assert.match(page.url(), /gateways\/hub\?since=6h$/)
+    await page.reload()
+    await figure('Refused').getByText('12 (100 %)').waitFor()
+    assert.equal(await range.inputValue(), '6h')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('gateway-traffic')
+    await show('gateways/shop?since=24h')
+    await figure('Messages').getByRole('link', { name: '3', exact: true }).click()
+    await page.getByRole('heading', { name: 'Messages' }).waitFor()
+    assert.match(page.url(), /#\/messages\?gateway=shop&since=/)
   })
 
   test('that are paused do not count as working, here and on their page', async () => {

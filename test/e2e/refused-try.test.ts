@@ -42,7 +42,7 @@ async function pipe(dir: string, input: string, ...args: string[]): Promise<{ ou
 
 describe('another secret, tried on refused deliveries', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
-  const daemon = await site.start()
+  let daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
   const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))
 
@@ -143,6 +143,28 @@ export default { description: 'Keys.', args: z.object({ first: secret(), second:
     assert.ok(Date.now() - hub.lastAt < 60_000)
     assert.equal(hub.minutes.accepted.length, 60)
     assert.match((await site.run(['gateway', 'traffic'])).out, /hub\s+ok\s+0\.2\s+1\s+60 \(98\.4 %\)/)
+  })
+
+  test('traffic over time has messages, failed ones and refusals, also after a restart', async () => {
+    const historyOf = async (since: string) => {
+      const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub', since })].flat()
+      const { history } = Object(hub)
+      const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0)
+      const spans = [history.accepted, history.failed, history.refused].map(({ length }) => length)
+      assert.equal(new Set(spans).size, 1)
+      const { width, accepted, failed, refused } = history
+      return { width, sums: [accepted, failed, refused].map(sum) }
+    }
+    const sums = [1, 0, 60]
+    assert.deepEqual(await historyOf('15m'), { width: 60_000, sums })
+    assert.deepEqual((await historyOf('7d')).sums, sums)
+    await daemon.end()
+    daemon = await site.start()
+    assert.deepEqual(await historyOf('6h'), { width: 300_000, sums })
+    const { out, err } = await site.run(['gateway', 'traffic', '--gateway', 'hub', '--since', '1h'])
+    assert.match(out, /^from\tmessages\tfailed\trefused\n\d{4}-.*\t\d+\n/)
+    assert.match(err, /^hub: 1 message, 0 failed, 60 refused, in spans of 1 min\.$/m)
+    assert.match((await site.run(['gateway', 'traffic', '--since', '1h'])).err, /need.* gateway/)
   })
 
   test('a tried secret is neither on disk nor in the log', async () => {

@@ -32,6 +32,7 @@ test('retention continues after a pause while there is more to remove, whatever 
     retention: () => ({ journal: { maxAge: 1, maxCount: 1 } }),
     history: { sample, every: HISTORY_INTERVAL },
     groupHistory: { sample: async () => {}, every: HISTORY_INTERVAL },
+    refusalHistory: { flush: async () => {} },
     accept: { setBacklog() {} },
     storePause: { since: () => undefined },
     approvals: { sweep: async () => {} },
@@ -62,6 +63,7 @@ test('while the whole store is paused, the messages that wait are no backlog', a
     retention: () => ({ journal: { maxAge: 1, maxCount: 1 } }),
     history: { sample: unused, every: HISTORY_INTERVAL },
     groupHistory: { sample: unused, every: HISTORY_INTERVAL },
+    refusalHistory: { flush: unused },
     accept: {
       setBacklog(count) {
         if (backlogs.push(count) === 2) resolve()

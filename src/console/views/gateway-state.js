@@ -28,11 +28,11 @@ export function downOf(name) {
   return now.value?.troubles?.find(({ code, where }) => code === 'gateway-down' && where.gateway === name)
 }
 
-/** Rate, last message, refusals, and a chart of the last hour, with the times of its ends if `hasAxis`. */
-export function Traffic({ of, hasAxis = false }) {
+/** Rate, last message, refusals, and a chart of the last hour. */
+export function Traffic({ of }) {
   if (!of) return html`<p class="traffic dim">…</p>`
   const { perMinute, lastAt, searchedTo, refused, errorShare, minutes } = of
-  return html`<div class="traffic"><${Sparkline} of=${minutes} />${hasAxis && html`<p class="axis dim"><span>${minutes.accepted.length} min ago</span><span>now</span></p>`}
+  return html`<div class="traffic"><${Sparkline} of=${minutes} />
     <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? (searchedTo === undefined ? 'no message yet' : html`none for <${Age} at=${searchedTo} />`) : html`last <${Age} at=${lastAt} /> ago`}</span>
     ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
 }

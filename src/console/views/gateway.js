@@ -14,23 +14,24 @@ import {
   StoreAway,
   span,
   useLoaded,
-  Wait,
   Words,
 } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { refusedMany } from '../lib/refusing.js'
-import { link } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
 import { Checks } from './gateway-checks.js'
 import { useFlow } from './gateway-flow.js'
-import { downOf, GatewayState, Traffic, useTraffic } from './gateway-state.js'
+import { downOf, GatewayState, useTraffic } from './gateway-state.js'
+import { TrafficOverTime } from './gateway-traffic.js'
 import { Refusals } from './refusals.js'
 
 /** One gateway: state, checks and refusals. */
-export function GatewayPage({ name }) {
+export function GatewayPage({ name, query }) {
+  const set = (change) => replace(['gateways', name], { ...query, ...change })
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
   const { loaded, traffic } = useTraffic(name)
@@ -41,9 +42,15 @@ export function GatewayPage({ name }) {
     (signal) => invoke('gateway-show', { gateway: name }, signal),
     [name, now.value?.configuration?.at, loaded.at],
   )
+  const own = traffic[name]
+  // What is wrong comes first, also on a phone.
+  const isRefusing = refusedMany(own)
+  const isKnown = own !== undefined || loaded.error !== undefined
+  const refusals = html`<h2>Refusals</h2><${ChangedSince} of=${shown} /><${Refusals} gateway=${name} />`
+  const newest = found && html`<${Newest} name=${name} at=${own?.lastAt} />`
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} of=${found} traffic=${own} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${PauseNote} of=${pause} />
@@ -73,13 +80,12 @@ export function GatewayPage({ name }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
-    ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} hasAxis /></div>`}
-    </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
-    <${ChangedSince} of=${shown} />
-    ${refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+    </div><div>${isKnown && (isRefusing ? refusals : newest)}</div></div>
+    ${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} />`}
+    ${isRefusing && newest}
     <h2>Checks</h2>
     <${Checks} name=${name} of=${shown} reload=${reload} />
-    ${!refusedMany(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
+    ${!isRefusing && refusals}
   </section>`
 }
 

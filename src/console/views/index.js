@@ -54,8 +54,8 @@ export const VIEWS = [
     path: 'gateways',
     title: 'Gateways',
     parts: 1,
-    Page: ({ path: [name] }) =>
-      name ? html`<${GatewayPage} key=${name} name=${name} />` : html`<${GatewaysPage} />`,
+    Page: ({ path: [name], query }) =>
+      name ? html`<${GatewayPage} key=${name} name=${name} query=${query} />` : html`<${GatewaysPage} />`,
     count: (now) => brokenGateways(now?.troubles),
   },
   { path: 'routes', title: 'Routes', keys: ['show'], parts: 0, Page: later.page('RoutesPage') },

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { closed, moment, ms, name, optional, span, timeout, wait } from '../../core/arguments.ts'
+import { closed, moment, ms, name, optional, span, time, timeout, wait } from '../../core/arguments.ts'
 import { jsonObjectSchema } from '../../core/json.ts'
 import { matchSchema } from '../../core/match.ts'
 import { attachmentSchema } from '../../core/message.ts'
 import { spoken } from '../../core/spoken.ts'
+import { DAY, MINUTE } from '../../core/units.ts'
 
 const match = matchSchema.exactOptional()
 const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
@@ -131,7 +132,25 @@ export const refusals = {
       .meta({ format: 'password' })
       .describe('The secret to try; it is neither stored nor logged'),
   }).describe('Checks a refused delivery with another secret, without accepting it.'),
+  /** Throws `gateway_not_found`, `forbidden`. */
   'gateway-traffic': closed({
     gateway: optional('Only this gateway'),
-  }).describe('Shows the traffic of each gateway in the last hour: rate, last message, share of refusals.'),
+    since: time
+      .exactOptional()
+      .describe('Also its history from this time on, or an age such as 6h. Needs `gateway`'),
+    until: time.exactOptional().describe('The history up to this time, or an age such as 2h'),
+    width: z
+      .int()
+      .min(MINUTE)
+      .max(28 * DAY)
+      .exactOptional()
+      .describe('Length of a span of the history in ms, to continue a previous call'),
+  })
+    .refine(({ gateway, since, until, width }) => {
+      const hasHistory = [since, until, width].some((each) => each !== undefined)
+      return gateway !== undefined || !hasHistory
+    }, 'since, until and width need gateway')
+    .describe(
+      'Shows the traffic of each gateway in the last hour: rate, last message, share of refusals. With `since`, also the messages, failed ones and refusals over time.',
+    ),
 }

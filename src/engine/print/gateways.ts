@@ -1,10 +1,12 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { durationText } from '../../lib/duration-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint, stateText } from '../../lib/paint.ts'
 import { lengthOf, paragraph } from '../../lib/paragraph.ts'
-import { noData, type Printable } from '../../lib/printed.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
@@ -90,9 +92,11 @@ function severityOf({ ok, refuses, paused, warning }: JsonObject): number {
   return paused || warning !== undefined ? 1 : 0
 }
 
-/** `gateway-traffic`. */
+/** `gateway-traffic`: the last hour of each gateway, or the history of one. */
 function humanTraffic(gateways: readonly JsonObject[]): Printable {
-  if (gateways.length === 0) return noData('No gateway runs.')
+  const [first] = gateways
+  if (!first) return noData('No gateway runs.')
+  if (isJsonObject(first.history)) return historyText(String(first.gateway), first.history)
   const titles = ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message']
   return lineTable(
     titles.map((title) => ({ title })),
@@ -105,6 +109,33 @@ function humanTraffic(gateways: readonly JsonObject[]): Printable {
       timeOf(lastAt),
     ]),
   )
+}
+
+/** The spans of a history that are not empty, oldest first, and their sums. */
+function historyText(gateway: string, history: JsonObject): Printable {
+  const { from, width, countedTo, refusalsFrom } = history
+  const series = [history.accepted, history.failed, history.refused].map((counts) =>
+    Array.isArray(counts) ? counts.map(Number) : [],
+  )
+  const [accepted = []] = series
+  const rows = accepted.flatMap((_, at) => {
+    const counts = series.map((each) => each[at] ?? 0)
+    if (counts.every((count) => count === 0)) return []
+    return [[timeOf(Number(from) + at * Number(width)), ...counts.map((count) => count.toLocaleString('en'))]]
+  })
+  const sums = series.map((each) => each.reduce((sum, count) => sum + count, 0))
+  const notes = [
+    `${gateway}: ${counted(sums[0] ?? 0, 'message')}, ${sums[1]} failed, ${sums[2]} refused, in spans of ${durationText(Number(width))}.`,
+    ...(countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]),
+    ...(refusalsFrom === undefined ? [] : [`Refusals are known since ${timeOf(refusalsFrom)}.`]),
+  ]
+  if (rows.length === 0) return noData(...notes)
+  const titles = ['from', 'messages', 'failed', 'refused']
+  const text = lineTable(
+    titles.map((title) => ({ title })),
+    rows,
+  )
+  return withNotes(text, ...notes.map((note) => paragraph('', note)))
 }
 
 /** `gateway-reconnect`. */

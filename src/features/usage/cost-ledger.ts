@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
+import { type Addition, createOnceWrites } from '../../core/once-writes.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import { dayOf } from './day.ts'
-import { type Addition, createOnceWrites } from './once-writes.ts'
 import { DAY_RETENTION, SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 /**

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { allKeys } from '../../core/all-keys.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { type Addition, createOnceWrites } from '../../core/once-writes.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { addCount } from '../../lib/name-counts.ts'
 import { dayOf } from './day.ts'
-import { type Addition, createOnceWrites } from './once-writes.ts'
 import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 

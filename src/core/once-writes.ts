@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { z } from 'zod'
-import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/json.ts'
-import type { KeyValues } from '../../core/store.ts'
-import { updateKv } from '../../core/update-kv.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet } from './json.ts'
+import type { KeyValues } from './store.ts'
+import { updateKv } from './update-kv.ts'
 
 /** An addition to a document, which is a list or an object. Called again after a lost race. */
 export type Addition = {
@@ -15,7 +14,6 @@ export type Addition = {
  * one of the entries.
  */
 const MARK = '#applied'
-const applied = z.record(z.string(), z.number()).catch({})
 /** Maximum number of writers in a document: the newest. */
 const MAX_WRITERS = 20
 
@@ -63,7 +61,9 @@ export function createOnceWrites(kv: Pick<KeyValues, 'get' | 'set'>, take: () =>
 
 function appliedIn(document: Json | undefined): Record<string, number> {
   const holder = Array.isArray(document) ? document.find(isMark) : document
-  return applied.parse(pathGet(holder, MARK) ?? {})
+  const marks = Object.entries(Object(pathGet(holder, MARK)))
+  const isValid = (mark: [string, unknown]): mark is [string, number] => typeof mark[1] === 'number'
+  return Object.fromEntries(marks.filter(isValid))
 }
 
 function withApplied(document: Json[] | JsonObject, mark: Record<string, number>): Json {

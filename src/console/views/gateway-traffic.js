@@ -1,0 +1,130 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { clockOf } from '../lib/clock-of.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { percent } from '../lib/money.js'
+import { Age, dateTime } from '../lib/parts.js'
+import { instant, RANGES, Range } from '../lib/range.js'
+import { go, link } from '../lib/router.js'
+
+/** The range without one in the address. */
+const NORMAL = '1h'
+/** Interval (ms) of updates: a long range changes slowly, and costs more. */
+const POLL_INTERVAL = 10_000
+const SLOW_INTERVAL = 60_000
+/** Maximum number of calls for one history, after which older messages stay uncounted. */
+const MAX_CALLS = 40
+const DAY = 86_400_000
+/** The outcomes of messages that failed. */
+const FAILED = 'dead,undelivered'
+
+/** Messages, failed ones and refusals of a gateway over time. `traffic`: of the last hour. */
+export function TrafficOverTime({ name, query, set, traffic }) {
+  const { since = '', until = '' } = query
+  const { history, error } = useHistory(name, { since: since || NORMAL, until })
+  return html`<section class="traffic-over-time" aria-labelledby="traffic">
+    <header class="bar"><h2 id="traffic">Traffic</h2><div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal=${NORMAL} /></div></header>
+    ${error && html`<p class="problem">The traffic could not be read: ${error.message} Trying again.</p>`}
+    ${history ? html`<${Shown} name=${name} of=${history} traffic=${traffic} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
+  </section>`
+}
+
+function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {} }) {
+  const { from, width, accepted, failed, refused, countedTo, refusalsFrom } = of
+  const [messages, failures, refusals] = [accepted, failed, refused].map(sumOf)
+  const to = from + accepted.length * width
+  const filter = { gateway: name, since: instant(from), until: to >= Date.now() ? '' : instant(to) }
+  const more = countedTo === undefined ? '' : '+'
+  const ofMessages = { title: 'Messages', counts: accepted, bad: failed, badWord: 'failed' }
+  const ofRefusals = { title: 'Refused deliveries', counts: refused, bad: refused }
+  return html`<div class="figures-row">
+      <${Figure} name="Messages" value=${messages === 0 ? `0${more}` : html`<a href=${link('messages', filter)}>${amount(messages)}${more}</a>`} />
+      <${Figure} name="Failed" isBad=${failures > 0} value=${failures === 0 ? `0${more}` : html`<a href=${link('messages', { ...filter, outcome: FAILED })}>${amount(failures)}${more} (${percent(failures / messages)})</a>`} />
+      <${Figure} name="Refused" isBad=${refusals > 0} value=${refusals === 0 ? '0' : `${amount(refusals)} (${percent(refusals / (refusals + messages))})`} />
+      <${Figure} name="A minute, now" value=${perMinute === undefined ? '…' : perMinute.toLocaleString('en')} />
+      <${Figure} name="Last message" value=${lastAt !== undefined ? html`<${Age} at=${lastAt} /> ago` : searchedTo === undefined ? 'none yet' : html`none for <${Age} at=${searchedTo} />`} />
+    </div>
+    <${Bars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', { gateway: name, since: instant(from + at * width), until: instant(from + (at + 1) * width) })} />
+    ${refusals > 0 && html`<${Bars} of=${ofRefusals} from=${from} width=${width} />`}
+    ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}
+    ${refusalsFrom !== undefined && html`<p class="dim">Refusals are known since ${dateTime(refusalsFrom)}.</p>`}`
+}
+
+/** A bar chart of counts over time; the `bad` part of each bar is red. `choose` gets a bar. */
+function Bars({ of: { title, counts, bad, badWord }, from, width, countedTo = 0, choose }) {
+  const most = Math.max(1, ...counts)
+  const timeOf = (at) => timeIn(from + at * width, width)
+  const words = (at) =>
+    `${timeOf(at)} to ${timeOf(at + 1)}: ${amount(counts[at])}${badWord && bad[at] > 0 ? `, ${amount(bad[at])} ${badWord}` : ''}`
+  const busy = counts.flatMap((many, at) => (many > 0 ? [words(at)] : []))
+  const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(4, (100 * many) / most)}%` })
+  const end = from + counts.length * width
+  return html`<figure class="bars days" role="img" aria-label=${`${title} over time. ${busy.join('; ') || 'None.'}`}><figcaption>${title} <span class="dim">${busy.length === 0 ? 'none' : `up to ${amount(most)} in ${spanWords(width)}`}${badWord && sumOf(bad) > 0 ? `, ${badWord} ones in red` : ''}</span></figcaption>
+    <div>${counts.map((many, at) => html`<span key=${at} class=${`slot ${choose && many > 0 ? 'is-link' : ''} ${from + at * width < countedTo ? 'uncounted' : ''}`} title=${words(at)} onClick=${choose && many > 0 ? () => choose(at) : undefined}><span style=${height(many)}>${bad[at] > 0 && html`<span class="bad" style=${{ height: `${(100 * Math.min(bad[at], many)) / Math.max(1, many)}%` }}></span>`}</span></span>`)}</div>
+    <p class="dim"><span>${timeOf(0)}</span><span>${end >= Date.now() ? 'now' : timeIn(end, width)}</span></p></figure>`
+}
+
+function Figure({ name, value, isBad = false }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
+}
+
+/** The history of a gateway; messages that one call could not count are added by further calls. */
+function useHistory(gateway, { since, until }) {
+  const [found, setFound] = useState({})
+  const isSlow = !['15m', '1h', '6h'].includes(since)
+  const tick = Math.floor(clock.value / (isSlow ? SLOW_INTERVAL : POLL_INTERVAL))
+  const key = JSON.stringify([gateway, since, until])
+  useEffect(() => {
+    const abort = new AbortController()
+    const range = { since, ...(until && { until }) }
+    readAll({ gateway, ...range }, abort.signal, (history) => setFound({ key, history })).catch(
+      (error) => abort.signal.aborted || setFound((last) => ({ ...last, error })),
+    )
+    return () => abort.abort()
+  }, [key, tick])
+  return found.key === key || found.error ? found : {}
+}
+
+async function readAll(args, signal, use) {
+  const read = async (more) => {
+    const [{ history }] = await invoke('gateway-traffic', { ...args, ...more }, signal)
+    return history
+  }
+  let known = await read({})
+  use(known)
+  for (let calls = 1; known.countedTo !== undefined && calls < MAX_CALLS; calls++) {
+    const { from, width, countedTo } = known
+    const older = await read({ since: instant(from), until: instant(countedTo), width })
+    const added = (counts, field) => counts.map((many, at) => many + (older[field][at] ?? 0))
+    const accepted = added(known.accepted, 'accepted')
+    const failed = added(known.failed, 'failed')
+    known = { ...known, accepted, failed, countedTo: older.countedTo }
+    use(known)
+  }
+}
+
+const sumOf = (counts) => counts.reduce((sum, many) => sum + many, 0)
+const amount = (many) => many.toLocaleString('en')
+
+/** The time of a bar, with its day if the bars are long. */
+function timeIn(ms, width) {
+  if (width < DAY / 24) return clockOf(ms)
+  const date = new Date(ms)
+  const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+  return width >= DAY
+    ? day
+    : `${day} ${date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`
+}
+
+/** `a minute`, `10 minutes`, `2 hours`, `a day`. */
+function spanWords(ms) {
+  const [unit, length] = [
+    ['day', DAY],
+    ['hour', DAY / 24],
+    ['minute', 60_000],
+  ].find(([, size]) => ms >= size)
+  const many = Math.round(ms / length)
+  if (many === 1) return `${unit === 'hour' ? 'an' : 'a'} ${unit}`
+  return `${many} ${unit}s`
+}

@@ -1,0 +1,62 @@
+import type { Call } from '../core/call.ts'
+import { HOUR, MINUTE } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
+import type { createHistogram } from './histogram.ts'
+import { REFUSALS_COUNTED_FOR, type RefusalHistory } from './refusal-history.ts'
+
+/** Approximate number of spans. */
+const SPANS = 75
+
+/** The outcomes of messages that failed. */
+const FAILED = ['dead', 'undelivered'] as const
+
+/** `width`: of a span (ms), to continue a previous call. Times in Unix ms. */
+export type HistoryRange = {
+  since?: number | undefined
+  until?: number | undefined
+  width?: number | undefined
+}
+
+/**
+ * The history of a gateway in equal spans, oldest first: messages and failed ones by arrival, from
+ * the journal, and refused deliveries. Messages before `countedTo` are not counted yet: call again
+ * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known any more.
+ */
+export function createGatewayHistory(deps: {
+  histogram: ReturnType<typeof createHistogram>['histogram']
+  refusals: Pick<RefusalHistory, 'counts'>
+  now(): number
+}) {
+  const { histogram, refusals, now } = deps
+  return async (gateway: string, { since, until, width: given }: HistoryRange, call: Call) => {
+    const end = Math.min(until ?? now(), now())
+    const begin = Math.min(since ?? end - HOUR, end - MINUTE)
+    // Refusals are counted by minute.
+    const wanted = given ?? Math.max(MINUTE, (end - begin) / SPANS)
+    const filter = { gateway, since: begin, until: end, buckets: SPANS, ...widthOf(wanted, given) }
+    const all = await histogram(filter, call)
+    const { from, width } = all
+    const failed = await histogram({ ...filter, width, outcome: [...FAILED] }, call)
+    const spans = all.counts.length
+    const refused = await refusals.counts(gateway, { from, width, spans })
+    const known = now() - REFUSALS_COUNTED_FOR
+    const countedTo = Math.max(all.countedTo ?? 0, failed.countedTo ?? 0)
+    return {
+      from,
+      width,
+      accepted: all.counts,
+      failed: all.counts.map((_, at) => failed.counts[at] ?? 0),
+      refused,
+      ...defined({
+        countedTo: countedTo > 0 ? countedTo : undefined,
+        refusalsFrom: from + width < known ? known : undefined,
+      }),
+    }
+  }
+}
+
+/** The histogram chooses a round width, unless that would be less than a minute. */
+function widthOf(wanted: number, given: number | undefined): { width?: number } {
+  if (given !== undefined) return { width: given }
+  return wanted <= MINUTE ? { width: MINUTE } : {}
+}
