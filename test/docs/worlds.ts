@@ -324,10 +324,11 @@ ${DEAD}`,
     },
     prepare: `${SENT}conversation=$(trivium message show $id --json | jq -r .message.conversation)\n`,
     before: {
+      'note delete': `note=$(trivium conversation note cli "$conversation" "to be deleted" --json | jq -r .id)\n`,
       'run cancel':
         'message=$(trivium message cli slow --wait 0 --json | jq -r .id)\ntrivium state wait --key begun\n',
     },
-    placeholders: { CONVERSATION: '"$conversation"', MESSAGE: '$message' },
+    placeholders: { CONVERSATION: '"$conversation"', GATEWAY: 'cli', MESSAGE: '$message', NOTE: '$note' },
   },
   'docs/personal-data.md': {
     routes:

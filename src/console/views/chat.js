@@ -11,6 +11,7 @@ import { retryMessage } from '../lib/retry-message.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
+import { Note } from './note.js'
 
 /** Outcomes that the entries after the message show. */
 const QUIET = new Set(['done', 'undelivered'])
@@ -18,8 +19,9 @@ const QUIET = new Set(['done', 'undelivered'])
 const STATES = { dead: 'not delivered', bounced: 'came back' }
 
 /**
- * Messages on the left, replies on the right, and requests for approvals between them. `here`: the
- * message whose page this is. `turn`: whose turn it is in the conversation. `errorShownFor`: the reply whose error is shown elsewhere.
+ * Messages on the left, replies and notes on the right, and requests for approvals between them.
+ * `here`: the message whose page this is. `turn`: whose turn it is in the conversation.
+ * `errorShownFor`: the reply whose error is shown elsewhere.
  */
 export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
   const answered = new Set(
@@ -32,11 +34,13 @@ export function Chat({ entries, here, turn = {}, errorShownFor, reload }) {
     const isError = entry !== errorShownFor && entry.inReplyTo !== here
     return html`${startsDay(entry, entries[at - 1]) && html`<li key=${`day ${at}`} class="day"><time datetime=${new Date(entry.at).toISOString()}>${dayOf(entry.at)}</time></li>`}
     ${
-      entry.approval
-        ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
-        : entry.role === 'reply'
-          ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
-          : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
+      entry.role === 'note'
+        ? html`<${Note} key=${entry.id} of=${entry} when=${html`<${When} at=${entry.at} />`} reload=${reload}><${EntryText} of=${entry} /><//>`
+        : entry.approval
+          ? html`<${Request} key=${at} of=${entry} canDecide=${!here && !isViewer.value} reload=${reload} />`
+          : entry.role === 'reply'
+            ? html`<${Reply} key=${at} of=${entry} isErrorShown=${isError} />`
+            : html`<${Received} key=${at} of=${entry} here=${here} isAnswered=${answered.has(entry.id)} isWithheld=${isHeld(entry.outcome, turn)} before=${subjectBefore(entries, at)} reload=${reload} />`
     }`
   })}</ol>`
 }

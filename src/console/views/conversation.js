@@ -11,6 +11,7 @@ import { AboutSender } from './about-sender.js'
 import { Chat } from './chat.js'
 import { PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
+import { withNotes } from './note.js'
 import { Answering } from './turn.js'
 
 const PAGE = 50
@@ -56,7 +57,8 @@ export function Conversation({ gateway, conversation }) {
   // A mail names its dead letter.
   const [newest] = useUnsent({ gateway, message: (!unsent?.letter && unsent?.inReplyTo) || false })
   const letter = unsent?.letter ?? newest?.id
-  useNewest(entries.length)
+  const shown = value ? withNotes(value) : []
+  useNewest(shown.length)
   const title = titleOf(asked, { gateway, conversation })
   useEffect(() => {
     document.title = `${title} in ${gateway} · Trivium`
@@ -71,7 +73,7 @@ export function Conversation({ gateway, conversation }) {
     <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MAX_MESSAGES && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MAX_MESSAGES))}>Show earlier messages</button></p>`}
-    ${value && html`<${Chat} entries=${entries} turn=${value} errorShownFor=${unsent} reload=${reload} />`}
+    ${value && html`<${Chat} entries=${shown} turn=${value} errorShownFor=${unsent} reload=${reload} />`}
     ${asked && html`<${Answering} of=${value} asked=${asked} unsent=${unsent} letter=${letter} reload=${reload} />`}
   </section>
   <${AboutSender} entries=${entries} gateway=${gateway} conversation=${conversation} /></div>`

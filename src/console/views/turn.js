@@ -9,7 +9,8 @@ import { Age, act, ask, Moment, span } from '../lib/parts.js'
 import { retryNow } from '../lib/pause.js'
 import { reportRetry } from '../lib/retry.js'
 import { link } from '../lib/router.js'
-import { Answer, useRoomForNotices } from './answer.js'
+import { useRoomForNotices } from './answer.js'
+import { AnswerOrNote } from './answer-or-note.js'
 import { senderOf } from './messages.js'
 import { Settle, SettledNote } from './settle.js'
 import { answerTo, dropSent, OtherAddress } from './unsent-reply.js'
@@ -31,7 +32,7 @@ export function Answering({ of, asked, unsent, letter, reload }) {
         ? html`<${NotDelivered} of=${of} asked=${asked} unsent=${unsent} letter=${letter} force=${isFutile && (() => force(true))} reload=${reload} />`
         : html`<${Turn} of=${of} asked=${asked} reload=${reload} />`
     }
-    ${!isFutile && html`<${Answer} of=${of} asked=${asked} done=${reload} />`}
+    <${AnswerOrNote} of=${of} asked=${asked} canAnswer=${!isFutile} done=${reload} />
   </div>`
 }
 
