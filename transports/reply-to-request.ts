@@ -1,9 +1,12 @@
 import { TriviumError } from '../src/core/errors.ts'
 import { type Json, type JsonObject, pathGet } from '../src/core/json.ts'
 import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
+import { formatDuration } from '../src/core/units.ts'
 import { pause } from '../src/lib/pause.ts'
 import { waitFor } from '../src/lib/wait-for.ts'
 
+/** The history entry of a message whose request ended without the reply. */
+const REQUEST_ENDED = 'request ended'
 /** How long a reply may still be in the outbox after its skill ended. */
 const OUTBOX_GRACE_MS = 2_000
 
@@ -27,6 +30,9 @@ export function refuseTarget(gateway: string): never {
  * Resolves with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill
  * of the message ended without a reply. For a message without a route it waits the whole time,
  * because a worker may answer (`gateway-send`). Never rejects, because the message is durable.
+ *
+ * If the request ends before the skill, the history of the message says so: a later reply is only
+ * stored, for the same delivery if it is posted again, but its history has it as sent.
  */
 export async function awaitReply(
   deps: TransportDeps,
@@ -51,7 +57,8 @@ export async function awaitReply(
     return undefined
   }
   endWithSkill().catch(giveUp)
-  return waitFor<JsonObject>({
+  const began = performance.now()
+  const reply = await waitFor<JsonObject>({
     async attempt() {
       const after = duplicate ? Math.max(0, (await replies.end(logName)) - 1) : 0
       const [entry] = await replies.read(logName, after, 1)
@@ -61,6 +68,12 @@ export async function awaitReply(
     timeout,
     signal,
   }).catch(giveUp)
+  const isLate = performance.now() - began >= timeout
+  if (!reply && (isLate || disconnected.aborted)) {
+    const reason = isLate ? `no reply within ${formatDuration(timeout)}` : 'the connection was closed'
+    deps.note(messageId, REQUEST_ENDED, { reason })
+  }
+  return reply
 }
 
 /** The name of the log with the replies to a message. */

@@ -53,6 +53,12 @@ describe('respond: result', () => {
       if (outcome) hook.store.settle(id, outcome)
       const { status, body } = await answer
       assert.deepEqual([status, body], [202, { id }], String(outcome))
+      // A skill that failed ends the request itself.
+      const ended =
+        outcome === 'failed'
+          ? []
+          : [{ messageId: id, what: 'request ended', detail: { reason: 'no reply within 50ms' } }]
+      assert.deepEqual(hook.notes.splice(0), ended, String(outcome))
     }
   })
 
@@ -97,6 +103,9 @@ describe('respond: result', () => {
     await until(() => listeners === 1, 'a listener')
     client.destroy()
     await until(() => listeners === 0, 'the end of the listener')
+    await until(() => hook.notes.length > 0, 'a note in the history')
+    const [note] = hook.notes
+    assert.deepEqual([note?.what, note?.detail], ['request ended', { reason: 'the connection was closed' }])
   })
 })
 
