@@ -19,8 +19,8 @@ describe('unreliable pushes and stalled groups in the console', { timeout: 120_0
     routes: `
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, event: header.x-event, conversation: data.body.name } }
 subscriptions:
-  - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
-  - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: crm, topic: orders, url: "${receiver.url}/crm", allow-private: true, retry: { delay: 100ms, max-delay: 500ms }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+  - { name: feed, topic: gateway-message, url: "${receiver.url}/feed", allow-private: true, retry: { delay: 100ms, max-delay: 500ms }, secret: whsec_${'c2VjcmV0'.repeat(5)} }
   - { name: gone, topic: refunds, url: "http://127.0.0.1:9/gone", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes: [{ name: all, skill: echo }]
 `,
@@ -77,14 +77,20 @@ routes: [{ name: all, skill: echo }]
   })
 
   test('attempts of a push of messages are named by what is in the message', async () => {
-    await daemon.post('/shop', 'order 4711', { 'content-type': 'text/plain' })
+    const push = async (body: string, headers: Record<string, string>) => {
+      const { id } = Object((await daemon.post('/shop', body, headers)).body)
+      // The page reads attempts every few seconds only.
+      await until(async () => {
+        const { attempts } = Object(await daemon.invoke('subscription-show', { name: 'feed' }))
+        return attempts.some(({ event }: { event: string }) => event === id)
+      }, 'an attempt')
+    }
+    await push('order 4711', { 'content-type': 'text/plain' })
     await show('queues/gateway-message/feed')
     const table = page.getByRole('region', { name: 'Last attempts' })
     await table.getByRole('link', { name: 'order 4711' }).first().click()
     await page.getByRole('heading', { name: /order 4711/ }).waitFor()
-    await daemon.post('/shop', JSON.stringify({ currency: 'EUR', name: '#5012' }), {
-      'x-event': 'orders/create',
-    })
+    await push(JSON.stringify({ currency: 'EUR', name: '#5012' }), { 'x-event': 'orders/create' })
     await show('queues/gateway-message/feed')
     await table
       .getByRole('link', { name: /^orders\/create\s*#5012(?!.*#5012)/ })
