@@ -38,9 +38,9 @@ const LONGEST = 24 * 24 * HOUR
 /**
  * The form in the dialog before a pause: `body` and `isReady` for `ask`, and `argumentsOf()`, which
  * returns the reason and duration as arguments. `of`: arguments of the operation. `before`: the
- * pause to change, with its reason and end (Unix ms).
+ * pause to change, with its reason and end (Unix ms). `isForSeveral`: several objects are paused.
  */
-export function pauseForm({ kind, of, name, before }) {
+export function pauseForm({ kind, of, name, before, isForSeveral = false }) {
   const now = Date.now()
   const ends = before?.until
     ? [[AS_BEFORE, `as now: in ${span(Math.max(0, before.until - now))}`], ...ENDS]
@@ -52,7 +52,7 @@ export function pauseForm({ kind, of, name, before }) {
   })
   const fault = computed(() => faultOf(draft.value))
   const body = html`<p>${WAITS[kind]}</p>
-    ${!before && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
+    ${!before && !isForSeveral && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     <${Fields} draft=${draft} fault=${fault} ends=${ends} />`
   const argumentsOf = () => {
     const reason = draft.value.reason.trim()

@@ -49,7 +49,7 @@ async function questionOf(pause) {
 }
 
 /** Whether somebody has answered since the newest of the waiting messages of a conversation. */
-async function isAnswered({ gateway, name: conversation }, { messages }) {
+export async function isAnswered({ gateway, name: conversation }, { messages }) {
   const { reply } = await invoke('conversation-show', { gateway, conversation, limit: 1 }).catch(() => ({}))
   return reply !== undefined && messages.every(({ at }) => at < reply.at)
 }
@@ -81,7 +81,7 @@ function handBack(pause, { ids, messages, isCut, isAnswered }, runs) {
  * Records waiting messages as handled by a person. Throws if another message has come since they
  * were listed: nobody has read it.
  */
-async function dismiss(pause, ids) {
+export async function dismiss(pause, ids) {
   const { gateway, name, reason } = pause
   const place = { gateway, conversation: name }
   const again = { ...place, ...(reason && { reason }) }

@@ -1,11 +1,12 @@
 import { authorOf } from '../lib/authors.js'
 import { Held, isHeld } from '../lib/held.js'
 import { html } from '../lib/html.js'
-import { activityOf } from '../lib/inbox.js'
+import { activityOf, keyOf } from '../lib/inbox.js'
 import { Marked } from '../lib/marked.js'
 import { Age, Badge, Gist, Outcome } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
+import { Select } from '../lib/selection.js'
 import { count } from '../lib/troubles.js'
 import { senderOf } from './messages.js'
 
@@ -15,7 +16,7 @@ const WHY_WAITS = new Set(['approval', 'running', 'dead', 'retrying', 'replying'
 export const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
 
 /** A conversation in the list. `reload` runs after it was taken over. */
-export function row(conversation, reload, wanted) {
+export function row(conversation, { reload, wanted, selection }) {
   const { gateway, conversation: name, messages, from, waitingSince, heldBy } = conversation
   const takeOver = async () => {
     if (
@@ -28,7 +29,8 @@ export function row(conversation, reload, wanted) {
     )
       reload()
   }
-  return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
+  const label = `Select ${senderOf(from)} in ${gateway}`
+  return html`<${Select} of=${selection} id=${keyOf(conversation)} label=${label} /><a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
     <span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${messages > 1 && html` <span class="many" title=${count(messages, 'message')}>${messages}<span class="unseen"> messages</span></span>`}</span>
     <${Said} of=${conversation} wanted=${wanted} />

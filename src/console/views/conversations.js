@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
@@ -12,10 +12,12 @@ import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
+import { useSelection } from '../lib/selection.js'
 import { count } from '../lib/troubles.js'
 import { WordsWithoutHit } from '../lib/words-without-hit.js'
 import { Conversation } from './conversation.js'
 import { hrefOf, row } from './conversation-row.js'
+import { SelectedConversations } from './selected-conversations.js'
 
 /** Maximum number of conversations that people have taken over. */
 const MAX_HELD = 50
@@ -49,6 +51,8 @@ function Conversations({ query }) {
   const holds = useHolds(filter, turn, show === 'held' || show === 'mine')
   const { rows, isWhole } = listOf(show, shown, holds)
   const set = (change) => replace('conversations', { ...query, ...change })
+  const selection = useSelection(rows ?? [], keyOf)
+  useEffect(selection.clear, [JSON.stringify(query)])
   const isLong = show === '' || show === 'all'
   return html`<section class="page fills" aria-labelledby="title">
     <header class="bar">
@@ -63,8 +67,9 @@ function Conversations({ query }) {
     ${
       rows?.length === 0 && isWhole
         ? html`<${None} show=${show} filter=${filter} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, inbox.load, wanted)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
     }
+    <${SelectedConversations} selection=${selection} done=${inbox.load} />
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
   </section>`
 }

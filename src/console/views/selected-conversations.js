@@ -1,0 +1,109 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { invoke, isViewer } from '../lib/api.js'
+import { handBackQuestion } from '../lib/hand-back.js'
+import { html } from '../lib/html.js'
+import { onKey } from '../lib/keys.js'
+import { act, ask, say, useOnce } from '../lib/parts.js'
+import { pauseForm } from '../lib/pause-form.js'
+import { SelectionBar } from '../lib/selection.js'
+import { count } from '../lib/troubles.js'
+import { senderOf } from './messages.js'
+
+/** Maximum number of names in a question. */
+const MAX_NAMES = 6
+
+/** What each action is for, why it is disabled otherwise, and its question. */
+const ACTIONS = [
+  {
+    key: 's',
+    word: 'Settle',
+    done: 'settled',
+    isFor: ({ waitingSince }) => waitingSince !== undefined,
+    otherwise: 'Nobody waits in them',
+    question: settleQuestion,
+  },
+  {
+    key: 't',
+    word: 'Take over',
+    done: 'taken over',
+    isFor: ({ heldBy }) => heldBy === undefined,
+    otherwise: 'They are already taken over',
+    question: takeOverQuestion,
+  },
+  {
+    key: 'h',
+    word: 'Hand back',
+    done: 'handed back',
+    isFor: ({ heldBy }) => heldBy !== undefined,
+    otherwise: 'Nobody has taken them over',
+    question: handBackQuestion,
+  },
+]
+
+/** What can be done with the selected conversations. `done` runs after a change. */
+export function SelectedConversations({ selection, done }) {
+  const [isBusy, once] = useOnce()
+  const latest = useRef()
+  const run = (action) => once(() => runOn(action, selection.chosen.filter(action.isFor), finish))
+  const finish = () => {
+    selection.clear()
+    done()
+  }
+  latest.current = run
+  const hasKeys = selection.chosen.length > 0 && !isViewer.value
+  useEffect(() => {
+    if (!hasKeys) return
+    const ends = ACTIONS.map((action) =>
+      onKey(action.key, `${action.word} the selected …`, () => latest.current(action)),
+    )
+    return () => {
+      for (const end of ends) end()
+    }
+  }, [hasKeys])
+  return html`<${SelectionBar} of=${selection}>${ACTIONS.map((action) => {
+    const many = selection.chosen.filter(action.isFor).length
+    return html`<button key=${action.key} changes type="button" disabled=${isBusy || many === 0} title=${many === 0 ? action.otherwise : ''} onClick=${() => run(action)}>${action.word}${many > 0 && ` ${many}`} … <kbd>${action.key}</kbd></button>`
+  })}<//>`
+}
+
+/** Asks once, then changes each conversation, and says how many were changed and why others were not. */
+async function runOn({ word, done, question }, rows, finish) {
+  if (rows.length === 0) return
+  await act(async () => {
+    const { body, isReady, change } = await question(rows)
+    const title = `${word} ${count(rows.length, 'conversation')}?`
+    const listed = html`<${Names} of=${rows} />${body}`
+    if (!(await ask({ title, body: listed, isReady, action: word }))) return undefined
+    const failures = []
+    for (const row of rows)
+      await change(row).catch(({ message }) => failures.push(`${senderOf(row.from)}: ${message}`))
+    finish()
+    const changed = rows.length - failures.length
+    if (failures.length === 0) return `${count(changed, 'conversation')} ${done}.`
+    say(`${changed} ${done}; ${failures.length} failed: ${failures.join('; ')}`, 'bad')
+    return undefined
+  })
+}
+
+function Names({ of }) {
+  const names = of.slice(0, MAX_NAMES).map(({ from }) => senderOf(from))
+  return html`<p class="dim">${names.join(', ')}${of.length > MAX_NAMES && ` and ${of.length - MAX_NAMES} more`}</p>`
+}
+
+function settleQuestion() {
+  let reason = ''
+  const body = html`<p>Nobody waits in them any more, until the next message arrives.</p>
+    <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
+      reason = event.target.value.trim()
+    }} /></label>`
+  const change = ({ gateway, conversation }) =>
+    invoke('conversation-settle', { gateway, conversation, ...(reason && { reason }) })
+  return { body, change }
+}
+
+function takeOverQuestion() {
+  const { body, isReady, argumentsOf } = pauseForm({ kind: 'conversation', isForSeveral: true })
+  const change = ({ gateway, conversation }) =>
+    invoke('conversation-pause', { gateway, conversation, ...argumentsOf() })
+  return { body, isReady, change }
+}
