@@ -4,6 +4,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { CountedTimes, MessageSearch, Store } from '../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
+import { failedTimes } from './failed-times.ts'
 import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 import type { WithMails } from './undelivered-mails.ts'
@@ -42,7 +43,7 @@ type Args = Parameters<ServiceOf<typeof messages>['histogram']>
 
 /** Counts messages by arrival time. */
 export function createHistogram(
-  store: Pick<Store, 'journal' | 'stats'>,
+  store: Pick<Store, 'journal' | 'stats' | 'jobs'>,
   now: () => number,
   withMails?: WithMails,
 ): { histogram(...args: Args): Promise<MessageCounts> } {
@@ -63,18 +64,33 @@ export function createHistogram(
       const search = { ...query, since: Math.max(query.since ?? 0, from), until }
       const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
       const bars = Math.ceil((until - from) / width)
-      const counts = Array.from({ length: bars }, () => 0)
-      for (const { at, count } of found) counts[Math.round((at - from) / width)] = count
       const mails = await undeliveredMails(store.journal, search, countedTo, withMails)
-      for (const at of mails) {
-        const bar = Math.floor((at - from) / width)
-        counts[bar] = (counts[bar] ?? 0) + 1
+      const counts = barsOf(mails, { from, width, bars })
+      for (const { at, count } of found) {
+        const bar = Math.round((at - from) / width)
+        counts[bar] = (counts[bar] ?? 0) + count
       }
       const total = found.reduce((sum, { count }) => sum + count, mails.length)
       const isCut = countedTo !== undefined && countedTo > from
-      return { from, width, counts, total, ...(isCut && { countedTo }), ...defined({ away }) }
+      // A call with a width continues another one, which has counted all failures.
+      const failures = given === 0 ? await failedTimes(store.jobs.deadLetters, search) : undefined
+      const failed = failures && barsOf(failures, { from, width, bars })
+      return { from, width, counts, total, ...(isCut && { countedTo }), ...defined({ failed, away }) }
     },
   }
+}
+
+/** The number of times in each bar. */
+function barsOf(
+  times: readonly number[],
+  { from, width, bars }: { from: number; width: number; bars: number },
+) {
+  const counts = Array.from({ length: bars }, () => 0)
+  for (const at of times) {
+    const bar = Math.floor((at - from) / width)
+    if (bar >= 0 && bar < bars) counts[bar] = (counts[bar] ?? 0) + 1
+  }
+  return counts
 }
 
 /**

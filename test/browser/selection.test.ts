@@ -76,6 +76,28 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     assert.equal(await countRetried(), 2)
   })
 
+  test('can be run again together, if they have ended, and show in the histogram how many failed', async () => {
+    await show('messages?search=charge')
+    const bars = page.getByRole('slider', { name: /^Messages over time/ })
+    await bars.getByText(/^3 messages in all, 3 failed/).waitFor()
+    assert.ok((await bars.locator('.bar-of.bad').count()) > 0)
+    await show('messages')
+    await rowOf('hello').getByRole('checkbox').click()
+    await press('Run 1 again …')
+    await page.getByRole('dialog').getByText('Run 1 message again?').waitFor()
+    await answer('Run 1 message again')
+    await page.getByText('1 message runs again.').waitFor()
+    await leaveLists(page)
+    await until(async () => (await rowOf('hello').count()) === 2, 'the new message')
+  })
+
+  test('that are JSON have a monospaced text', async () => {
+    await show('messages')
+    await rowOf('hello').first().locator('a').click()
+    const text = page.getByLabel('Text', { exact: true })
+    assert.match(await text.evaluate((one) => String(one.computedStyleMap().get('font-family'))), /mono/)
+  })
+
   test('have a button to retry, and show that a dead letter failed again', async () => {
     await show('dead-letters')
     await page

@@ -80,3 +80,43 @@ test('does not reveal to a caller when messages of other gateways arrived', asyn
   assert.ok((await fromFor(['bank'])) <= firstAt)
   assert.ok((await fromFor()) <= firstAt)
 })
+
+test('counts the failed messages of each bar, by their dead letters, with the same filter', async (t) => {
+  let time = Date.parse('2026-11-21T00:30:00Z')
+  const store = await openStore(temporaryDir(t), () => time)
+  t.after(() => store.close())
+  const acceptOne = async (text: string) => {
+    const [accepted] = await store.journal.accept([saying(text, { gateway: 'shop' })])
+    return accepted?.id ?? ''
+  }
+  const dieWith = async (queue: string, messageId: string, group: string) => {
+    await store.jobs.add(queue, [{ id: messageId, lane: messageId, group, messageId }])
+    const { items } = await store.jobs.claim(queue, { max: 1, lease: MINUTE })
+    const error = { at: time, code: 'skill_failed', message: 'no' }
+    const settled = { id: messageId, outcome: 'dead', error, reason: 'permanent' } as const
+    await store.jobs.settle(
+      queue,
+      items.map(({ token }) => ({ ...settled, token })),
+    )
+  }
+  await dieWith('dispatch', await acceptOne('an order'), 'orders')
+  await acceptOne('all is well')
+  time += HOUR
+  await dieWith('dispatch', await acceptOne('another order'), 'orders')
+  await dieWith('outbox', await acceptOne('a question'), 'shop')
+  time += 10 * MINUTE
+  const { histogram } = createHistogram(store, () => time)
+  const failed = async (filter: object) => {
+    const found = Object(await histogram({ buckets: 2, ...filter }, callOf()))
+    return [found.counts, found.failed]
+  }
+  assert.deepEqual(await failed({}), [
+    [2, 2],
+    [1, 2],
+  ])
+  assert.deepEqual((await failed({ search: { words: ['order'] } }))[1], [1, 1])
+  assert.deepEqual((await failed({ route: 'orders' }))[1], [1, 1])
+  assert.deepEqual((await failed({ outcome: ['undelivered'] }))[1]?.at(-1), 1)
+  assert.deepEqual((await failed({ outcome: ['done'] }))[1]?.at(-1), 0)
+  assert.equal((await failed({ width: HOUR }))[1], undefined)
+})

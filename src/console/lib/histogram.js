@@ -24,7 +24,7 @@ export function Histogram({ filter, narrow }) {
   const [isPointed, setPointed] = useState(false)
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${statusOf(found)}</p></div>`
-  const { from, width, counts, countedTo, isOld } = found
+  const { from, width, counts, failed = [], countedTo, isOld } = found
   const most = Math.max(1, ...counts)
   const cap = capOf(counts)
   const highest = cap ?? most
@@ -32,7 +32,7 @@ export function Histogram({ filter, narrow }) {
     `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
   const isCounted = (index) => countedTo === undefined || from + index * width >= countedTo
   const labelOf = (index) =>
-    `${spanOf(index)}: ${isCounted(index) ? count(counts[index], 'message') : 'not counted yet'}`
+    `${spanOf(index)}: ${isCounted(index) ? `${count(counts[index], 'message')}${failedText(failed[index])}` : 'not counted yet'}`
   const choose = (a, b = a) => {
     setDrag(undefined)
     const first = Math.min(a, b)
@@ -71,16 +71,12 @@ export function Histogram({ filter, narrow }) {
         index,
       ) => html`<g key=${index} class=${`${isDragged(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
         <rect class="back" x=${index} y="0" width="1" height="40" />
-        ${many > 0 && html`<${Bar} at=${index} height=${Math.min(1, many / highest)} isCut=${many > highest} />`}</g>`,
+        ${many > 0 && html`<${Bar} at=${index} height=${Math.min(1, many / highest)} isCut=${many > highest} failed=${Math.min(1, (failed[index] ?? 0) / many)} />`}</g>`,
     )}</svg>
     <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${
       isPointed
         ? labelOf(Math.min(at, counts.length - 1))
-        : `${count(
-            counts.reduce((sum, many) => sum + many, 0),
-            'message',
-            countedTo === undefined ? '' : '+',
-          )} in all${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
+        : `${count(sumOf(counts), 'message', countedTo === undefined ? '' : '+')} in all${failedText(sumOf(failed))}${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
     }</span><span>${endOf(from + counts.length * width, width)}</span></p>
   </div>`
 }
@@ -92,10 +88,19 @@ function statusOf(found) {
   return `The messages could not be counted: ${found.error.message} Trying again.`
 }
 
-/** A bar of a relative height; one that is cut off has a gap. */
-function Bar({ at, height, isCut }) {
+/** `, 3 failed`: those that are dead or undelivered now; empty for none. */
+const failedText = (many = 0) => (many > 0 ? `, ${many.toLocaleString('en')} failed` : '')
+
+const sumOf = (numbers) => numbers.reduce((sum, many) => sum + many, 0)
+
+/**
+ * A bar of a relative height; one that is cut off has a gap. `failed`: the share of failed messages,
+ * at the bottom.
+ */
+function Bar({ at, height, isCut, failed }) {
   const tall = Math.max(1.5, height * 38)
-  return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
+  const bad = failed > 0 ? Math.max(1.5, failed * tall) : 0
+  return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${bad > 0 && html`<rect class="bar-of bad" x=${at + 0.1} y=${40 - bad} width="0.8" height=${bad} />`}${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
 }
 
 /** The counts so far; older spans are added later. `isOld`: they are of the previous filter. */

@@ -56,7 +56,7 @@ export function MessagePage({ id }) {
       <div>
         <${Facts} of=${factsOf(shown)} />
         <h2>Text</h2>
-        <pre class="body" tabindex="0" aria-label="Text">${readable(message.text) || '(none)'}</pre>
+        <${Body} text=${message.text} />
         ${message.attachments?.length > 0 && html`<h2>Files</h2><ul class="files">${message.attachments.map((file) => html`<li key=${file.sha256}><${File} file=${file} message=${id} /></li>`)}</ul>`}
         <${ItsConversation} message=${message} />
       </div>
@@ -81,13 +81,19 @@ function titleOf({ message: { subject, text, gateway, data, transport, from }, s
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
 }
 
-/** Indents JSON, which webhooks send in one line. Returns other texts unchanged. */
-function readable(text) {
-  if (!/^\s*[[{]/.test(text)) return text
+/** The text of a message; JSON, which webhooks send in one line, is indented. */
+function Body({ text }) {
+  const json = indented(text)
+  return html`<pre class=${json === undefined ? 'body' : ''} tabindex="0" aria-label="Text">${json ?? (text || '(none)')}</pre>`
+}
+
+/** Indented JSON; undefined for other texts. */
+function indented(text) {
+  if (!/^\s*[[{]/.test(text)) return undefined
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
-    return text
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { OUTCOMES } from '../../lib/outcomes.ts'
+import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
@@ -29,6 +29,7 @@ import { cancelRun, retryNow } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { retryLetters } from '../lib/retry.js'
 import { go, link, replace } from '../lib/router.js'
+import { runAgain } from '../lib/run-again.js'
 import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
@@ -176,6 +177,7 @@ function RunTime({ of: attempt, outcome }) {
 function Selected({ selection }) {
   const { chosen } = selection
   const dead = chosen.filter(({ outcome }) => outcome === 'dead')
+  const ended = chosen.filter(({ outcome }) => ![...IN_PROGRESS, 'approval', 'dead'].includes(outcome))
   const retry = async () => {
     const letters = dead.map(({ id, subject, summary, text }) => ({
       id,
@@ -184,8 +186,13 @@ function Selected({ selection }) {
     }))
     if (await retryLetters(letters)) selection.clear()
   }
+  const again = async () => {
+    if (await runAgain(ended)) selection.clear()
+  }
   return html`<${SelectionBar} of=${selection}>
-    <button changes type="button" class="primary" disabled=${dead.length === 0} title=${dead.length === 0 ? 'Only messages that failed permanently can be retried' : ''} onClick=${retry}>Retry${dead.length > 0 ? ` ${dead.length} failed` : ''}</button>
+    ${dead.length > 0 && html`<button changes type="button" class="primary" onClick=${retry}>Retry ${dead.length} failed</button>`}
+    ${ended.length > 0 && html`<button changes type="button" onClick=${again}>Run ${ended.length} again …</button>`}
+    ${dead.length + ended.length === 0 && html`<span class="dim">They have not ended yet.</span>`}
     <${Copy} label="Copy ids" text=${() => chosen.map(({ id }) => id).join('\n')} />
   <//>`
 }
