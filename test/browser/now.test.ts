@@ -39,6 +39,16 @@ describe('Now', { timeout: 60_000 }, async () => {
         .locator('.trouble-text, .trouble .words')
         .evaluateAll((all) => all.filter((each) => each.scrollHeight > each.clientHeight + 1).length)
       assert.equal(cut, 0, `${cut} texts are cut off at ${width} px`)
+      const outside = await page.locator('.chart:has(.legend)').evaluateAll(
+        (all) =>
+          all.flatMap((chart) => {
+            const { right } = chart.getBoundingClientRect()
+            return [...chart.querySelectorAll('.legend > span')].filter(
+              (value) => value.getBoundingClientRect().right > right,
+            )
+          }).length,
+      )
+      assert.equal(outside, 0, `${outside} values are outside of their chart at ${width} px`)
     }
     await page.setViewportSize({ width: 1200, height: 900 })
     assert.deepEqual(await faultsOf(page), [])

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { capOf, highestApart } = await import(new URL('../../src/console/lib/scale.js', import.meta.url).href)
+const { besideLabels, capOf, highestApart } = await import(
+  new URL('../../src/console/lib/scale.js', import.meta.url).href
+)
 
 const even = Array.from({ length: 60 }, (_, index) => 8 + (index % 3))
 
@@ -25,4 +27,11 @@ test('the values of peaks do not overlap, also where the last is written left of
     { from: 130, to: 195, value: 1 },
   ]
   assert.deepEqual(highestApart(marks), [marks[1], marks[2], marks[3]])
+})
+
+test('a peak without a value has no triangle under the value of another', () => {
+  const high = { x: 10, from: 5, to: 60, value: 9 }
+  const under = { x: 40, from: 35, to: 90, value: 3 }
+  const beside = { x: 70, from: 65, to: 120, value: 2 }
+  assert.deepEqual(besideLabels([high, under, beside], [high], 5), [beside])
 })

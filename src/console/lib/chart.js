@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { firstState } from './live.js'
-import { capOf, highestApart } from './scale.js'
+import { besideLabels, capOf, highestApart } from './scale.js'
 
 /** A third of the console's code, so it is loaded after the first view. */
 let uPlot
@@ -193,9 +193,10 @@ function peakMarks(show, { stroke, font }) {
         return { x, value: values[at], text, ...placeOf(x, ctx.measureText(text).width, end) }
       }),
     )
-    const labelled = new Set(highestApart(marks))
-    for (const mark of marks)
-      drawMark(ctx, { ...mark, y: bbox.top, text: labelled.has(mark) ? mark.text : '' })
+    const labelled = highestApart(marks)
+    for (const mark of labelled) drawMark(ctx, { ...mark, y: bbox.top })
+    for (const mark of besideLabels(marks, labelled, TRIANGLE * devicePixelRatio))
+      drawMark(ctx, { ...mark, y: bbox.top, text: '' })
     ctx.restore()
   }
 }

@@ -25,3 +25,9 @@ export function highestApart(marks) {
     if (kept.every(({ from, to }) => mark.to <= from || mark.from >= to)) kept.push(mark)
   return kept
 }
+
+/** The other marks whose triangles, `size` wide to each side of `x`, are under no label. */
+export function besideLabels(marks, labelled, size) {
+  const isFree = ({ x }) => labelled.every(({ from, to }) => x + size <= from || x - size >= to)
+  return marks.filter((mark) => !labelled.includes(mark) && isFree(mark))
+}
