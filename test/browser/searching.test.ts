@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { SEARCH_KEYS } from '../../src/core/search-words.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -97,6 +98,8 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('alert').getByText('stauts: is not a known key; did you mean status:?').waitFor()
     await page.getByRole('button', { name: 'Help with search words' }).click()
     await page.getByText('in the subject, the text or the sender, each of them').waitFor()
+    const words = (await page.getByRole('dialog').locator('dt').allTextContents()).join(' ')
+    for (const key of Object.keys(SEARCH_KEYS)) assert.match(words, new RegExp(`\\b${key}:`))
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Escape')
     await box.fill('status:dead')

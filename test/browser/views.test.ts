@@ -95,8 +95,16 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await show('gateways/shop')
     await page.getByText('Not tested since the daemon started.', { exact: false }).waitFor()
     assert.ok(!methods.includes('POST'))
+    const released = Promise.withResolvers<void>()
+    await page.route('**/v1/doctor', async (route) => {
+      await released.promise
+      await route.continue()
+    })
     await press('Check now')
+    await page.getByText(/^Checking for \d s/).waitFor()
+    released.resolve()
     await page.getByText(/^Checked .* ago\.$/).waitFor()
+    await page.unroute('**/v1/doctor')
     await page.getByText('senders are not verified', { exact: false }).first().waitFor()
     await show('gateways')
     await press('Check all')

@@ -27,8 +27,9 @@ test('the demo has a day of messages of every gateway, with faults to look at, a
   assert.equal(oldest.messages.length, 1, 'the day is as long as a day')
   const letters = await invoke('dead-letter-list', { limit: 100 })
   assert.ok(letters.length > 0)
-  const pending = await invoke('approval-list', { status: 'pending' })
+  const pending: { title: string }[] = await invoke('approval-list', { status: 'pending' })
   assert.ok(pending.length > 0)
+  assert.ok(pending.every(({ title }) => !title.includes('interrupted')))
   const { refusals } = await invoke('refused', {})
   assert.ok(refusals.length > 0)
   const { conversations } = await invoke('conversation-list', { gateway: 'support', limit: 100 })
@@ -46,6 +47,19 @@ test('the demo has a day of messages of every gateway, with faults to look at, a
     assert.equal(cost.get(skill)?.unpriced ?? 0, 0)
   }
   assert.ok(budgets.some(({ used }: { used: number }) => used > 0))
+
+  const headers = { authorization: `Bearer ${demo.token}`, 'content-type': 'application/json' }
+  const checked = await fetch(`${demo.url}/v1/doctor`, { method: 'POST', headers, body: '{}' })
+  const checks: { ok: boolean; name: string }[] = Object(await checked.json()).result
+  assert.deepEqual(
+    checks.filter(({ ok }) => !ok),
+    [],
+  )
+  const listed = await fetch(`${demo.url}/v1/troubles`, { headers })
+  const { troubles } = Object(await listed.json()).result
+  const codes = new Set(troubles.map(({ code }: { code: string }) => code))
+  assert.ok(codes.has('dead-letters'), 'some of it failed')
+  assert.ok(!codes.has('unrouted'), 'what workers take needs no route')
 
   await demo.stop()
   assert.equal(existsSync(dirname(demo.config)), false)
