@@ -163,6 +163,9 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     }
     const inBar = await selected()
     assert.ok(inBar > 0)
+    const { since = '', until: end = '' } = Object.fromEntries(new URLSearchParams(page.url().split('?')[1]))
+    const { width } = Object(await daemon.invoke('message-histogram', { text: 'blue' }))
+    assert.ok(Date.parse(end) - Date.parse(since) <= 2 * width, `${since} to ${end} is one bar`)
     await until(async () => (await rows.count()) === inBar, `${inBar} messages`)
     await page.getByLabel('From', { exact: true }).waitFor()
     await page.goBack()
