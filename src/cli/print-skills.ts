@@ -7,6 +7,7 @@ import {
   errorsOf,
   formatMs,
   formatNumber,
+  retriedText,
   runsText,
 } from '../features/usage/print.ts'
 import { counted } from '../lib/counted.ts'
@@ -100,9 +101,10 @@ function lastRunOf({ lastAt, lastCode, recent, running }: JsonObject): string {
   return [...(many > 0 ? [`${formatNumber(many)} running`] : []), ...last].join(', ')
 }
 
-function failedOf({ failed, errorRate }: JsonObject): string {
+function failedOf({ failed, errorRate, failedMessages }: JsonObject): string {
   if (Number(failed) === 0) return '0'
-  return paint('red', `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`)
+  const runs = `${formatNumber(failed)} (${(100 * Number(errorRate)).toFixed(1)} %)`
+  return paint('red', [runs, retriedText(failedMessages, failed)].filter(Boolean).join(' of '))
 }
 
 /** The routes of a skill that have called it in no counted run. */

@@ -17,6 +17,7 @@ const FLAKY = `export default {
   description: 'Looks up an order, and fails for some',
   run({ args }) { if (/bad/.test(args.text)) throw new Error('no such <i>order</i>'); return 'fine' },
 }`
+const BROKEN = `export default { description: 'Fails', run() { throw new Error('no stock') } }`
 const WIPE = `import { z } from 'zod'
 export default {
   description: 'Wipes a disk',
@@ -53,9 +54,10 @@ model:
 routes:
   - { name: unused, match: { gateway: shop, event: never }, skill: flaky }
   - { name: exports, match: { gateway: shop, text: "export*" }, skill: slow, timeout: 30m }
+  - { name: thrice, match: { gateway: shop, text: "thrice*" }, skill: broken, retry: { attempts: 3, delay: 10ms } }
   - { name: orders, match: { gateway: shop }, skill: flaky, retry: { attempts: 1 } }
 `,
-    skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW },
+    skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW, broken: BROKEN },
   })
   site.write('skills/helper/SKILL.md', HELPER('helper'))
   site.write(
@@ -209,6 +211,22 @@ routes:
     assert.deepEqual(await faultsOf(page), [])
     await show('skills/helper')
     await page.getByText('0.018 EUR').waitFor()
+  })
+
+  test('failed attempts say how many messages they were at', async () => {
+    for (const text of ['thrice', 'thrice again'])
+      await daemon.post('/shop', text, { 'content-type': 'text/plain' })
+    const six = async () => Object(await daemon.invoke('skill-usage', { name: 'broken' })).failed === 6
+    await until(six, 'six attempts')
+    await show('skills')
+    const row = page.getByRole('region', { name: 'Your skills' }).getByRole('row')
+    await row.filter({ hasText: 'broken' }).getByText('6 (100 %)of 2 messages').waitFor()
+    await show('skills/broken')
+    await page.locator('.figure', { hasText: 'attempts at 2 messages' }).getByText('6 (100 %)').waitFor()
+    await page.getByRole('link', { name: /broken 6 runs 6 failed \(2 messages\)/ }).waitFor()
+    await page.getByRole('region', { name: 'Errors' }).getByText('of 2 messages').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skill-attempts')
   })
 
   test('the time range of skills and cost is in the address, and is copied with it', async () => {

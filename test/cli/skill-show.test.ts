@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanSkills } from '../../src/cli/print-skills.ts'
+import { errorsOf, runsText } from '../../src/features/usage/print.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -53,6 +54,15 @@ describe('skill list and skill show', { timeout: 120_000 }, async () => {
     const label = listed.find((skill: { name: string }) => skill.name === 'label')
     assert.deepEqual([label.usage.failed, label.paused.kind], [1, 'skill'])
   })
+})
+
+test('failed attempts say how many messages they were at', () => {
+  const usage = { runs: 381, failed: 168, failedMessages: 42, errorRate: 0.441, callers: [] }
+  const listed = wholeText(humanSkills([{ name: 'confirm-order', usage }], [], false))
+  assert.match(listed, /168 \(44\.1 %\) of 42 messages/)
+  const errors = [{ count: 124, messages: 31, code: 'skill_failed', error: 'no such SKU', lastAt: 0 }]
+  assert.match(errorsOf({ errors })[1] ?? '', /124 of 31 messages +skill_failed/)
+  assert.match(runsText(usage), /^381 runs, 168 failed \(of 42 messages\), p50/)
 })
 
 test('a list of skills at 80 columns keeps the state, the runs and the last run', (t) => {

@@ -154,3 +154,29 @@ test('failed runs are found among any number of others, and cancelled ones are n
     ['cli'],
   )
 })
+
+test('attempts at the same message are several runs, of one message', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  const add = (messageId: string | undefined, error: string) =>
+    runs.add('book', {
+      ...{ at: clock.time++, ms: 5, by: 'route orders', code: 'skill_failed', error },
+      ...(messageId !== undefined && { messageId }),
+    })
+  for (const id of ['a', 'b', 'a', 'a']) add(id, 'no such SKU')
+  add('b', 'customs answered 502')
+  const ask = async () => Object(await skillUsage({ name: 'book', limit: 30 }, callFrom()))
+  const { failed, failedMessages, errors } = await ask()
+  assert.deepEqual([failed, failedMessages], [5, 2])
+  assert.deepEqual(
+    errors.map(({ count, messages }: Record<string, unknown>) => [count, messages]),
+    [
+      [4, 2],
+      [1, 1],
+    ],
+  )
+  const [listed] = [await skillUsage({ limit: 30 }, callFrom())].flat()
+  assert.equal(Object(listed).failedMessages, 2)
+  // A run without a message, such as that of a schedule.
+  add(undefined, 'no such SKU')
+  assert.equal((await ask()).failedMessages, undefined)
+})

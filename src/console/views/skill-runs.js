@@ -4,6 +4,7 @@ import { MessageLink } from '../lib/message-link.js'
 import { Age, Badge, fullTime, TestMark, took } from '../lib/parts.js'
 import { CancelRun } from '../lib/pause.js'
 import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
 
 /** The pages of callers, by the kind in front of their names. */
 const PAGES = {
@@ -60,14 +61,21 @@ export function Runs({ of: recent, children, more }) {
   }${more}`
 }
 
+/**
+ * The number of messages of failed runs, such as `42 messages`; undefined if each had one attempt.
+ */
+export function retriedMessages(messages, runs) {
+  return messages === undefined || messages === runs ? undefined : count(messages, 'message')
+}
+
 /** The errors of failed runs, most frequent first, each with its newest message. */
 export function RunErrors({ of, failed }) {
-  const known = of.reduce((sum, { count }) => sum + count, 0)
+  const known = of.reduce((sum, { count: runs }) => sum + runs, 0)
   return html`<h2>Errors</h2><div class="scrolls" tabindex="0" role="region" aria-label="Errors"><table class="runs errors">
     <thead><tr><th scope="col" class="number">runs</th><th scope="col">error</th><th scope="col">last</th><th scope="col">newest message</th></tr></thead>
     <tbody>${of.map(
-      ({ count, code, error, lastAt, messageId }) => html`<tr key=${`${code} ${error}`}>
-      <td class="number">${count.toLocaleString('en')}</td><td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span></td>
+      ({ count: runs, messages, code, error, lastAt, messageId }) => html`<tr key=${`${code} ${error}`}>
+      <td class="number">${runs.toLocaleString('en')}${retriedMessages(messages, runs) && html` <span class="of-messages dim">of ${retriedMessages(messages, runs)}</span>`}</td><td class="outcome"><${Badge} kind="bad">${code}<//> <span class="error">${error}</span></td>
       <td class="whole-words" data-label="last"><${Age} at=${lastAt} /> ago</td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
     )}</tbody></table></div>
     ${known < failed && html`<p class="dim">Of the newest ${known.toLocaleString('en')} failed runs; older ones are only counted.</p>`}`

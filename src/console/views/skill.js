@@ -14,7 +14,7 @@ import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Caller, RunErrors, Running, Runs } from './skill-runs.js'
+import { Caller, RunErrors, Running, Runs, retriedMessages } from './skill-runs.js'
 
 /** One skill: its statistics, its last runs, and a form to run it. */
 export function Skill({ name, range, query, set }) {
@@ -86,7 +86,18 @@ function Usage({ name, range, query, set }) {
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets } = value
-  const { runs, failed, cancelled = 0, errorRate, p50, p95, cost, callers, running = [] } = usage
+  const {
+    runs,
+    failed,
+    failedMessages,
+    cancelled = 0,
+    errorRate,
+    p50,
+    p95,
+    cost,
+    callers,
+    running = [],
+  } = usage
   // Failures are not counted by caller: if any run failed, each calling route has the link "its dead
   // letters", even if it has none.
   const hasFailures = failed > 0
@@ -99,7 +110,7 @@ function Usage({ name, range, query, set }) {
         ? html`<p class="dim">${running.length > 0 ? 'No run has ended in this time.' : 'It has not run in this time.'}</p>`
         : html`<div class="figures-row">
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
-        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} />
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
         ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
         <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
@@ -158,8 +169,8 @@ function Bars({ of: { title, bars, last } }) {
     <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
 }
 
-function Figure({ name, value, isBad = false }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
+function Figure({ name, value, isBad = false, note }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b>${note && html`<span class="dim">${note}</span>`}</div>`
 }
 
 /**

@@ -8,6 +8,7 @@ import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { Skill } from './skill.js'
+import { retriedMessages } from './skill-runs.js'
 
 /** Polling interval (ms) of the numbers. */
 const POLL_INTERVAL = 10_000
@@ -110,8 +111,9 @@ function Names({ of, current, range }) {
 /** Runs and failures, beside the name. */
 function RunCounts({ usage }) {
   if (!usage) return null
-  const { runs, failed, running = 0 } = usage
-  return html` <span class="dim doing">${count(runs, 'run')}</span>${running > 0 && html` <span class="doing">${running.toLocaleString('en')} running</span>`}${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`
+  const { runs, failed, failedMessages, running = 0 } = usage
+  const messages = retriedMessages(failedMessages, failed)
+  return html` <span class="dim doing">${count(runs, 'run')}</span>${running > 0 && html` <span class="doing">${running.toLocaleString('en')} running</span>`}${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed${messages && ` (${messages})`}</span>`}`
 }
 
 /** `of`: what a column is sorted by, highest first. */
@@ -155,6 +157,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
   const {
     runs = 0,
     failed = 0,
+    failedMessages,
     errorRate,
     p50,
     p95,
@@ -170,7 +173,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
     <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
-    <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>` : runs > 0 ? '0' : ''}</td>
+    <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html`<span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
     <td class="number" data-label="p50">${took(p50)}</td>
     <td class="number" data-label="p95">${took(p95)}</td>
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
+import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
 import { lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -86,11 +87,13 @@ function humanSkillUsage(result: Json): Printable {
   ].join('\n')
 }
 
-/** `12 runs, 3 failed, p50 4ms, p95 1.2s`. */
+/** `12 runs, 3 failed (of 1 message), p50 4ms, p95 1.2s`. */
 export function runsText(usage: JsonObject): string {
   const [runs, failed, p50, p95] = figures(usage)
   const cancelled = Number(usage.cancelled) > 0 ? `, ${formatNumber(usage.cancelled)} cancelled` : ''
-  return `${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${cancelled}, p50 ${p50}, p95 ${p95}`
+  const messages = retriedText(usage.failedMessages, usage.failed)
+  const of = messages === '' ? '' : ` (of ${messages})`
+  return `${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed${of}${cancelled}, p50 ${p50}, p95 ${p95}`
 }
 
 /** `route orders (12), schedule night (1)`. */
@@ -100,10 +103,19 @@ export function callersText(callers: Json | undefined): string {
     .join(', ')
 }
 
+/**
+ * The number of messages of runs, such as `42 messages`. Empty if it says nothing new: each had one
+ * attempt.
+ */
+export function retriedText(messages: Json | undefined, runs: Json | undefined): string {
+  if (typeof messages !== 'number' || messages === runs) return ''
+  return counted(messages, 'message')
+}
+
 /** The errors of a skill after an empty line; nothing without errors. */
 export function errorsOf({ errors }: JsonObject): string[] {
-  const rows = objectsIn(errors).map(({ count, code, error, lastAt }) => [
-    formatNumber(count),
+  const rows = objectsIn(errors).map(({ count, messages, code, error, lastAt }) => [
+    [formatNumber(count), retriedText(messages, count)].filter(Boolean).join(' of '),
     code,
     shorten(String(error), 80),
     `${age(lastAt)} ago`,

@@ -1,3 +1,4 @@
+import { defined } from '../../lib/defined.ts'
 import { patternOf, sharedParts, VARYING } from '../../lib/error-pattern.ts'
 import { CANCELLED, type Run } from './run-log.ts'
 
@@ -12,16 +13,36 @@ export function outcomeOf({ code }: Pick<Run, 'code'>): 'ok' | 'failed' | 'cance
 
 /**
  * The errors of failed runs, most frequent first, without runs of test messages. Errors that differ
- * only in ids and numbers are one, which has `…` in their place. `lastAt` (Unix ms) and `messageId`
- * are of the newest run. `runs`: newest first.
+ * only in ids and numbers are one, which has `…` in their place. `count`: runs, each attempt at a
+ * message is one; `messages`: their messages. `lastAt` (Unix ms) and `messageId` are of the newest
+ * run. `runs`: newest first.
  */
 export function runErrors(runs: readonly Run[]) {
-  const failed = runs.filter((run) => outcomeOf(run) === 'failed' && !run.test)
+  const failed = runs.filter(isFailure)
   const groups = Map.groupBy(failed, ({ code, error = '' }) => `${code} ${patternOf(error)}`)
   return [...groups.values()]
     .flatMap((group) => summaryOf(group) ?? [])
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_ERRORS)
+}
+
+/**
+ * The number of messages of failed runs; undefined if some have no message, or if some of the
+ * `failed` runs are only counted. `runs`: all that are known.
+ */
+export function failedMessages(runs: readonly Run[], failed: number): number | undefined {
+  const known = runs.filter(isFailure)
+  return known.length < failed ? undefined : messagesOf(known)
+}
+
+function isFailure(run: Run): boolean {
+  return outcomeOf(run) === 'failed' && !run.test
+}
+
+/** Undefined if a run has no message, or without runs. */
+function messagesOf(runs: readonly Run[]): number | undefined {
+  const ids = runs.map(({ messageId }) => messageId)
+  return ids.length === 0 || ids.includes(undefined) ? undefined : new Set(ids).size
 }
 
 function summaryOf(group: readonly Run[]) {
@@ -30,5 +51,6 @@ function summaryOf(group: readonly Run[]) {
   const texts = group.map(({ error = '' }) => error.split(VARYING))
   const error = texts.reduce<readonly string[]>(sharedParts, newest.error?.split(VARYING) ?? []).join('')
   const { at: lastAt, code, messageId } = newest
-  return { code, error, count: group.length, lastAt, ...(messageId !== undefined && { messageId }) }
+  const messages = messagesOf(group)
+  return { code, error, count: group.length, lastAt, ...defined({ messages, messageId }) }
 }

@@ -4,7 +4,7 @@ import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
-import { outcomeOf, runErrors } from './run-errors.ts'
+import { failedMessages, outcomeOf, runErrors } from './run-errors.ts'
 import { noDurations, quantile } from './run-histogram.ts'
 import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
@@ -14,12 +14,11 @@ const WEEK = 7 * DAY
 /** Maximum number of callers per skill in a list. */
 const MAX_CALLERS = 5
 
+type RunReader = Pick<ReturnType<typeof createRunLogs>, 'read' | 'skills' | 'bySkill'>
+
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
-  runs: Pick<
-    ReturnType<typeof createRunLogs>,
-    'flush' | 'read' | 'failures' | 'skills' | 'bySkill' | 'slotsOf'
-  >
+  runs: RunReader & Pick<ReturnType<typeof createRunLogs>, 'flush' | 'failures' | 'slotsOf'>
   running: Pick<RunningRuns, 'of' | 'skills'>
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
@@ -27,22 +26,28 @@ export function createSkillUsage(deps: {
 }): ServiceOf<typeof operations.usage>['skill-usage'] {
   const { runs, running, cost, now } = deps
 
+  /** The failed and cancelled runs of a range that are stored one by one, newest first. */
+  const failuresOf = async (skill: string, log: Pick<RunLog, 'recent'>, range: Range) =>
+    recentIn({ recent: withFailures(log.recent, await runs.failures(skill)) }, range)
+
   const ofSkill = async (name: string, range: Range, wanted: Wanted) => {
     const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
-    const failures = recentIn({ recent: withFailures(log.recent, await runs.failures(name)) }, range)
+    const failures = await failuresOf(name, log, range)
     const counts = span.isExact
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
     const lastDay = spanOf(Math.max(range.since, now() - DAY), range.until, now())
     const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
+    const summary = summaryOf(counts, log, range)
     return {
       name,
       from: span.from,
       to: span.to,
-      ...summaryOf(counts, log, range),
+      ...summary,
+      ...defined({ failedMessages: failedMessages(failures, summary.failed) }),
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
@@ -52,28 +57,13 @@ export function createSkillUsage(deps: {
     }
   }
 
-  /** The counts of each skill in a span. */
-  const countsIn = async (span: Span): Promise<Map<string, RunCounts[]>> => {
-    const found = new Map<string, RunCounts[]>()
-    const add = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
-    if (span.isExact) {
-      for (const slot of await runs.bySkill(span))
-        for (const [skill, counts] of Object.entries(slot)) add(skill, counts)
-      return found
-    }
-    const logs = (await runs.skills()).map(async (skill) => ({ skill, log: await runs.read(skill) }))
-    for (const { skill, log } of await Promise.all(logs))
-      for (const [, counts] of daysOf(log, span)) add(skill, counts)
-    return found
-  }
-
   return async ({ name, since = now() - WEEK, until = now(), outcome, limit }) => {
     // Then the result has all runs of this daemon. Those of other daemons follow within seconds.
     await runs.flush()
     const range = { since, until }
     if (name !== undefined) return ofSkill(name, range, { ...defined({ outcome }), limit })
     const span = spanOf(since, until, now())
-    const [counted, { rows }] = await Promise.all([countsIn(span), cost({ by: 'skill', ...range })])
+    const [counted, { rows }] = await Promise.all([countsIn(runs, span), cost({ by: 'skill', ...range })])
     for (const skill of running.skills()) if (!counted.has(skill)) counted.set(skill, [])
     const found = await Promise.all(
       [...counted].map(async ([skill, counts]) => {
@@ -81,10 +71,19 @@ export function createSkillUsage(deps: {
         const tokens = used && used.inputTokens + used.outputTokens
         const log = await runs.read(skill)
         const callers = callersOf(counts).slice(0, MAX_CALLERS)
+        const summary = summaryOf(counts, log, range)
+        const { failed } = summary
+        const ofMessages =
+          failed > 0 ? failedMessages(await failuresOf(skill, log, range), failed) : undefined
         return {
           name: skill,
-          ...summaryOf(counts, log, range),
-          ...defined({ tokens, money: used?.money, lastCode: log.recent[0]?.code }),
+          ...summary,
+          ...defined({
+            failedMessages: ofMessages,
+            tokens,
+            money: used?.money,
+            lastCode: log.recent[0]?.code,
+          }),
           callers,
           ...runningIn(running.of(skill)),
         }
@@ -92,6 +91,21 @@ export function createSkillUsage(deps: {
     )
     return found.filter((each) => each.runs > 0 || each.running !== undefined).sort((a, b) => b.runs - a.runs)
   }
+}
+
+/** The counts of each skill in a span. */
+async function countsIn(runs: RunReader, span: Span): Promise<Map<string, RunCounts[]>> {
+  const found = new Map<string, RunCounts[]>()
+  const add = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
+  if (span.isExact) {
+    for (const slot of await runs.bySkill(span))
+      for (const [skill, counts] of Object.entries(slot)) add(skill, counts)
+    return found
+  }
+  const logs = (await runs.skills()).map(async (skill) => ({ skill, log: await runs.read(skill) }))
+  for (const { skill, log } of await Promise.all(logs))
+    for (const [, counts] of daysOf(log, span)) add(skill, counts)
+  return found
 }
 
 /** The number of runs under way, and the start of the oldest; nothing without any. */
