@@ -139,6 +139,22 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.goto(`${daemon.control}/#/messages`)
   })
 
+  test('suggests the values of a key as soon as it is chosen', async () => {
+    const options = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option')
+    await page.goto(`${daemon.control}/#/messages`)
+    await until(async () => (await box.inputValue()) === '', 'the empty field')
+    await box.fill('blue sta')
+    await options.filter({ hasText: 'status:' }).waitFor()
+    // Two frames later, without any other change of the page.
+    const next = await page.evaluate(`new Promise((resolve) => {
+      const list = document.querySelector('[role=listbox][aria-label=Suggestions]')
+      list.querySelector('[role=option]').click()
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(list.textContent))))
+    })`)
+    assert.match(String(next), /waiting.*dead/)
+    await box.fill('')
+  })
+
   test('shows a histogram of the results, whose bars narrow the list to a time; the back button undoes that', async () => {
     await box.fill('blue')
     const histogram = page.getByRole('slider', { name: /Messages over time/ })

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { Modal } from './modal.js'
 import { isUnfinished, suggestionsFor } from './suggest.js'
@@ -71,6 +71,7 @@ function useSuggestions({ input, text, setText, fields }) {
   const [isOpen, setOpen] = useState(false)
   const [active, setActive] = useState(-1)
   const [id] = useState(() => `suggestions-${boxes++}`)
+  const [, moved] = useReducer((count) => count + 1, 0)
   const caret = input.current?.selectionStart ?? text.length
   const { options, hint } = isOpen ? suggestionsFor(text, caret, fields) : { options: [] }
   const close = () => setOpen(false)
@@ -84,6 +85,8 @@ function useSuggestions({ input, text, setText, fields }) {
     requestAnimationFrame(() => {
       input.current?.focus()
       input.current?.setSelectionRange(start + insert.length, start + insert.length)
+      // The suggestions are those at the caret, which may be all that has changed.
+      moved()
       // After a key, its values are suggested.
       setOpen(insert.endsWith(':'))
     })
