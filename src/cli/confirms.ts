@@ -31,7 +31,10 @@ export async function confirms(
   const canAsk = terminal.isTerminal && process.stdin.isTTY === true && !terminal.json
   if (!canAsk && isRequired)
     throw usage(`This would ${what}. Add --yes to do it. \`trivium dead-letter groups\` shows the causes.`)
-  if (!canAsk) return true
+  if (!canAsk) {
+    if (!terminal.json) terminal.err(`About to ${what}:\n${about}\n`)
+    return true
+  }
   terminal.err(`${about}\n`)
   return agrees(question)
 }

@@ -1,5 +1,6 @@
 import { TriviumError } from '../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { commandText } from '../lib/command-text.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
 import { fullId } from './short-ids.ts'
@@ -56,7 +57,7 @@ export async function withGateway(
   if (gateway === undefined)
     throw new TriviumError('not_found', {
       path: `conversation ${conversation}`,
-      hint: ` With its gateway: ${form}`,
+      hint: ` To find one: ${commandText('conversation list --search', conversation)}. With its gateway: ${form}`,
     })
   if (more.length === 0) return { ...others, gateway, conversation }
   throw usage(`${[gateway, ...more].join(', ')} have a conversation ${conversation}. Name one: ${form}`)

@@ -34,6 +34,9 @@ const QUOTING: ReadonlySet<string> = new Set([
   'listener_failed',
 ])
 
+/** Actions of the audit log have the names of skills. */
+const NO_ACTION = 'There is no action '
+
 /** Texts of errors that already say how to go on. */
 const HAS_NEXT_STEP = /Did you mean|There are: |`(npx )?trivium /
 
@@ -42,7 +45,8 @@ const HAS_NEXT_STEP = /Did you mean|There are: |`(npx )?trivium /
  * does not exist names the command that lists what does.
  */
 export function errorText({ code, message }: { code: string; message: string }): string {
-  const text = QUOTING.has(code) ? message : withCommands(message)
+  const isQuoting = QUOTING.has(code) || message.startsWith(NO_ACTION)
+  const text = isQuoting ? message : withCommands(message)
   const kind = /^There is no ([a-z]+(?: group)?) /.exec(message)?.[1] ?? ''
   const list = code === 'not_found' ? LISTS_BY_KIND[kind] : LISTS[code]
   if (list === undefined || HAS_NEXT_STEP.test(text)) return text

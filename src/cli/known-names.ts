@@ -1,5 +1,7 @@
 import { catalogue, TriviumError } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { builtInSkills } from '../daemon/built-in-skills.ts'
+import { ACTIONS_IN_WORDS } from '../lib/audit-words.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { type Environs, loadFor } from './command.ts'
 
@@ -19,6 +21,8 @@ const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^cost$/, argument: 'model', kind: 'model' },
   { skill: /^cost$/, argument: 'skill', kind: 'skill' },
   { skill: /^search-notes$/, argument: 'in', kind: 'gateway' },
+  { skill: /^audit-list$/, argument: 'action', kind: 'action' },
+  { skill: /^audit-list$/, argument: 'without', kind: 'action' },
 ]
 
 /** The part of a connection that lists names. */
@@ -93,6 +97,17 @@ const KINDS = {
     word: 'consumer group',
     current: async (source, _environs, { topic }) =>
       namesIn(await source.invoke('event-groups', isText(topic) ? { topic } : {}), 'group'),
+  },
+  action: {
+    word: 'action',
+    listedBy: 'audit list',
+    current: async (_source, _environs, { action, without }) => [
+      ...[action, without].filter(isText).filter((name) => name.includes('*')),
+      ...ACTIONS_IN_WORDS,
+      ...builtInSkills.map(({ name }) => name),
+    ],
+    stored: async (source, name) =>
+      nameIfAny(pathGet(await source.invoke('audit-list', { action: name, limit: 1 }), 'entries'), name),
   },
   model: { word: 'model', current: (source) => namesInCost(source, 'model') },
   skill: {

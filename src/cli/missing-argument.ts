@@ -36,6 +36,7 @@ export async function missingArgument(
   const wanted = isOfConversation ? ['conversation'] : required
   const missing = wanted.filter((each) => args[each] === undefined && !isSecret(properties[each]))
   const [first] = missing
+  if (first === undefined && name === 'gateway-send' && isToNobody(args)) return usage(TO_WHOM)
   if (first === undefined || isAlone) return undefined
   const noun = spokenName(name).split(' ')[0] ?? ''
   const form = formOf(name, isOfConversation ? wanted : places, properties)
@@ -45,6 +46,13 @@ export async function missingArgument(
   const more = list === undefined ? '' : ` \`trivium ${list}\` lists them.`
   const hint = found ? candidatesText(found, wordOf(first, noun), list) : more
   return usage(`${sentence(words)} missing: ${form}.${hint}`)
+}
+
+const TO_WHOM =
+  'To whom? `--message-id ID` answers a message: `trivium message list` and `trivium conversation show` have the ids. `--gateway NAME --to ADDRESS` writes to somebody.'
+
+function isToNobody({ messageId, receipt, gateway, conversation, to }: JsonObject): boolean {
+  return [messageId, receipt, gateway, conversation, to].every((each) => each === undefined)
 }
 
 /** The same for a command of its own, such as `skill show NAME`. Undefined if it is not found. */

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { Printable } from '../lib/printed.ts'
 import type { CommandContext } from './command.ts'
 import { ask, type Connection, type OpenConnection } from './connection.ts'
+import { withFilters } from './filter-note.ts'
 import { withFullIds } from './full-ids.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
 import { refuseTimes } from './time-as-id.ts'
@@ -62,7 +63,7 @@ export function runsOperation(
         throw context.terminal().json ? error : withFlagNames(error, nameOf(command), flags)
       })
     }
-    return ask(context, call, (result) => human(result, args), open)
+    return ask(context, call, (result) => withFilters(human(result, args), args), open)
   })
 }
 

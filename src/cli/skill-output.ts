@@ -21,6 +21,7 @@ import { printers as usage } from '../features/usage/print.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
 import { isOfAssistant } from './assistant-words.ts'
+import { withFilters } from './filter-note.ts'
 import { humanRetriedMessage } from './print-retried.ts'
 import { withReleased } from './resume.ts'
 import { pretty } from './terminal.ts'
@@ -33,7 +34,7 @@ import { pretty } from './terminal.ts'
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): Printable {
   if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
-  const text = printer ? printer(result, args) : readable(result)
+  const text = withFilters(printer ? printer(result, args) : readable(result), args)
   const limit = Array.isArray(result) ? limitOf(skill, args) : undefined
   return limit === undefined || objectsIn(result).length < limit ? text : withNotes(text, limitText(limit))
 }

@@ -38,6 +38,9 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 
+/** Actions that are no skills are among these. */
+export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), 'person-erased']
+
 /** Past tenses of the verbs at the end of actions. */
 const DONE: Record<string, string> = {
   drop: 'dropped',

@@ -111,6 +111,12 @@ test('conversation show says why it cannot be answered', () => {
   assert.match(shown({ unanswerable: 'its job has ended' }), /It cannot be answered: its job has ended\./)
   const undelivered = { at: 1, letter: 'outbox:a' }
   const gone = shown({ unreachable: 'the mailbox does not exist', waitingSince: 1, undelivered })
+  assert.doesNotMatch(gone, /--to ADDRESS/)
+  const mail = entries.map((entry) => ({ ...entry, transport: 'email' }))
+  assert.match(
+    shown({ entries: mail, undelivered }),
+    /`trivium gateway send TEXT --message-id m1 --to ADDRESS` answers at another address/,
+  )
   assert.match(gone, /`trivium dead-letter show outbox:a` shows why it failed/)
   assert.match(gone, /Another answer would fail too: the mailbox does not exist\./)
   assert.doesNotMatch(gone, /gateway send/)

@@ -8,7 +8,7 @@ import {
 } from '../../engine/print/dead-letters.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { type Printable, withNotes } from '../../lib/printed.ts'
+import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
@@ -37,7 +37,11 @@ export const addDeadLetters: AddCommand = (program, context) => {
       const { before: _, limit: __, ...filter } = args
       if (!json) causes = await daemon.invoke('dead-letter-groups', filter)
       const isAll = list.opts().all === true
-      return isAll ? allLetters(daemon, args) : daemon.invoke('dead-letter-list', args)
+      const letters = isAll ? await allLetters(daemon, args) : await daemon.invoke('dead-letter-list', args)
+      const isFiltered = Object.keys(filter).length > 0
+      if (!json && isFiltered && objectsIn(letters).length === 0)
+        causes = await daemon.invoke('dead-letter-groups', {})
+      return letters
     },
   })
   showDefault(command, list)
@@ -65,10 +69,16 @@ export const addDeadLetters: AddCommand = (program, context) => {
   )
 }
 
-/** The list, at a terminal by cause, and how many it leaves out. */
+/** Of a filtered list without rows. */
+function noneOf(total: number): string {
+  return total === 1 ? 'The only dead letter does not match.' : `None of the ${total} dead letters matches.`
+}
+
+/** The list, at a terminal by cause, and how many it leaves out. `causes`: of all, if none matches. */
 function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): Printable {
   const shown = objectsIn(letters).length
   const total = objectsIn(causes).reduce((sum, { count }) => sum + Number(count), 0)
+  if (shown === 0 && total > 0) return noData(noneOf(total))
   const byCause = isTerminal ? lettersByCause(letters, causes, args) : undefined
   const list = byCause ?? humanLetters(letters)
   if (shown < Number(args.limit) || total <= shown) return list

@@ -149,10 +149,18 @@ function nextSteps(
   lastMessage: JsonObject | undefined,
 ): string[] {
   const step = (command: string, what: string) => paragraph('  → ', `${command} ${what}`)
-  const { conversation, id } = lastMessage ?? {}
+  const { conversation, id, transport } = lastMessage ?? {}
   const letter = pathGet(undelivered ?? null, 'letter')
   const steps = [
     ...(letter === undefined ? [] : [step(commandText('dead-letter show', letter), 'shows why it failed.')]),
+    ...(undelivered === undefined || transport !== 'email'
+      ? []
+      : [
+          step(
+            commandText('gateway send', 'TEXT', '--message-id', id, '--to', 'ADDRESS'),
+            'answers at another address.',
+          ),
+        ]),
     ...(waitingSince === undefined || unreachable !== undefined
       ? []
       : [step(commandText('gateway send', 'TEXT', '--message-id', id), 'answers by hand.')]),

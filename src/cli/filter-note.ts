@@ -1,0 +1,34 @@
+import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { type Printable, printed } from '../lib/printed.ts'
+
+/** Arguments of lists that leave out nothing, or that people did not give. */
+const NO_FILTERS = new Set(['limit', 'before', 'answerable', 'id', 'topic', 'buckets', 'latest'])
+/** Arguments with another name on the command line. */
+const FLAGS: Readonly<Record<string, string>> = { group: 'route' }
+/** Arguments that are Unix ms if a command computed them. */
+const TIMES = new Set(['since', 'until'])
+/** The first sentence of an empty list. */
+const NOTHING =
+  /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules)(?= since|\.)/
+
+/**
+ * Says that an empty list is filtered, and by what, so that it is not mistaken for the whole:
+ * `No messages match --text refund.`
+ */
+export function withFilters(printable: Printable, args: JsonObject): Printable {
+  const { text, notes } = printed(printable)
+  const [first = '', ...others] = notes
+  const filters = Object.entries(args).flatMap(filterText)
+  if (text !== '' || filters.length === 0 || !NOTHING.test(first)) return printable
+  return { text, notes: [first.replace(NOTHING, `No $1 match ${filters.join(' ')}`), ...others] }
+}
+
+/** `--text refund`. */
+function filterText([name, value]: [string, unknown]): string[] {
+  if (NO_FILTERS.has(name) || value === undefined || value === null || isJsonObject(value)) return []
+  const flag = `--${(FLAGS[name] ?? name).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  if (value === true) return [flag]
+  const isTime = TIMES.has(name) && typeof value === 'number'
+  const shown = isTime ? new Date(value).toISOString() : String(value)
+  return [`${flag} ${/\s/.test(shown) ? JSON.stringify(shown) : shown}`]
+}
