@@ -136,6 +136,16 @@ routes:
       await page.getByLabel('Send it to another address').fill(address)
       await page.getByRole('button', { name: 'Send there' }).click()
     }
+    const heldBy = { by: 'http control-token:ingrid', since: Date.now(), reason: 'I call her' }
+    await page.route('**/v1/skills/conversation-show', async (route) => {
+      const response = await route.fetch()
+      const { result } = Object(await response.json())
+      await route.fulfill({ response, json: { result: { ...result, heldBy } } })
+    })
+    await sendThere('halldis@example.org')
+    await dialog.getByText('ingrid has this conversation. Send anyway?').waitFor()
+    await answer('Cancel')
+    await page.unrouteAll({ behavior: 'wait' })
     // A server that refuses this address, too, leaves everything as it was.
     refuseNext(smtp)
     await sendThere('halldis@example.org')

@@ -9,7 +9,7 @@ import { Age, act, ask, Moment, span } from '../lib/parts.js'
 import { retryNow } from '../lib/pause.js'
 import { reportRetry } from '../lib/retry.js'
 import { link } from '../lib/router.js'
-import { useRoomForNotices } from './answer.js'
+import { mayAnswer, useRoomForNotices } from './answer.js'
 import { AnswerOrNote } from './answer-or-note.js'
 import { senderOf } from './messages.js'
 import { Settle, SettledNote } from './settle.js'
@@ -71,7 +71,7 @@ function NotDelivered({ of: { waitingSince, unreachable, entries }, asked, unsen
   return html`<div class="now-it warn not-delivered">
     <p>${what} ${verb}: ${force && reason ? html`<b>${reason}</b> <span class="dim">(${cause})</span>` : html`<b>${cause}</b>`}.</p>
     <p class="dim">${force && `Another answer would not arrive either${advice && !canCorrect && !elsewhere ? `: ${advice}` : ''}. `}${unsent.nextAt > clock.value && html`The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. `}${isWaiting && html`<b>${senderOf(asked.from)}</b> has waited for <${Age} at=${waitingSince} />.`}</p>
-    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} answers=${asked.id} drop=${() => dropSent(unsent, entries)} done=${reload} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}
+    ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} answers=${asked.id} may=${() => mayAnswer(asked)} drop=${() => dropSent(unsent, entries)} done=${reload} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}
     <p class="actions">
       ${elsewhere && html`<a class="button primary small" href=${letterAt(letter)}>${advice.charAt(0).toUpperCase()}${advice.slice(1)}</a>`}
       ${unsent.nextAt > clock.value && html`<button changes type="button" class="primary small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}

@@ -48,14 +48,15 @@ const SEND_TIME = 10_000
 
 /**
  * Sends the text of a reply that was not delivered to another address: as an answer to the message
- * `answers`, so that its conversation shows it. `drop`: removes what was not delivered, once the
+ * `answers`, so that its conversation shows it. `may`: asks before, if needed. `drop`: removes what was not delivered, once the
  * mail is sent; returns what to say if it stays. Then calls `done`.
  */
-export function OtherAddress({ gateway, answers, to, subject, text, files = 0, drop, done }) {
+export function OtherAddress({ gateway, answers, to, subject, text, files = 0, may, drop, done }) {
   const [address, setAddress] = useState('')
   const [isBusy, once] = useOnce()
   const send = async () => {
     const at = address.trim()
+    if (may && !(await may())) return
     await act(async () => {
       const mail = { to: at, text, ...(subject && { subject }), wait: SEND_TIME }
       const { sent } = await sendAs(mail, { gateway, answers })
