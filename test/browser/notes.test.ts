@@ -85,7 +85,11 @@ describe('the console has notes for colleagues', { timeout: 300_000 }, async () 
     await note.getByRole('button', { name: /^Delete the note of/ }).click()
     await answer('Delete the note')
     await note.waitFor({ state: 'detached' })
-    assert.equal((await shown()).notes.length, 1)
+    const { notes: left, entries } = await shown()
+    assert.equal(left.length, 1)
+    // Whoever answers from the page of the message sees the notes too.
+    await show(`messages/${entries[0].id}`)
+    await notes.getByText('Third time she asks.').waitFor()
   })
 
   test('a conversation that cannot be answered has notes too', async () => {

@@ -23,6 +23,7 @@ import { Actions } from './message-actions.js'
 import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
+import { withNotes } from './note.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const POLL_INTERVAL = { open: 1_500, finished: 5_000 }
@@ -161,15 +162,16 @@ export function Routes({ routes }) {
   )}</ul>`
 }
 
-/** The newest messages of its conversation, as a chat. */
+/** The newest messages and notes of its conversation, as a chat. */
 function ItsConversation({ message }) {
   const { gateway, conversation, id } = message
-  const { value, error } = useLoaded(
+  const { value, error, reload } = useLoaded(
     (signal) => invoke('conversation-show', { gateway, conversation, limit: 20 }, signal),
     [id],
   )
   if (error) return html`<h2>The conversation</h2><p class="dim">${error.message}</p>`
   // A single message is already shown.
-  if (!value || value.entries.every((entry) => entry.id === id)) return null
-  return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
+  const shown = value ? withNotes(value) : []
+  if (shown.every((entry) => entry.id === id)) return null
+  return html`<h2>The conversation</h2><${Chat} entries=${shown} here=${id} reload=${reload} />`
 }
