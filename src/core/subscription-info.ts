@@ -69,3 +69,19 @@ export type PushPolicy = {
   concurrency: number
   rate?: Rate
 }
+
+/** The attempts of a push subscription in a range. Times in Unix ms, durations in ms. */
+export type PushTraffic = {
+  from: number
+  to: number
+  /** When the numbers begin. */
+  knownSince: number
+  delivered: number
+  failed: number
+  /** Why attempts failed, most frequent first. */
+  causes: { text: string; count: number; lastAt?: number }[]
+  /** Interval of the points. */
+  every: number
+  /** `at`: begin of the interval. `p50`, `p95`: how long the receiver took to answer. */
+  points: { at: number; delivered: number; failed: number; p50?: number; p95?: number }[]
+}

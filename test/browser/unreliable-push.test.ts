@@ -44,7 +44,7 @@ routes: [{ name: all, skill: echo }]
       .waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await row('Push crm').getByRole('link', { name: 'crm' }).click()
-    await page.getByRole('heading', { name: /^crm fails \d+ of \d+ for/ }).waitFor()
+    await page.getByRole('heading', { name: /^crm fails \d+ of the last \d+ for/ }).waitFor()
   })
 
   test('failed attempts are listed alone, with the answer of the receiver', async () => {
@@ -55,8 +55,10 @@ routes: [{ name: all, skill: echo }]
     const reasons = page.getByRole('list', { name: 'Why attempts failed' }).getByRole('listitem')
     assert.equal(await reasons.count(), 1)
     await reasons.getByText('it answered 503: disk quota exceeded').waitFor()
-    // All shown attempts failed, so a share would say nothing.
-    assert.match((await reasons.locator('b').textContent()) ?? '', /^\d+ ×$/)
+    // The numbers are those of the hour, whatever the list shows.
+    const [, failed, all] = /^(\d+) of (\d+)$/.exec(String(await reasons.locator('b').textContent())) ?? []
+    assert.ok(Number(failed) > 0 && Number(failed) < Number(all))
+    await page.getByText(`${failed} of ${all} attempts failed in the last hour.`).waitFor()
     assert.match(page.url(), /outcome=failed/)
     assert.equal(await page.getByText('is no parameter of').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
@@ -65,7 +67,8 @@ routes: [{ name: all, skill: echo }]
 
   test('the event of an attempt can be sent again', async () => {
     await page.getByLabel('Outcome').selectOption('ok')
-    await page.getByText('disk quota exceeded').first().waitFor({ state: 'detached' })
+    const table = page.getByRole('region', { name: 'Last attempts' })
+    await table.getByText('disk quota exceeded').first().waitFor({ state: 'detached' })
     const before = attempts
     await page
       .getByRole('button', { name: /^Send again: / })
@@ -96,6 +99,19 @@ routes: [{ name: all, skill: echo }]
       .getByRole('link', { name: /^orders\/create\s*#5012(?!.*#5012)/ })
       .first()
       .waitFor()
+  })
+
+  test('the charts show the attempts by outcome and the time to the answer, in a time', async () => {
+    await show('queues/orders/crm')
+    await page.getByLabel('Attempts in 1 min, last hour').getByText('delivered').waitFor()
+    await page.getByLabel('Time to the answer, last hour').getByText('p95').waitFor()
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('24h')
+    await page.getByLabel('Attempts in 15 min, last 24 hours').waitFor()
+    await page.getByText(/^\d+ of \d+ attempts failed in the last 24 hours\./).waitFor()
+    assert.match(page.url(), /since=24h/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('push-charts')
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('1h')
   })
 
   test('an attempt is opened by its row: its request, its answer, and the other attempts', async () => {
@@ -174,6 +190,6 @@ routes: [{ name: all, skill: echo }]
   test('a push whose attempts have all failed says so', async () => {
     await daemon.invoke('event-emit', { topic: 'refunds', data: 1 })
     await show('queues/refunds/gone')
-    await page.getByText(/^(The only attempt|All of the last \d+) failed$/).waitFor()
+    await page.getByText(/^All of \d+ attempts? failed in the last hour\./).waitFor()
   })
 })

@@ -35,15 +35,16 @@ routes: [{ name: all, skill: echo }]
     const { id } = Object(await response.json())
     await until(async () => {
       const shown = Object(await daemon.invoke('subscription-show', { name: 'analytics' }))
-      return shown.attempts.length > 0
+      return shown.attempts.length > 0 && shown.traffic.failed > 0
     }, 'an attempt')
     const out = await run('subscription', 'show', 'analytics')
     assert.match(out, /^analytics\s+push of the topic gateway-message: (retrying|failing) for \d+ s/m)
     assert.match(out, /^failing since\s+20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC \(\d+ s\)$/m)
-    assert.match(out, /^last attempts\s+\d+ of \d+ failed; no success among them$/m)
+    assert.match(out, /^attempts\s+\d+ of \d+ failed since 20.* UTC$/m)
     const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d\\t1 of 300\\t\\d+ m?s\\tit answered 503\\t(?:(?:in [^\\t]+|now)?\\t)?disk quota exceeded\\t${id}\\tada@example\\.com: `
     assert.match(out, new RegExp(`^${attempt}`, 'm'))
     assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
+    assert.match(out, /^\s+(\d+) of \1: it answered 503: disk quota exceeded$/m)
     assert.match(out, /^retries\s+up to 300 attempts over .* apart; then a dead letter$/m)
     assert.match(out, /^timeout\s+15 s for the answer$/m)
     assert.match(out, /^signature\s+Standard Webhooks, 1 secret$/m)

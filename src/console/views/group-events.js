@@ -1,6 +1,4 @@
 import { useState } from 'preact/hooks'
-import { answerText } from '../../lib/answer-text.ts'
-import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
@@ -18,11 +16,14 @@ const MAX_ATTEMPTS = 300
 /** The last attempts of a push, with the messages or events that they were about. */
 export function Attempts({ push, query = {} }) {
   const { name, topic, state, dead } = push
-  const { outcome = '' } = query
+  const { outcome = '', since = '', until = '' } = query
   const [limit, setLimit] = useState(SHOWN_AT_FIRST)
+  const filter = Object.fromEntries(
+    Object.entries({ outcome, since, until }).filter(([, value]) => value !== ''),
+  )
   const loaded = useLoaded(
-    (signal) => invoke('subscription-show', { name, limit, ...(outcome && { outcome }) }, signal),
-    [name, state, dead, outcome, limit, Math.floor(clock.value / POLL_INTERVAL)],
+    (signal) => invoke('subscription-show', { name, limit, ...filter }, signal),
+    [name, state, dead, outcome, since, until, limit, Math.floor(clock.value / POLL_INTERVAL)],
   )
   const { value, error } = loaded
   // The push was deleted; the page changes with the next status.
@@ -31,28 +32,10 @@ export function Attempts({ push, query = {} }) {
   const pick = (event) => replace(['queues', topic, name], { ...query, outcome: event.target.value })
   return html`<header class="bar"><h2>Last attempts</h2><label class="pick"><span>Outcome</span>
       <select value=${outcome} onChange=${pick}><option value="">any</option><option value="failed">failed</option><option value="ok">accepted</option></select></label></header><${Wait} of=${loaded} what=${`the push ${name}`} />
-    ${value && attempts.length === 0 && html`<p class="dim">${outcome === '' ? 'None yet.' : 'None of the last ones.'}</p>`}
-    <${Failures} of=${attempts} isAll=${outcome === ''} />
+    ${value && attempts.length === 0 && html`<p class="dim">${outcome + since + until === '' ? 'None yet.' : 'None of the kept ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
     ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">Kept are the newest 200 attempts, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
-}
-
-/**
- * Why attempts failed, most frequent first: each answer once, with its number. `isAll`: the shown
- * attempts are all kinds, so that a share of them says how often attempts fail.
- */
-function Failures({ of: attempts, isAll }) {
-  const failed = attempts.filter(({ reason }) => reason !== undefined)
-  if (failed.length < 2) return null
-  const textOf = ({ reason, answer = '' }) => [reason, answerText(answer)].filter(Boolean).join(': ')
-  const groups = [...Map.groupBy(failed, (attempt) => patternOf(textOf(attempt))).values()].toSorted(
-    (one, other) => other.length - one.length,
-  )
-  return html`<ul class="plain failures" aria-label="Why attempts failed">${groups.map(
-    ([newest, ...others]) =>
-      html`<li key=${textOf(newest)}><b>${(others.length + 1).toLocaleString('en')} ${isAll ? `of ${attempts.length.toLocaleString('en')}` : '×'}</b> <span class="error">${textOf(newest)}</span> <span class="dim">last <${Age} at=${newest.at} /> ago</span></li>`,
-  )}</ul>`
 }
 
 const PAGE = 10

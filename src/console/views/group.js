@@ -36,7 +36,8 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { EventLink } from './attempt-table.js'
 import { Attempts, NewestEvents } from './group-events.js'
-import { earliest, FailedShare, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
+import { PushTraffic } from './push-traffic.js'
+import { earliest, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
@@ -63,7 +64,7 @@ export function GroupPage({ topic, name, query }) {
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or the name is wrong.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
-    ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} push=${push} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
+    ${(group || push) && html`<${Wait} of=${loaded} what="the group" />${push && html`<${PushTraffic} topic=${topic} name=${name} query=${query} />`}<${Backlog} of=${group} push=${push} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
     ${push ? html`<${Attempts} push=${push} query=${query} />` : group && html`<${Readers} of=${group} />`}
     ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} />`}
   </section>`
@@ -121,7 +122,7 @@ function PushHead({ topic, name, group, push, reload }) {
     !isStopped &&
     (state === 'failing' || push.nextAt !== undefined || value?.attempts?.[0]?.reason !== undefined)
   const oldest = oldestOf(push, group)
-  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} /></h1>
+  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} errors=${push.errors} isExact /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
           isStopped
@@ -137,7 +138,6 @@ function PushHead({ topic, name, group, push, reload }) {
     <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
     ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
-    <${FailedShare} of=${value?.attempts ?? []} />
     ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />

@@ -45,7 +45,7 @@ export const VIEWS = [
   {
     path: 'queues',
     title: 'Groups and queues',
-    keys: ([, group]) => (group ? ['outcome'] : []),
+    keys: ([, group]) => (group ? ['outcome', 'since', 'until'] : []),
     begins: true,
     parts: 4,
     Page: later.page('QueuesPage'),

@@ -165,10 +165,13 @@ function Pushes({ of, known }) {
 
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
 
-/** The state of a push. An active one whose last attempt failed is shown as retrying. */
-export function PushState({ state, last, failingSince, errors }) {
+/**
+ * The state of a push. An active one whose last attempt failed is shown as retrying. `isExact`: says
+ * of which attempts a share failed.
+ */
+export function PushState({ state, last, failingSince, errors, isExact = false }) {
   if (state === 'active' && errors)
-    return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${errors.of}<//> <span class="dim">for <${Age} at=${errors.since} /></span>`
+    return html`<${Badge} kind="warn" title=${errors.reason}>fails ${errors.failed} of ${isExact && 'the last '}${errors.of}<//> <span class="dim">for <${Age} at=${errors.since} /></span>`
   const since =
     failingSince !== undefined && html` <span class="dim">for <${Age} at=${failingSince} /></span>`
   if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>${since}`
@@ -208,7 +211,7 @@ export function isOfRule(topic) {
 }
 
 /** How many of the newest attempts failed, and the last success; nothing if none failed. */
-export function FailedShare({ of: attempts }) {
+function FailedShare({ of: attempts }) {
   const failed = attempts.filter(({ reason }) => reason !== undefined).length
   if (failed === 0) return null
   const success = attempts.find(({ reason }) => reason === undefined)

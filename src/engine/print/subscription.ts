@@ -54,7 +54,7 @@ function factsOf(push: JsonObject): [title: string, text: string][] {
     ['to', `${url}${origin}`],
     ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
     ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
-    ['last attempts', shareOf(objectsIn(push.attempts))],
+    ...trafficFacts(push),
     ['next attempt', nextOf(nextAt)],
     ...policyFacts(push.policy),
     ['queued', `${counted(Number(queued), 'event')}${oldest}`],
@@ -69,14 +69,20 @@ function policyFacts(policy: Json | undefined): [title: string, text: string][] 
   return data ? Object.entries(policyInWords(data)) : []
 }
 
-/** `31 of 50 failed; the last success 4 min ago`. */
-function shareOf(attempts: readonly JsonObject[]): string {
-  const failed = attempts.filter(({ reason }) => reason !== undefined).length
-  if (attempts.length === 0) return ''
-  if (failed === 0) return `all ${attempts.length} succeeded`
-  const success = attempts.find(({ reason }) => reason === undefined)
-  const last = success ? `the last success ${age(success.at)} ago` : 'no success among them'
-  return `${failed} of ${attempts.length} failed; ${last}`
+/** The attempts of the range, and why they failed; nothing if an older daemon answers. */
+function trafficFacts({ traffic, attempts }: JsonObject): [title: string, text: string][] {
+  const shown = objectsIn(attempts)
+  if (traffic === undefined) return []
+  const { delivered, failed, from, causes } = Object(traffic)
+  const success = shown.find(({ reason }) => reason === undefined)
+  const last = success ? `; the last success ${age(success.at)} ago` : ''
+  const since = `since ${secondOf(from)}`
+  const all = Number(delivered) + Number(failed)
+  const why = objectsIn(causes).map(({ text, count }): [string, string] => [
+    '',
+    `${count} of ${all}: ${text}`,
+  ])
+  return [['attempts', all === 0 ? `none ${since}` : `${failed} of ${all} failed ${since}${last}`], ...why]
 }
 
 function nextOf(at: Json | undefined): string {

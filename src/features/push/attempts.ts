@@ -33,6 +33,8 @@ type AttemptsDeps = {
    * Undefined if the topic has no messages.
    */
   keep?: ((event: Event, attempt: object) => void) | undefined
+  /** Called with each attempt that counts. */
+  made(attempt: { at: number; ms: number; answer: Answer }): void
   /** Called after each report. */
   reported(): Promise<void>
   failed(error: unknown): void
@@ -111,6 +113,7 @@ export async function createAttempts(deps: AttemptsDeps) {
       keepExchange(exchanges, at, event.id, answer)
       const made = { at, event: event.id, attempt, ms, ...replayed, answer }
       attempts.add(made)
+      deps.made(made)
       // Kept in the history too, because the report has only the newest attempts of all events.
       if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
       reportSoon()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, name, optional } from '../../core/arguments.ts'
+import { closed, name, optional, time as pointInTime } from '../../core/arguments.ts'
 import { matchSchema } from '../../core/match.ts'
 import { replayArguments } from '../../engine/operations/event-range.ts'
 
@@ -75,6 +75,8 @@ export const subscriptions = {
     ...subscription,
     outcome: z.enum(['ok', 'failed']).exactOptional().describe('Only attempts with this outcome'),
     event: optional('Only attempts at the event with this id, with their requests and answers'),
+    since: pointInTime.exactOptional().describe('Only attempts since a time, or an age such as 2h'),
+    until: pointInTime.exactOptional().describe('Only attempts before a time, or older than an age'),
     limit: z.int().min(1).max(300).default(50).describe('Maximum number of attempts'),
   }).describe('Shows a push subscription and its last attempts, newest first.'),
   /** Throws `subscription_exists`. */

@@ -62,6 +62,7 @@ export function createPush(deps: PushDeps) {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     show: createShow({
       store,
+      now,
       find: (name) => find(name).subscription,
       list: async (subscription) => (await list([subscription]))[0],
       recordOf: async (name) => (serving.isInFile(name) ? undefined : (await stored.all())[name]),

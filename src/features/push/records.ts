@@ -5,6 +5,7 @@ import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { type Exchange, exchangeSchema } from './exchange.ts'
+import { type Traffic, trafficSchema } from './traffic.ts'
 
 const controlSchema = z.object({
   stopped: z
@@ -89,8 +90,13 @@ export function createRecords(kv: KeyValues, name: string) {
       const all = chunks.flatMap((found) => exchangesSchema.safeParse(found?.value).data ?? [])
       return all.filter((each) => each.event === event)
     },
+    /** The numbers of its attempts; `now`: when they begin if there are none. */
+    traffic: async (now: number) =>
+      trafficSchema.parse((await kv.get(`${key}:traffic`))?.value ?? { from: now }),
+    setTraffic: (traffic: Traffic) => kv.set(`${key}:traffic`, toJson(traffic), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {
       await kv.delete(key)
+      await kv.delete(`${key}:traffic`)
       await kv.delete(`${key}:report`)
       for (const chunk of CHUNK_NUMBERS) await kv.delete(`${key}:exchanges:${chunk}`)
     },

@@ -16,6 +16,7 @@ import { type Answer, createPoster } from './post.ts'
 import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
 import { type Control, queueOf, type Records, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
+import { createTraffic } from './traffic.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
@@ -67,7 +68,7 @@ export async function startSending(start: Start, deps: SendingDeps) {
   const { topic } = start.subscription
   const { store } = deps
   const parts = await makeParts(start, deps)
-  const { state, reading, attempts, poster, failed } = parts
+  const { state, reading, attempts, traffic, poster, failed } = parts
   const loop = createSendLoop(parts)
   parts.wake = loop.wake
   const worker = createJobWorker(parts)
@@ -94,7 +95,8 @@ export async function startSending(start: Start, deps: SendingDeps) {
     state.drained.clear()
     if (state.inFlight > 0) await state.drained.sleep()
     clearTimeout(abort)
-    await Promise.all([reading.ack().catch(failed), attempts.report().catch(failed), poster.close()])
+    const writes = [reading.ack(), attempts.report(), traffic.write()].map((each) => each.catch(failed))
+    await Promise.all([...writes, poster.close()])
   }
   return { stop, settledCount: reading.settledCount }
 }
@@ -107,8 +109,10 @@ async function makeParts(start: Start, deps: SendingDeps) {
   const { store, now } = deps
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
+  const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const { host } = new URL(subscription.url)
   const report = await records.report()
+  const traffic = await createTraffic({ records, timeout: subscription.timeout, failed, now })
   const pause = pauseFrom(report, host, Math.max(control.resumedAt, start.changedAt))
   const circuit = createCircuit(concurrency, now, { failures: report.failures, pause })
   const lanes = createLanes(name, queue, now)
@@ -131,7 +135,6 @@ async function makeParts(start: Start, deps: SendingDeps) {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
     if (!jobs || jobs.waiting + jobs.running === 0) lanes.ruleOutOlderJobs()
   }
-  const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {
     ...start,
     deps,
@@ -143,6 +146,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
     reading,
     checkForOlderJobs,
     failed,
+    traffic,
     poster: createPoster(subscription, deps),
     attempts: await createAttempts({
       records,
@@ -150,6 +154,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
       host,
       failed,
       now,
+      made: traffic.count,
       pushed: (seconds) => deps.pushed(name, 'sent', seconds),
       recovered() {
         reading.markReadable()

@@ -3,6 +3,7 @@ import { eventSchema, MESSAGE_TOPIC } from '../../core/event.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
+import { HOUR } from '../../core/units.ts'
 import { createShowEvent } from '../../engine/show-event.ts'
 import { defined } from '../../lib/defined.ts'
 import { attemptsOf } from './listing.ts'
@@ -12,6 +13,7 @@ import { createRecords } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import { maskedSettings } from './stored-settings.ts'
 import type { StoredSubscription } from './stored-subscriptions.ts'
+import { trafficIn } from './traffic-range.ts'
 import { encodeEvent } from './wire.ts'
 
 type Show = Pick<ServiceOf<typeof operations.subscriptions>, 'show'>['show']
@@ -22,9 +24,10 @@ export function createShow(deps: {
   find(name: string): PushSubscription
   list(subscription: PushSubscription): Promise<SubscriptionInfo | undefined>
   recordOf(name: string): Promise<StoredSubscription | undefined>
+  now(): number
 }): Show {
   const { store } = deps
-  return async ({ name, outcome, event, limit }, call) => {
+  return async ({ name, event, limit, ...filter }, call) => {
     const subscription = deps.find(name)
     const info = await deps.list(subscription)
     if (!info) return null
@@ -32,7 +35,9 @@ export function createShow(deps: {
       event === undefined
         ? { attempts: info.attempts ?? [] }
         : await attemptsAt(store, subscription, event, info.attempts ?? [], call)
-    const shown = { ...info, ...all, ...newest(all.attempts, outcome, limit), policy: policyOf(subscription) }
+    const traffic = await trafficOf(deps, name, filter)
+    const policy = policyOf(subscription)
+    const shown = { ...info, ...all, ...newest(all.attempts, filter, limit), traffic, policy }
     const record = await deps.recordOf(name)
     if (!record) return shown
     const { given, at: createdAt, by: createdBy, updatedAt } = record
@@ -40,10 +45,27 @@ export function createShow(deps: {
   }
 }
 
-/** The newest attempts with an outcome. `more`: whether there are others. */
-function newest(all: readonly object[], outcome: 'ok' | 'failed' | undefined, limit: number) {
-  const wanted = all.filter((each) => outcome === undefined || 'reason' in each === (outcome === 'failed'))
+type Filter = {
+  outcome?: 'ok' | 'failed' | undefined
+  since?: number | undefined
+  until?: number | undefined
+}
+
+/** The newest attempts that a filter selects. `more`: whether there are others. */
+function newest(all: readonly object[], filter: Filter, limit: number) {
+  const { outcome, since = 0, until = Number.POSITIVE_INFINITY } = filter
+  const wanted = all.filter((each) => {
+    const { at } = Object(each)
+    const isOutcome = outcome === undefined || 'reason' in each === (outcome === 'failed')
+    return isOutcome && at >= since && at < until
+  })
   return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
+}
+
+/** The numbers of attempts in the range of a filter, by default the last hour. */
+async function trafficOf({ store, now }: { store: Store; now(): number }, name: string, filter: Filter) {
+  const { until = now(), since = until - HOUR } = filter
+  return trafficIn(await createRecords(store.kv, name).traffic(now()), since, until)
 }
 
 /**
