@@ -120,7 +120,10 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await page.getByRole('link', { name: /charge 1/ }).click()
     await page.locator('#main').getByRole('link', { name: 'See the message' }).waitFor()
     await page.getByRole('definition').getByRole('link', { name: 'shop', exact: true }).waitFor()
-    await timeline.getByText(/no money$/).waitFor()
+    // The first attempt, and that of the retry.
+    const failures = timeline.getByText(/no money$/)
+    await failures.first().waitFor()
+    assert.equal(await failures.count(), 2)
   })
 
   test('the audit log shows the title of a decision, and is filtered by the target', async () => {
