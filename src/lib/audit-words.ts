@@ -95,12 +95,17 @@ export function shownTarget({
   action,
   at,
   target = {},
-}: Pick<Entry, 'action' | 'target'> & { at?: unknown }): [name: string, value: unknown][] {
+  result = {},
+}: Pick<Entry, 'action' | 'target' | 'result'> & { at?: unknown }): [name: string, value: unknown][] {
   const isOwnTime = (name: string, value: unknown) =>
     name === 'until' &&
     Math.abs((typeof value === 'number' ? value : Date.parse(String(value))) - Number(at)) < OWN_TIME
   return Object.entries(target)
     .filter(([name, value]) => !ALWAYS.has(name) && !isOwnTime(name, value))
+    .map(([name, value]): [string, unknown] =>
+      // The id of a trouble is a hash.
+      name === 'id' && result.trouble !== undefined ? ['trouble', result.trouble] : [name, value],
+    )
     .map(([name, value]) => [name === 'group' && action.startsWith('dead-letter-') ? 'route' : name, value])
 }
 

@@ -87,7 +87,7 @@ test('a dead letter that was retried in vain is as old as its first failure, and
   }
   assert.match(wholeText(humanLetters([retried])), /letter-1\t8 h\t.*\(retried 4 min ago, failed again\)/)
   const text = show('dead-letter-show', retried)
-  assert.match(text, /support, dead since .* \(8 h\) \(retried 4 min ago, failed again\)/)
+  assert.match(text, /support, dead since .* \(8 h, retried 4 min ago, failed again\)/)
   assert.match(text, /no such mailbox.*retried.*no such mailbox/s)
   const times = { first: now - 8 * HOUR, last: now - 4 * MINUTE, retriedAt: now - 4 * MINUTE }
   const place = { queue: 'outbox', group: 'support', pattern: 'no such mailbox' }

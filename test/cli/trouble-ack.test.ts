@@ -27,6 +27,8 @@ routes: [{ name: all, skill: echo }]
     )
     assert.doesNotMatch(await list(), / has it /)
     assert.match((await site.run(['trouble', 'release', id])).out, /^Nobody had it/)
+    const audited = (await site.run(['audit', 'list'])).out
+    assert.match(audited, /trouble-acknowledge\s.*trouble Gateway shop is paused/)
     const unknown = await site.run(['trouble', 'ack', '00000000'])
     assert.equal(unknown.code, 1)
     assert.match(unknown.err, /There is no trouble 00000000/)

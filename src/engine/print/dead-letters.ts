@@ -142,8 +142,9 @@ export function humanLetter(result: Json): string {
 
 /** Since when a letter is dead. A retry that failed does not change it. */
 function deathOf(letter: JsonObject): string {
-  const { at, firstAt = at } = letter
-  return `dead since ${timeOf(firstAt)} (${age(firstAt)})${retryIn(letter)}`
+  const { at, firstAt = at, retriedAt } = letter
+  const retried = retriedAt === undefined ? '' : `, retried ${age(retriedAt)} ago, failed again`
+  return `dead since ${timeOf(firstAt)} (${age(firstAt)}${retried})`
 }
 
 /** All attempts: those before a retry, and those since. */

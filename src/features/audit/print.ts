@@ -137,12 +137,12 @@ function humanEntry(entry: JsonObject): string {
 const MAX_SHOWN = 100
 const TIMES = new Set(['since', 'until', 'at'])
 
-function targetOf({ action, target, at }: JsonObject, titles: JsonObject): string {
+function targetOf({ action, target, at, result }: JsonObject, titles: JsonObject): string {
   const isDecision = action === DECISION
   const title = isDecision ? titles[String(pathGet(target, 'id'))] : undefined
   // The title replaces the id, and the column `outcome` has the decision.
   const isElsewhere = (name: string) => (title && name === 'id') || (isDecision && name === 'status')
-  const shown = shownTarget({ action: String(action), at, target: Object(target) })
+  const shown = shownTarget({ action: String(action), at, target: Object(target), result: Object(result) })
   const parts = shown
     .filter(([name]) => !isElsewhere(name))
     .map(([name, value]) => `${name} ${textOf(name, value)}`)
