@@ -88,7 +88,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.setViewportSize({ width: 1200, height: 900 })
     const id = (await rows.locator('a').getAttribute('href'))?.split('/').at(-1) ?? ''
     const attempts = await site.run(['message', 'attempts', id])
-    assert.match(attempts.out, /rest .*waiting +paused: route rest/)
+    assert.match(attempts.out, /rest\s.*waiting\s+paused: route rest/)
     await show('now')
     const card = page.getByRole('listitem').filter({ hasText: 'Route rest is paused' })
     await card.getByText('1 message waits.').waitFor()
