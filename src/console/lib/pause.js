@@ -45,7 +45,8 @@ async function sayNext(id, before) {
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))
     const { at, outcome, nextAt } = await attemptOn(id)
-    if (at === before.at || at === undefined) continue
+    // The attempt may end just after its outcome is read.
+    if (at === before.at || at === undefined || outcome === 'running') continue
     if (outcome === 'retrying' && nextAt !== undefined)
       say(`It failed again. The next attempt begins in ${span(Math.max(0, nextAt - Date.now()))}.`, 'bad')
     return
