@@ -1,7 +1,6 @@
 /** Everything that the first view does not need, in one file that is loaded after it. */
 
 export { takeTrouble } from './lib/have-it.js'
-export { Histogram } from './lib/histogram.js'
 export { KeyDialog } from './lib/key-dialog.js'
 export { Palette } from './lib/palette.js'
 export { resumeWith } from './lib/resume.js'
@@ -18,8 +17,10 @@ export { GatewaysPage } from './views/gateways.js'
 export { JobsPage } from './views/jobs.js'
 export { MessagePage } from './views/message.js'
 export { MessagesPage } from './views/messages.js'
+export { PastCharts } from './views/past-charts.js'
 export { PausedPage } from './views/paused.js'
 export { PeoplePage } from './views/people.js'
 export { QueuesPage } from './views/queues.js'
 export { SchedulesPage } from './views/schedules.js'
 export { SkillsPage } from './views/skills.js'
+export { TakenTroubles } from './views/taken-troubles.js'

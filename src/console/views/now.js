@@ -1,31 +1,16 @@
-import { useEffect } from 'preact/hooks'
-import { call, invoke } from '../lib/api.js'
-import { authorOf, isOwn } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
 import { html } from '../lib/html.js'
 import { later } from '../lib/later-file.js'
 import { clock, now, points } from '../lib/live.js'
-import {
-  Age,
-  act,
-  Badge,
-  CopyLink,
-  dateTime,
-  Loading,
-  Moment,
-  took,
-  useLoaded,
-  useOnce,
-  Wait,
-  Words,
-} from '../lib/parts.js'
+import { Age, act, Badge, CopyLink, Loading, Moment, took, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
-import { go, link, replace } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
 import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 
-const Histogram = later.part('Histogram')
+const PastCharts = later.part('PastCharts')
 const Retries = later.part('Retries')
+const TakenTroubles = later.part('TakenTroubles')
 
 const RATES = [
   { name: 'accepted', color: 'accent', of: (point) => point.accepted },
@@ -59,7 +44,7 @@ export function NowPage({ query }) {
     <div class="now-grid">
       <${Troubles} />
       <div class="charts">
-        <${RangeCharts} since=${since} until=${until} />
+        <${RangeCharts} Charts=${Charts} since=${since} until=${until} />
         <${Roads} />
       </div>
     </div>
@@ -85,42 +70,6 @@ function LiveCharts({ since }) {
   return html`<${Charts} points=${points.value} span=${span} />`
 }
 
-/** Polling interval (ms) of a span that still changes: without an end, or with a relative one. */
-const POLL_INTERVAL = 30_000
-
-/** A longer or earlier span: messages of the journal, and the metrics that the daemon has. */
-function PastCharts({ since, until }) {
-  const range = Object.fromEntries(Object.entries({ since, until }).filter(([, value]) => value !== ''))
-  const loaded = useLoaded(
-    async (signal) => {
-      const known = await call('GET', `/v1/history?${new URLSearchParams(range)}`, undefined, signal)
-      return { ...known, at: Date.now() }
-    },
-    [since, until],
-  )
-  const { value, reload } = loaded
-  const isOver = Date.parse(until) < Date.now()
-  useEffect(() => {
-    if (isOver) return undefined
-    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
-    return () => clearInterval(timer)
-  }, [since, until, isOver])
-  if (!value) return html`<${Wait} of=${loaded} what="the charts" />`
-  const { from, to, at, points: known, every } = value
-  const span = {
-    since: from,
-    until: to ?? at,
-    name: RANGES.find(([key]) => key === since)?.[1] ?? 'the chosen time',
-    isWhole: true,
-  }
-  const first = known[0]?.at
-  return html`<${Wait} of=${loaded} what="the charts" />
-    <figure class="chart volume" aria-label="Messages that came in"><figcaption><b>Messages that came in</b></figcaption>
-      <${Histogram} filter=${range} narrow=${(chosen) => go('messages', chosen)} /></figure>
-    <${Charts} points=${known} span=${span} every=${every} />
-    ${(first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${dateTime(first)}`}: it keeps them in memory. The bars are from the journal.</p>`}`
-}
-
 function Charts({ points, span, every }) {
   return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
     <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} steps=${LATENCY_STEPS} span=${span} every=${every} />
@@ -141,8 +90,7 @@ function Troubles() {
       html`<div class="well">${taken.length > 0 ? html`<p><b>Somebody has everything that is wrong.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
     }
     <ul>${open.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
-    ${taken.length > 0 && html`<h2 class="taken-head">Somebody has it <span class="count">${taken.length}</span></h2>`}
-    <ul>${taken.map((trouble) => html`<${TakenItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    <${TakenTroubles} troubles=${taken} />
   </section>`
 }
 
@@ -155,22 +103,6 @@ function TroubleItem({ trouble }) {
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a><span class="since">${since && html`for <${Age} at=${since} /> `}<button changes type="button" class="small have-it" aria-label=${`I have it: ${title}`} onClick=${() => act(async () => (await later.fetch()).takeTrouble(trouble))}>I have it</button></span></p>
     <p class="trouble-text" title=${text}>${text}</p>
     <p class="todo"><span class="words" title=${todo.replaceAll('`', '')}><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
-}
-
-/** A trouble that somebody takes care of. */
-function TakenItem({ trouble }) {
-  const { id, title, since, acknowledged } = trouble
-  const { at, by, reason, until } = acknowledged
-  const [isBusy, once] = useOnce()
-  const { path, query } = placeOf(trouble)
-  const release = () =>
-    act(async () => {
-      await invoke('trouble-release', { id })
-      return 'It counts again.'
-    })
-  return html`<li class="trouble taken">
-    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html`<span class="since">for <${Age} at=${since} /></span>`}</p>
-    <p class="owner"><span><b>${isOwn(by) ? 'You have' : `${authorOf(by)} has`} it</b>, <${Age} at=${at} /> ago${until && html`, until <${Moment} at=${until} />`}${reason && `: ${reason}`}</span> <button changes type="button" class="small" disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
 }
 
 const ROADS = {
