@@ -33,7 +33,7 @@ const DURATION = /^\d+(ms|s|m|min|h|d)$/
 
 /**
  * The error about an option that the command does not have: it suggests the one with the same
- * meaning, or lists its options. Undefined if commander suggests a similar word.
+ * meaning, or lists its options. Undefined if it has none, or if the word is not in `SIMILAR`.
  */
 export function otherOption(
   command: Command,
@@ -45,14 +45,14 @@ export function otherOption(
   const [, given] = /unknown option '([^'=]+)/.exec(error.message) ?? []
   if (given === undefined) return undefined
   const known = command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long?.slice(2) ?? [])
-  const similar = similarTo(given.replace(/^-+/, ''), known)
+  const word = given.replace(/^-+/, '')
+  const similar = similarTo(word, known)
   if (similar !== undefined) {
     const value = similar === 'json' ? '' : valueFor(given, words, similar)
     return usage(`${name} has no ${given}. Did you mean --${similar}${value}?`, error)
   }
-  if (error.message.includes('Did you mean')) return undefined
   const own = known.filter((one) => !EVERYWHERE.has(one))
-  if (own.length === 0) return usage(`${name} has no ${given}, and no options of its own.`, error)
+  if (own.length === 0 || !SIMILAR.some((names) => names.includes(word))) return undefined
   const more = own.length > MOST_NAMED ? ` \`trivium ${name} --help\` lists all.` : ''
   const shown = own.slice(0, MOST_NAMED).map((one) => `--${one}`)
   return usage(`${name} has no ${given}. It has ${shown.join(', ')}.${more}`, error)

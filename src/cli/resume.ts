@@ -2,7 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { counted } from '../lib/counted.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, wholeText } from '../lib/printed.ts'
-import { interruption } from './command.ts'
+import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
 import { nextSteps, talliesOf } from './print-retried.ts'
 import { type Fate, WAIT_FOR_ONE, watchRetried } from './retried.ts'
@@ -16,14 +16,21 @@ type Kind = 'gateway' | 'route' | 'skill' | 'conversation'
  * it held: `waited` is their number, and `outcomes` has those of the oldest.
  */
 export function resumes(kind: Kind) {
-  return async (daemon: Daemon, args: JsonObject, { json, progress }: Terminal): Promise<Json> => {
+  return async (
+    daemon: Daemon,
+    args: JsonObject,
+    { json, progress }: Terminal,
+    exit: (code: number) => void,
+  ): Promise<Json> => {
     const held = json ? undefined : await heldBy(daemon, kind, args)
     const began = Date.now()
     const result: JsonObject = Object(await daemon.invoke(`${kind}-resume`, args))
     if (!held || result.existed !== true) return result
     const letters = held.ids.map((id) => ({ id, queue: 'dispatch', messageId: id }))
-    const options = { began, limit: WAIT_FOR_ONE, signal: interruption(), progress }
+    const signal = interruption()
+    const options = { began, limit: WAIT_FOR_ONE, signal, progress }
     const outcomes = letters.length > 0 ? await watchRetried(daemon, letters, options) : []
+    if (signal.aborted) exit(exitCodeOf('SIGINT'))
     return { ...result, waited: held.waiting, outcomes: outcomes.map((fate) => ({ ...fate })) }
   }
 }

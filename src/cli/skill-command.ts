@@ -46,6 +46,7 @@ type SeveralCalls = (
   daemon: Pick<Connection, 'invoke'>,
   args: JsonObject,
   terminal: Terminal,
+  exit: (code: number) => void,
 ) => Promise<Json>
 
 /** Built-in skills that the CLI calls several times. */
@@ -132,7 +133,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (isBuiltIn && !(await confirmsSkill(name, args, { invoke }, asked))) return
     const isInSeveral = isBuiltIn && options.wait !== false && Object.hasOwn(IN_SEVERAL_CALLS, name)
     const run = isInSeveral ? IN_SEVERAL_CALLS[name] : undefined
-    const call = run ? run({ invoke }, args, context.terminal()) : invoke(name, args)
+    const call = run ? run({ invoke }, args, context.terminal(), context.exit) : invoke(name, args)
     const result = await call.catch((error: unknown) => {
       throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })

@@ -17,6 +17,7 @@ routes:
   - { name: moody, match: { text: "moody*" }, skill: moody, retry: { attempts: 1 } }
   - { name: bad, match: { text: "bad*" }, skill: bad, retry: { attempts: 1 } }
   - { name: long, match: { text: "long*" }, skill: long, retry: { attempts: 1 } }
+  - { name: slow, match: { text: "slow*" }, skill: long, retry: { attempts: 2, delay: 10m } }
   - { name: late, match: { text: "late*" }, skill: bad, retry: { attempts: 2, delay: 10m } }
 `
 const SKILLS = {
@@ -94,16 +95,22 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
   })
 
   test('Ctrl-C ends the wait, and not the retry', async () => {
-    const id = await letter('long 2')
-    const child = spawn(process.execPath, [BIN, 'dead-letter', 'retry', id], { cwd: site.dir })
-    const isRunning = async () => Object(await daemon.invoke('message-show', { id })).outcome === 'running'
-    await until(isRunning, 'the next attempt')
-    const closed = once(child, 'close')
-    child.kill('SIGINT')
-    assert.match(await text(child.stdout), /still running/)
-    assert.deepEqual(await closed, [130, null])
-    assert.equal(await isRunning(), true)
-    await run('run', 'cancel', id)
+    const sent = JSON.parse(await run('message', 'cli', 'slow', '--wait', '0', '--json'))
+    const stateOf = async (id: string) => Object(await daemon.invoke('message-show', { id })).outcome
+    await until(async () => (await stateOf(sent.id)) === 'retrying', 'the first attempt')
+    for (const [command, id] of [
+      ['dead-letter', await letter('long 2')],
+      ['message', sent.id],
+    ]) {
+      const child = spawn(process.execPath, [BIN, command, 'retry', id], { cwd: site.dir })
+      await until(async () => (await stateOf(id)) === 'running', 'the next attempt')
+      const closed = once(child, 'close')
+      child.kill('SIGINT')
+      assert.match(await text(child.stdout), /still running/)
+      assert.deepEqual(await closed, [130, null], command)
+      assert.equal(await stateOf(id), 'running')
+      await run('run', 'cancel', id)
+    }
     await run('dead-letter', 'drop', '--all', '--yes')
   })
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { secondOf } from '../../core/readable.ts'
 import { stateOfGateway } from '../../engine/print/gateway.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
@@ -64,7 +65,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const broken = all('broken').map(({ name }) => String(name))
   const lines = [
     at('running')
-      ? `Trivium ${at('version')} running since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
+      ? `Trivium ${at('version')} running since ${secondOf(Number(at('startedAt')))} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
     at('stats.away') !== undefined &&
@@ -149,7 +150,7 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
   return groups
     .filter(({ lag }) => Number(lag) > 0)
     .toSorted((a, b) => Number(b.lag) - Number(a.lag))
-    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${lag}`)
+    .map(({ topic, group, lag }) => `${topic}/${group} is behind by ${Number(lag).toLocaleString('en')}`)
 }
 
 /** The gateways: failing ones first, then those with another problem, then paused ones. */

@@ -54,13 +54,17 @@ function humanGroups(groups: readonly JsonObject[]): Printable {
     group.topic,
     group.group,
     groupState(group),
-    group.lag,
+    formatted(group.lag),
     group.oldestAt === undefined ? '' : age(group.oldestAt),
-    group.push === undefined ? group.pending : Object(group.push).queued,
+    group.push === undefined ? formatted(group.pending) : formatted(Object(group.push).queued),
     group.perMinute,
     readersOf(group).join(', '),
   ])
   return lineTable(GROUP_COLUMNS, rows)
+}
+
+function formatted(count: unknown): string {
+  return Number(count ?? 0).toLocaleString('en')
 }
 
 const GROUP_COLUMNS: readonly Column[] = [
