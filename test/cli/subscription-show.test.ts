@@ -43,6 +43,7 @@ routes: [{ name: all, skill: echo }]
     assert.match(out, /^attempts\s+\d+ of \d+ failed since 20.* UTC$/m)
     const attempt = `20\\S+ \\d\\d:\\d\\d:\\d\\d\\t1 of 300\\t\\d+ m?s\\tit answered 503\\t(?:(?:in [^\\t]+|now)?\\t)?disk quota exceeded\\t${id}\\tada@example\\.com: `
     assert.match(out, new RegExp(`^${attempt}`, 'm'))
+    assert.match(out, new RegExp(`show analytics --event ${id}\` shows its requests and answers`))
     assert.match(out, new RegExp(`message show ${id}\` shows what the last failed attempt sent`))
     assert.match(out, /^\s+(\d+) of \1: it answered 503: disk quota exceeded$/m)
     assert.match(out, /^retries\s+up to 300 attempts over .* apart; then a dead letter$/m)

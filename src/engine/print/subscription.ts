@@ -39,7 +39,7 @@ export function humanSubscription(result: Json): string {
     ...(push.sent === undefined ? [] : ['', 'sent', indented(String(push.sent))]),
     ...exchangesOf(push),
     ...(push.more === true
-      ? [paragraph('', `Older ones: ${commandText('subscription show', name)} --limit 300`)]
+      ? [paragraph('', `Older ones: ${commandText('subscription show', name, '--limit', 300)}`)]
       : []),
     ...nextSteps(push),
   ].join('\n')
@@ -172,7 +172,7 @@ function nextSteps({ name, topic, state, attempts, sent }: JsonObject): string[]
     ...(failed && failed.exchange === undefined
       ? [
           step(
-            `${commandText('subscription show', name)} --event ${failed.event}`,
+            commandText('subscription show', name, '--event', failed.event),
             'shows its requests and answers.',
           ),
         ]
