@@ -19,7 +19,10 @@ gateways:
     address: post@shop.example
     imap: { host: 127.0.0.1, port: 1, tls: none, user: clerk, pass: closed }
     smtp: { host: 127.0.0.1, port: 1, tls: none }
-routes: [{ name: mails, match: { gateway: post }, skill: echo }, { name: all, skill: echo }]
+routes:
+  - { name: mails, match: { gateway: post }, skill: echo }
+  - { name: hubs, match: { gateway: hub }, skill: echo }
+  - { name: all, skill: echo }
 `
 /** The secret of the sender; the gateway still has the old one. */
 const NEW_SECRET = 'new-secret-of-the-hub'
@@ -149,6 +152,24 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await figure('Messages').getByRole('link', { name: '3', exact: true }).click()
     await page.getByRole('heading', { name: 'Messages' }).waitFor()
     assert.match(page.url(), /#\/messages\?gateway=shop&since=/)
+  })
+
+  test('that refuse all deliveries are shown at their routes, and first on a phone', async () => {
+    await show('routes')
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'hubs', exact: true }) })
+    await row.getByRole('link', { name: 'hub refuses deliveries' }).waitFor()
+    await row.getByRole('link', { name: 'hubs', exact: true }).click()
+    await page.getByText('Its gateway hub refuses deliveries.').waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('gateways/hub')
+    const topOf = async (heading: string) =>
+      (await page.getByRole('heading', { name: heading, exact: true }).boundingBox())?.y ?? 0
+    await page.getByRole('heading', { name: 'Newest messages' }).waitFor()
+    await page.getByLabel('Try another secret on the refused deliveries').waitFor()
+    assert.ok((await topOf('Refusals')) < (await topOf('Newest messages')))
+    assert.ok((await topOf('Refusals')) < (await topOf('Traffic')))
+    assert.deepEqual(await faultsOf(page), [])
+    await page.setViewportSize({ width: 1200, height: 900 })
   })
 
   test('that are paused do not count as working, here and on their page', async () => {

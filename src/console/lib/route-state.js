@@ -34,10 +34,19 @@ function downOf(route) {
   return (now.value?.gateways ?? []).filter(({ name, ok }) => !ok && own.includes(name))
 }
 
+/** The names of the gateways of a route that refuse all deliveries, by the troubles. */
+function refusingOf(route) {
+  const own = gatewaysOf(route)
+  const found = (now.value?.troubles ?? []).filter(
+    ({ code, severity, where }) => code === 'refusals' && severity === 'error' && own.includes(where.gateway),
+  )
+  return [...new Set(found.map(({ where }) => where.gateway))]
+}
+
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
  * the route, the number of messages that wait for them, those that are tried again, its gateways
- * that do not work, and the number of its dead letters, without those of tests.
+ * that do not work or refuse all deliveries, and the number of its dead letters, without those of tests.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -56,6 +65,7 @@ export function useRouteStates(routes) {
       waiting,
       retried: retried[route.name] ?? 0,
       down: downOf(route),
+      refusing: refusingOf(route),
       dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),
     }
   }

@@ -57,7 +57,7 @@ export function GatewayPage({ name, query }) {
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
-    <div class="columns"><div>
+    <div class=${`columns ${isRefusing ? 'is-refusing' : ''}`}><div>
     ${
       found &&
       html`<${Facts} of=${{
@@ -80,9 +80,8 @@ export function GatewayPage({ name, query }) {
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
-    </div><div>${isKnown && (isRefusing ? refusals : newest)}</div></div>
+    </div><div>${isKnown && (isRefusing ? refusals : newest)}</div>${isRefusing && html`<div>${newest}</div>`}</div>
     ${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} />`}
-    ${isRefusing && newest}
     <h2>Checks</h2>
     <${Checks} name=${name} of=${shown} reload=${reload} />
     ${!isRefusing && refusals}

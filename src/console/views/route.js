@@ -38,13 +38,14 @@ function Shown({ route, routes, place, since, warnings }) {
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
-  const { retried, down } = useRouteStates(routes)(route)
+  const { retried, down, refusing } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
+    ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries.</p>`)}
     ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
@@ -122,7 +123,7 @@ function Figures({ of: { name, hour, day, lastAt }, since }) {
   const number = (value) => value.toLocaleString('en')
   const { failed = 0 } = counts ?? {}
   return html`<div class="figures-row"><${Figure} name="Last hour" value=${number(counts?.hour ?? hour)} /><${Figure} name="Last day" value=${number(counts?.day ?? day)} />
-      ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : `${number(failed)} (${percent(failed / counts.day)})`} isBad=${failed > 0} />`}
+      ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : html`<a href=${link('messages', { route: name, outcome: FAILED_OUTCOMES, since: '24h' })}>${number(failed)} (${percent(failed / counts.day)})</a>`} isBad=${failed > 0} />`}
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     ${!counts && html`<p class="dim">Counted by this daemon, which has run for <${Age} at=${since} />.</p>`}`
 }
