@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { refusesNow } = await import(new URL('../../src/console/lib/refusing.js', import.meta.url).href)
+const { refusesAll, refusesNow } = await import(
+  new URL('../../src/console/lib/refusing.js', import.meta.url).href
+)
 
 const traffic = (accepted: number[], refused: number[]) => {
   const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0)
@@ -26,4 +28,13 @@ test('the troubles decide once they have an entry', () => {
 test('the daemon decides whether a gateway has recovered', () => {
   const recovered = { name: 'shop', recovered: 'accepts deliveries again' }
   assert.equal(refusesNow(recovered, traffic([0, 0, 5], [0, 0, 12]), []), false)
+})
+
+test('a gateway refuses all deliveries even if it accepted some within the hour, before the refusals', () => {
+  const hour = traffic([1, 0, 0], [0, 0, 12])
+  const titled = (title: string) => trouble('error').map((one) => ({ ...one, title }))
+  assert.equal(refusesAll('shop', hour, titled('Gateway shop refuses every delivery')), true)
+  assert.equal(refusesAll('shop', hour, titled('Gateway shop refuses most deliveries')), false)
+  assert.equal(refusesAll('desk', hour, titled('Gateway shop refuses every delivery')), false)
+  assert.equal(refusesAll('shop', traffic([0], [3]), undefined), true)
 })

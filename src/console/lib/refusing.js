@@ -23,6 +23,16 @@ export function refusesNow({ name, recovered }, traffic, troubles) {
   return traffic.refused < LISTED_FROM || !hasRecovered(traffic)
 }
 
+/**
+ * Whether a gateway that refuses deliveries now refuses all of them: since the refusals began, which
+ * may be within the last hour, or of the last hour.
+ */
+export function refusesAll(name, { errorShare }, troubles = []) {
+  const isOfAll = ({ code, where, title = '' }) =>
+    code === 'refusals' && where.gateway === name && title.endsWith(' refuses every delivery')
+  return errorShare === 1 || troubles.some(isOfAll)
+}
+
 const isAny = (count) => count > 0
 
 /** `minutes`: deliveries per minute, oldest first. */

@@ -4,7 +4,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, useLoaded } from '../lib/parts.js'
-import { refusesNow } from '../lib/refusing.js'
+import { refusesAll, refusesNow } from '../lib/refusing.js'
 
 /** Polling interval of the traffic, in ms. */
 const POLL_INTERVAL = 10_000
@@ -71,8 +71,10 @@ function Connection({ of, traffic, isUnknown }) {
   // Without its traffic, it is unknown whether the gateway refuses.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
-  const { errorShare } = traffic ?? {}
-  if (ok && refusesNow(of, traffic, now.value?.troubles))
-    return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
+  const troubles = now.value?.troubles
+  if (ok && refusesNow(of, traffic, troubles)) {
+    const isAll = refusesAll(of.name, traffic, troubles)
+    return html`<${Badge} kind=${isAll ? 'bad' : 'warn'}>${isAll ? 'refuses all' : 'refuses many'}<//>`
+  }
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? recovered : 'does not work'}<//>`
 }

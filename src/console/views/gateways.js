@@ -5,7 +5,7 @@ import { now } from '../lib/live.js'
 import { Age, act, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseFacts, Waiting } from '../lib/pauses.js'
-import { refusesNow } from '../lib/refusing.js'
+import { refusesAll, refusesNow } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
 import { withLocalTimes } from '../lib/troubles.js'
 import { downOf, GatewayState, Traffic, useTraffic } from './gateway-state.js'
@@ -42,7 +42,8 @@ function worstFirst(gateways, traffic, paused) {
   const rank = (gateway) => {
     const { name, ok } = gateway
     if (!ok) return 0
-    if (refusesNow(gateway, traffic[name], now.value?.troubles)) return traffic[name].errorShare === 1 ? 1 : 2
+    if (refusesNow(gateway, traffic[name], now.value?.troubles))
+      return refusesAll(name, traffic[name], now.value?.troubles) ? 1 : 2
     return paused.has(name) ? 3 : 4
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
