@@ -152,8 +152,10 @@ test('a conversation in which somebody waits says why: an approval, or an answer
       { ...waits, outcome: 'approval' },
       { ...waits, outcome: 'done', undelivered: { at: now }, heldBy: { by: 'control-token:Ada' } },
       { ...waits, outcome: 'done' },
+      { ...waits, outcome: 'running' },
     ],
   })
+  assert.match(text, /\tada\trunning\t/)
   assert.match(text, /\n3 h\s.*\sapproval\s.*\n3 h\s.*\snot delivered, Ada has it\s.*\n3 h\s+ada\s+waits\s/)
 })
 

@@ -167,7 +167,7 @@ function humanConversations(found: Json, args: JsonObject = {}): Printable {
 }
 
 /** Outcomes that say why somebody waits. */
-const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'bounced'])
+const WHY_WAITS = new Set(['approval', 'dead', 'retrying', 'replying', 'running', 'bounced'])
 
 /**
  * Why somebody waits, and for whom, if a person has taken over: `approval`, `not delivered, Ada has
