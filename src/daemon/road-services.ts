@@ -51,7 +51,7 @@ export function createRoadServices(
   // An id contains its time, from which metrics derive the waiting time.
   const newKey = () => makeId(now(), 0)
   const withMails = createUndeliveredMails(store)
-  const { histogram } = createHistogram(store, now, withMails)
+  const { histogram, countMessages } = createHistogram(store, now, withMails)
   return {
     events: parts.events,
     sends: parts.later.service,
@@ -100,7 +100,7 @@ export function createRoadServices(
         kv: store.kv,
         pauses: parts.pauses.view,
         configured: () => config().gateways,
-        historyOf: createGatewayHistory({ histogram, refusals: refusalHistory, now }),
+        historyOf: createGatewayHistory({ countMessages, refusals: refusalHistory, now }),
         ...factsOf(base),
         owner,
       }),

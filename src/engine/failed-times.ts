@@ -4,9 +4,11 @@ import type { DeadLetter, DeadLetters, MessageSearch } from '../core/store.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { OUTBOX_QUEUE } from './outbox.ts'
 
-/** Number of letters per read, and per call of a queue, the newest first. */
+/** Number of letters per read, and of a queue per call, the newest first. */
 const PAGE = 100
 const MOST_LETTERS = 1_000
+/** Approximate duration (ms) of a call: letters contain their messages. */
+const CALL_TIME = 300
 
 /** The queues with letters of messages or replies, and the outcome of these messages. */
 const QUEUES: readonly [queue: string, outcome: Outcome][] = [
@@ -18,33 +20,44 @@ type Search = Omit<MessageSearch, 'limit' | 'before'>
 
 /**
  * When the failed messages that match a search arrived (Unix ms): those that have dead letters, and
- * those whose replies do. They are found without reading the journal.
+ * those whose replies do. They are found without reading the journal. `knownFrom`: if there are too
+ * many letters, `times` may lack messages that arrived before this time.
  */
-export async function failedTimes(deadLetters: Pick<DeadLetters, 'list'>, search: Search): Promise<number[]> {
+export async function failedTimes(
+  deadLetters: Pick<DeadLetters, 'list'>,
+  search: Search,
+): Promise<{ times: number[]; knownFrom?: number }> {
   const { outcomes, route } = search
   // Letters of the outbox do not know the route.
   const wanted = QUEUES.filter(
     ([queue, outcome]) =>
       (outcomes?.includes(outcome) ?? true) && (route === undefined || queue === DISPATCH_QUEUE),
   )
-  const letters = await Promise.all(wanted.map(([queue]) => lettersIn(deadLetters, queue, search)))
+  const read = await Promise.all(wanted.map(([queue]) => lettersIn(deadLetters, queue, search)))
   const matches = createMatcher(search)
-  const ids = letters.flat().flatMap(({ message }) => (message && matches(message) ? message.id : []))
-  return [...new Set(ids)].map(timeOf)
+  const letters = read.flatMap(({ found }) => found)
+  const ids = letters.flatMap(({ message }) => (message && matches(message) ? message.id : []))
+  const cuts = read.flatMap(({ cutAt = [] }) => cutAt)
+  return { times: [...new Set(ids)].map(timeOf), ...(cuts.length > 0 && { knownFrom: Math.max(...cuts) }) }
 }
 
-/** No message arrived after its letter died, so letters from before the search end it. */
+/**
+ * No message arrived after its letter died, so letters from before the search end it. `cutAt`: when
+ * the last letter died, if there are more.
+ */
 async function lettersIn(
   { list }: Pick<DeadLetters, 'list'>,
   queue: string,
   { route, since = 0 }: Search,
-): Promise<DeadLetter[]> {
+): Promise<{ found: DeadLetter[]; cutAt?: number }> {
+  const deadline = performance.now() + CALL_TIME
   const found: DeadLetter[] = []
   let before: DeadLetter | undefined
   do {
     const page = await list({ queue, group: route, before, limit: PAGE, isPartial: true })
     found.push(...page.items)
     before = page.more ? page.items.at(-1) : undefined
-  } while (before && before.at >= since && found.length < MOST_LETTERS)
-  return found
+    if (!before || before.at < since) return { found }
+  } while (found.length < MOST_LETTERS && performance.now() < deadline)
+  return { found, cutAt: before.at }
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.ts'
 import { HOUR, MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
-import type { createHistogram } from './histogram.ts'
+import type { createHistogram, MessageCounts } from './histogram.ts'
 import { REFUSALS_COUNTED_FOR, type RefusalHistory } from './refusal-history.ts'
 
 /** Approximate number of spans. */
@@ -23,29 +23,32 @@ export type HistoryRange = {
  * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known any more.
  */
 export function createGatewayHistory(deps: {
-  histogram: ReturnType<typeof createHistogram>['histogram']
+  countMessages: ReturnType<typeof createHistogram>['countMessages']
   refusals: Pick<RefusalHistory, 'counts'>
   now(): number
 }) {
-  const { histogram, refusals, now } = deps
+  const { countMessages, refusals, now } = deps
   return async (gateway: string, { since, until, width: given }: HistoryRange, call: Call) => {
     const end = Math.min(until ?? now(), now())
     const begin = Math.min(since ?? end - HOUR, end - MINUTE)
     // Refusals are counted by minute.
     const wanted = given ?? Math.max(MINUTE, (end - begin) / SPANS)
     const filter = { gateway, since: begin, until: end, buckets: SPANS, ...widthOf(wanted, given) }
-    const all = await histogram(filter, call)
+    const all = await countMessages(filter, call)
     const { from, width } = all
-    const failed = await histogram({ ...filter, width, outcome: [...FAILED] }, call)
+    const failed = await countMessages({ ...filter, width, outcome: [...FAILED] }, call)
     const spans = all.counts.length
     const refused = await refusals.counts(gateway, { from, width, spans })
     const known = now() - REFUSALS_COUNTED_FOR
     const countedTo = Math.max(all.countedTo ?? 0, failed.countedTo ?? 0)
+    // One of the counts may go further back. The next call counts these messages again.
+    const countsOf = ({ counts }: MessageCounts) =>
+      all.counts.map((_, at) => (from + at * width < countedTo ? 0 : (counts[at] ?? 0)))
     return {
       from,
       width,
-      accepted: all.counts,
-      failed: all.counts.map((_, at) => failed.counts[at] ?? 0),
+      accepted: countsOf(all),
+      failed: countsOf(failed),
       refused,
       ...defined({
         countedTo: countedTo > 0 ? countedTo : undefined,

@@ -41,43 +41,58 @@ export type MessageCounts = {
 
 type Args = Parameters<ServiceOf<typeof messages>['histogram']>
 
-/** Counts messages by arrival time. */
+/**
+ * Counts messages by arrival time. `histogram` has the failed ones too, unless it continues an
+ * earlier call (`width`), which has all of them.
+ */
 export function createHistogram(
   store: Pick<Store, 'journal' | 'stats' | 'jobs'>,
   now: () => number,
   withMails?: WithMails,
-): { histogram(...args: Args): Promise<MessageCounts> } {
-  return {
-    async histogram({ buckets, width: given = 0, ...filter }, { caller }) {
-      const query = searchOf(filter, caller)
-      const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
-      const isBounded = caller.gateways !== undefined
-      const since = Math.min(
-        query.since
-          ? Math.max(query.since, until - LONGEST_PERIOD)
-          : await oldestOf(store, query, until, isBounded),
-        until - SHORTEST_PERIOD,
-      )
-      const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
-      const width = (until - since) / given <= MOST_BARS ? given : fitting
-      const from = Math.floor(since / width) * width
-      const search = { ...query, since: Math.max(query.since ?? 0, from), until }
-      const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
-      const bars = Math.ceil((until - from) / width)
-      const mails = await undeliveredMails(store.journal, search, countedTo, withMails)
-      const counts = barsOf(mails, { from, width, bars })
-      for (const { at, count } of found) {
-        const bar = Math.round((at - from) / width)
-        counts[bar] = (counts[bar] ?? 0) + count
-      }
-      const total = found.reduce((sum, { count }) => sum + count, mails.length)
-      const isCut = countedTo !== undefined && countedTo > from
-      // A call with a width continues another one, which has counted all failures.
-      const failures = given === 0 ? await failedTimes(store.jobs.deadLetters, search) : undefined
-      const failed = failures && barsOf(failures, { from, width, bars })
-      return { from, width, counts, total, ...(isCut && { countedTo }), ...defined({ failed, away }) }
-    },
+) {
+  const count = async ({ buckets, width: given = 0, ...filter }: Args[0], { caller }: Args[1]) => {
+    const query = searchOf(filter, caller)
+    const until = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, now() + 1)
+    const isBounded = caller.gateways !== undefined
+    const since = Math.min(
+      query.since
+        ? Math.max(query.since, until - LONGEST_PERIOD)
+        : await oldestOf(store, query, until, isBounded),
+      until - SHORTEST_PERIOD,
+    )
+    const fitting = WIDTHS.find((each) => (until - since) / each <= buckets) ?? 28 * DAY
+    const width = (until - since) / given <= MOST_BARS ? given : fitting
+    const from = Math.floor(since / width) * width
+    const search = { ...query, since: Math.max(query.since ?? 0, from), until }
+    const { counts: found, countedTo, away } = await countAll(store.journal, search, width)
+    const mails = await undeliveredMails(store.journal, search, countedTo, withMails)
+    const counts = barsOf(mails, { from, width, bars: Math.ceil((until - from) / width) })
+    for (const { at, count } of found) {
+      const bar = Math.round((at - from) / width)
+      counts[bar] = (counts[bar] ?? 0) + count
+    }
+    const total = found.reduce((sum, { count }) => sum + count, mails.length)
+    const isCut = countedTo !== undefined && countedTo > from
+    const counted: MessageCounts = {
+      from,
+      width,
+      counts,
+      total,
+      ...(isCut && { countedTo }),
+      ...defined({ away }),
+    }
+    return { counted, search }
   }
+  const histogram: ServiceOf<typeof messages>['histogram'] = async (args, call) => {
+    const { counted, search } = await count(args, call)
+    if (args.width !== undefined) return counted
+    const { times, knownFrom } = await failedTimes(store.jobs.deadLetters, search)
+    const { from, width, counts } = counted
+    const failed = barsOf(times, { from, width, bars: counts.length })
+    const isPart = knownFrom !== undefined && knownFrom > from
+    return { ...counted, failed, ...(isPart && { failedFrom: knownFrom }) }
+  }
+  return { histogram, countMessages: async (...args: Args) => (await count(...args)).counted }
 }
 
 /** The number of times in each bar. */

@@ -24,7 +24,7 @@ export function Histogram({ filter, narrow }) {
   const [isPointed, setPointed] = useState(false)
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${statusOf(found)}</p></div>`
-  const { from, width, counts, failed = [], countedTo, isOld } = found
+  const { from, width, counts, failed = [], failedFrom = from, countedTo, isOld } = found
   const most = Math.max(1, ...counts)
   const cap = capOf(counts)
   const highest = cap ?? most
@@ -32,7 +32,7 @@ export function Histogram({ filter, narrow }) {
     `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
   const isCounted = (index) => countedTo === undefined || from + index * width >= countedTo
   const labelOf = (index) =>
-    `${spanOf(index)}: ${isCounted(index) ? `${count(counts[index], 'message')}${failedText(failed[index])}` : 'not counted yet'}`
+    `${spanOf(index)}: ${isCounted(index) ? `${count(counts[index], 'message')}${failedText(failed[index], from + index * width < failedFrom)}` : 'not counted yet'}`
   const choose = (a, b = a) => {
     setDrag(undefined)
     const first = Math.min(a, b)
@@ -76,7 +76,7 @@ export function Histogram({ filter, narrow }) {
     <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${
       isPointed
         ? labelOf(Math.min(at, counts.length - 1))
-        : `${count(sumOf(counts), 'message', countedTo === undefined ? '' : '+')} in all${failedText(sumOf(failed))}${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
+        : `${count(sumOf(counts), 'message', countedTo === undefined ? '' : '+')} in all${failedText(sumOf(failed), failedFrom > from)}${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
     }</span><span>${endOf(from + counts.length * width, width)}</span></p>
   </div>`
 }
@@ -88,8 +88,11 @@ function statusOf(found) {
   return `The messages could not be counted: ${found.error.message} Trying again.`
 }
 
-/** `, 3 failed`: those that are dead or undelivered now; empty for none. */
-const failedText = (many = 0) => (many > 0 ? `, ${many.toLocaleString('en')} failed` : '')
+/** `, 3 failed`: those that are dead or undelivered now; empty for none. `isPart`: there may be more. */
+const failedText = (many = 0, isPart = false) => {
+  if (many === 0) return isPart ? ', failed ones not counted' : ''
+  return `, ${many.toLocaleString('en')}${isPart ? '+' : ''} failed`
+}
 
 const sumOf = (numbers) => numbers.reduce((sum, many) => sum + many, 0)
 
