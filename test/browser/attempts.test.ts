@@ -95,6 +95,35 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await page.getByText(/^1 message is tried again after a failed attempt\.$/).waitFor()
   })
 
+  test('the attempts of messages that come in are loaded about once a second', async () => {
+    await show('messages?text=parcel')
+    await page.getByText('0 messages', { exact: true }).waitFor()
+    const begun = performance.now()
+    let requests = 0
+    let underWay = 0
+    let most = 0
+    await page.route('**/v1/skills/message-attempts', async (route) => {
+      requests++
+      most = Math.max(most, ++underWay)
+      const response = await route.fetch()
+      underWay--
+      await route.fulfill({ response })
+    })
+    for (const each of Array(12).keys()) {
+      await post(`parcel ${each}`)
+      const row = page.getByRole('listitem').filter({ hasText: `parcel ${each}` })
+      await row.first().waitFor()
+      // The first one does not wait.
+      if (each === 0) await row.locator('.run-time').filter({ hasText: /ms/ }).waitFor()
+    }
+    const times = page.locator('.run-time').filter({ hasText: /ms/ })
+    await until(async () => (await times.count()) === 12, 'the times of all messages')
+    const seconds = (performance.now() - begun) / 1_000
+    assert.ok(requests <= seconds + 2, `${requests} requests in ${seconds} s`)
+    assert.equal(most, 1)
+    await page.unroute('**/v1/skills/message-attempts')
+  })
+
   test('a message shows that its reply was not sent', async () => {
     await show(`messages/${await post('hello')}`)
     await page.getByText(/It was handled, but its reply was not sent: .*respond: result/).waitFor()
