@@ -145,6 +145,38 @@ describe('push subscriptions, after the erasure of a person', () => {
   })
 })
 
+describe('acknowledgements of troubles, after the erasure of a person', () => {
+  const key = 'gateway-down gateway=support'
+  const one = { key, at: 1, by: 'chat:bob', count: 1, severity: 'error', seenAt: 1 }
+
+  async function erasedFrom(acknowledgements: Json[]) {
+    const { kv, records, erase } = openValues()
+    await kv.set('troubles-acknowledged', { acknowledgements })
+    const exported = await records()
+    await erase()
+    assert.equal(await erase(), 0, 'a second erasure finds nothing')
+    return { exported, rest: Object((await kv.get('troubles-acknowledged'))?.value).acknowledgements }
+  }
+
+  test('those of others stay', async () => {
+    const ofAda = { ...one, key: 'disk-low', by: 'chat:ada' }
+    const { exported, rest } = await erasedFrom([one, ofAda])
+    assert.deepEqual(exported, [{ key: 'troubles-acknowledged', parts: [ofAda] }])
+    assert.deepEqual(rest, [one, { ...ofAda, by: 'an erased person' }])
+  })
+
+  test('do not name the person in the reason', async () => {
+    const { rest } = await erasedFrom([one, { ...one, reason: 'calling ada@example.com' }])
+    assert.deepEqual(rest, [one, { ...one, reason: 'named an erased person' }])
+  })
+
+  test('are removed if the trouble names the person', async () => {
+    const about = { ...one, key: 'dead-letters pattern=no mailbox ada@example.com' }
+    assert.deepEqual((await erasedFrom([one, about])).rest, [one])
+    assert.deepEqual((await erasedFrom([{ ...one, key: `attempt-hangs ${OWN_MESSAGE}` }, one])).rest, [one])
+  })
+})
+
 describe('a session of several people, after the erasure of one of them', () => {
   test('keeps the entry of another person, without the summary that names the erased one', async () => {
     const { sessions, erase } = openValues()

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet, toJson } from '../../core/json.ts'
 import type { Subject } from './place.ts'
 import { ERASED } from './store-places.ts'
 
@@ -26,8 +26,8 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
 }
 
 /**
- * A pause or cancellation without the person as its author or in its reason. Both fields are
- * replaced, not removed, because a cancellation requires them.
+ * A record without the person as its author or in its reason. Both fields are replaced, not
+ * removed, because a cancellation requires them.
  */
 function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
   const { gateway = null, by = null, endedBy = null, reason = null } = record
@@ -40,16 +40,26 @@ function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
   }
 }
 
-/**
- * The pauses and cancellations of `value` that the erasure removes or changes; `rest`: the result.
- */
-export function changedPauses(value: Json, rest: Json): Json[] {
+/** The records in the lists of `value` that the erasure removes or changes; `rest`: the result. */
+export function changedRecords(value: Json, rest: Json): Json[] {
   const recordsIn = (state: Json) => Object.values(Object(state)).flatMap(objectsIn)
   const kept = recordsIn(rest)
   return recordsIn(value).filter((record) => !kept.some((other) => isDeepStrictEqual(other, record)))
 }
 
-/** Replaces the reason of a pause or cancellation that named an erased person. */
+/**
+ * Removes the acknowledgements of troubles that name the person, such as a reply to their address.
+ * The others stay, without the person as author or in the reason.
+ */
+export function withoutOwnAcknowledgements(value: Json, about: Subject['about']): Json {
+  const others = objectsIn(pathGet(value, 'acknowledgements'))
+    .filter(({ key }) => !about.isInKey(String(key)))
+    .map((one) => withoutName(one, about))
+  const anonymous = toJson({ acknowledgements: others })
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+}
+
+/** Replaces the reason of a record that named an erased person. */
 const NAMING_REASON = 'named an erased person'
 
 /**

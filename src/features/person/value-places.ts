@@ -2,7 +2,13 @@ import { allKeys } from '../../core/all-keys.ts'
 import type { Json } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { authorsAmong, changedPauses, withoutAuthors, withoutOwnPauses } from './kept-records.ts'
+import {
+  authorsAmong,
+  changedRecords,
+  withoutAuthors,
+  withoutOwnAcknowledgements,
+  withoutOwnPauses,
+} from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
@@ -23,12 +29,16 @@ type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 /** Keys that other places cover, keys of the erasure itself, and configuration by operators. */
 const EXCLUDED_KEYS =
   /^(document(-events|-kept)?:|conversation-note:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
+const PAUSES = 'pauses'
+const ACKNOWLEDGEMENTS = 'troubles-acknowledged'
+/** Values with lists of records. */
+const LIST_KEYS = new Set([PAUSES, ACKNOWLEDGEMENTS])
 /**
  * Settings and state of push subscriptions, from which only the name of their author is removed.
  */
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** Values about several people, from which only the person's part is removed. */
-const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
+const SHARED_KEYS = /^(schedules-paused$|trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
 
 /** The places with keys and values: records of Trivium, and what skills store. */
 export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLater: LaterFilter): Place[] {
@@ -79,7 +89,7 @@ function valuesPlace(
     },
     record({ key, value, rest }, { about }) {
       if (rest === undefined) return { key, value }
-      if (key === 'pauses') return { key, parts: changedPauses(value, rest) }
+      if (LIST_KEYS.has(key)) return { key, parts: changedRecords(value, rest) }
       // Settings contain secrets, so only their authors are exported.
       return { key, parts: AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value) }
     },
@@ -108,10 +118,11 @@ async function eraseValue(values: Values, key: string, restOf: RestOf, subject: 
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * settings with an author, and values about several people.
+ * acknowledgements of troubles, settings with an author, and values about several people.
  */
 const restOfRecord: RestOf = (key, value, { about, person }) => {
-  if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
+  if (key === PAUSES) return withoutOwnPauses(value, person.conversations, about)
+  if (key === ACKNOWLEDGEMENTS) return withoutOwnAcknowledgements(value, about)
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (SHARED_KEYS.test(key)) return about.without(value)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
