@@ -48,8 +48,8 @@ const SEND_TIME = 10_000
 
 /**
  * Sends the text of a reply that was not delivered to another address: as an answer to the message
- * `answers`, so that its conversation shows it. `may`: asks before, if needed. `drop`: removes what was not delivered, once the
- * mail is sent; returns what to say if it stays. Then calls `done`.
+ * `answers`, so that its conversation shows it. `may`: asks before, if needed. `drop`: removes what
+ * was not delivered, once the mail is sent; returns what to say if it stays. Then calls `done`.
  */
 export function OtherAddress({ gateway, answers, to, subject, text, files = 0, may, drop, done }) {
   const [address, setAddress] = useState('')
@@ -89,7 +89,7 @@ async function sendAs(mail, { gateway, answers }) {
 
 const LETTER_STAYS = 'the dead letter stays until you drop it'
 
-/** Maximum number of dead letters that are looked at. */
+/** Maximum number of dead letters of replies to one message. */
 const MAX_LETTERS = 200
 
 /**
@@ -99,10 +99,15 @@ const MAX_LETTERS = 200
  */
 export async function dropSent({ inReplyTo, text }, entries) {
   const isSame = (one) => one.inReplyTo === inReplyTo && one.text === text
-  const ids = new Set(entries.filter((one) => one.letter && isSame(one)).map(({ letter }) => letter))
+  // A mail that was not sent as an answer is not among the letters of the message.
+  const mails = entries.filter((one) => one.letter && isSame(one)).map(({ letter }) => letter)
   try {
-    const letters = await invoke('dead-letter-list', { queue: 'outbox', limit: MAX_LETTERS })
-    const own = letters.filter(({ id, data }) => ids.has(id) || (data && isSame(data)))
+    const [replies, ...ofMails] = await Promise.all([
+      invoke('dead-letter-list', { queue: 'outbox', message: inReplyTo, limit: MAX_LETTERS }),
+      ...mails.map((id) => invoke('dead-letter-show', { id, queue: 'outbox' })),
+    ])
+    const all = [...replies.filter(({ data }) => data && isSame(data)), ...ofMails]
+    const own = [...new Map(all.map((letter) => [letter.id, letter])).values()]
     const withFiles = own.filter(({ data }) => data?.attachments?.length > 0)
     for (const { id, queue } of own.filter((letter) => !withFiles.includes(letter)))
       await invoke('dead-letter-drop', { id, queue })
