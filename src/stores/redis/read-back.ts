@@ -5,10 +5,12 @@ import type { Server } from './scripts.ts'
 
 /** Number of entries per command. */
 const SLICE = 200
-/** Number of heads per command. They are short, and the server reads them in full. */
+/** Maximum number of heads per script, which reads the entries in full but returns only these. */
 const HEADS = 1_000
 
 type Head = [entry: string, head: string]
+/** The reply of `lua/heads.lua`. */
+type Heads = [isEnd: number, heads: Head[]]
 
 /** Consecutive entries of the journal. `last`: the oldest of them. */
 type Slice = { entries: Entry[]; last: { id: string; place: number } | undefined; isEnd: boolean }
@@ -39,9 +41,10 @@ export function readBack(
   }
   const isWanted = partTester(part)
   return async (from) => {
-    const heads = (await run<Head[]>('heads', main, from, HEADS)).map(placed)
+    const [isEnd, found] = await run<Heads>('heads', main, from, HEADS)
+    const heads = found.map(placed)
     const wanted = heads.filter(({ id }) => isWanted(id))
-    const found = wanted.map(({ entry }) => call<Entry[]>('XRANGE', journal, entry, entry))
-    return { entries: (await Promise.all(found)).flat(), last: heads.at(-1), isEnd: heads.length < HEADS }
+    const entries = wanted.map(({ entry }) => call<Entry[]>('XRANGE', journal, entry, entry))
+    return { entries: (await Promise.all(entries)).flat(), last: heads.at(-1), isEnd: isEnd === 1 }
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { timeOf } from '../../../src/core/message-id.ts'
+import type { Store } from '../../../src/core/store.ts'
 import { createHistogram } from '../../../src/engine/histogram.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { callOf } from '../../engine/kit.ts'
@@ -10,6 +11,18 @@ const MESSAGES = 20_000
 const BATCH = 1_000
 /** Number of entries that a search reads with one command. */
 const SLICE = 200
+
+/** The texts of the messages with the end of an id. On a busy machine, a search has several pages. */
+async function textsOf({ journal }: Pick<Store, 'journal'>, one: { id: string } | undefined) {
+  const texts: string[] = []
+  let before: string | undefined
+  do {
+    const { found, next } = await journal.search({ id: one?.id.slice(-12), before, limit: 10 })
+    texts.push(...found.map(({ message }) => message.text))
+    before = next
+  } while (before !== undefined)
+  return texts
+}
 
 test('a search with `until` reads nothing newer, and a histogram reads each entry about once', {
   timeout: 120_000,
@@ -62,11 +75,25 @@ test('a search for an id transfers no other messages', { timeout: 120_000 }, asy
   await store.journal.accept(Array.from({ length: 2_500 }, () => saying(long)))
   const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
   const before = await sent()
-  const { found } = await store.journal.search({ id: first?.id.slice(-12), limit: 10 })
-  assert.deepEqual(
-    found.map(({ message }) => message.text),
-    ['the first'],
-  )
+  assert.deepEqual(await textsOf(store, first), ['the first'])
   const bytes = (await sent()) - before
   assert.ok(bytes < 2_500 * 200, `${bytes} bytes`)
+})
+
+test('a search for an id reads large messages in parts, so that other commands need not wait', {
+  timeout: 120_000,
+}, async (t) => {
+  const redis = await redisOf(t)
+  const store = await redis.open()
+  const client = redis.client()
+  const [first] = await store.journal.accept([saying('the first')])
+  const large = 'x'.repeat(500_000)
+  for (let n = 0; n < 40; n++) await store.journal.accept([saying(large)])
+  const scripts = async () =>
+    Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+  const before = await scripts()
+  assert.deepEqual(await textsOf(store, first), ['the first'])
+  // 20 MB, of which a script reads at most 4 MB and the 16 entries with which it stops.
+  const parts = (await scripts()) - before
+  assert.ok(parts >= 3, `${parts} scripts`)
 })
