@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Json, toJson } from '../../src/core/json.ts'
+import { MINUTE } from '../../src/core/units.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { createValuePlaces } from '../../src/features/person/value-places.ts'
 import { createRecords } from '../../src/features/push/records.ts'
 import { createStoredSubscriptions } from '../../src/features/push/stored-subscriptions.ts'
+import { trafficIn } from '../../src/features/push/traffic-range.ts'
 import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
 
 const OWN_MESSAGE = '019a0000-0000-7000-8000-000000000001'
@@ -143,6 +145,20 @@ describe('push subscriptions, after the erasure of a person', () => {
     )
     assert.equal(await erase(), 0)
   })
+})
+
+test('the causes of failed pushes keep their numbers when one that names a person is erased', async () => {
+  const { kv, erase } = openValues()
+  const { setTraffic, traffic } = createRecords(kv, 'shop')
+  const causes = { 0: { text: 'chat:ada is gone', lastAt: 1 }, 1: { text: 'full', lastAt: 1 } }
+  const bucket = { at: 0, delivered: 0, failed: 3, causes: { 0: 1, 1: 2 } }
+  await setTraffic({ from: 0, causes, minutes: [bucket], quarters: [bucket] })
+  assert.equal(await erase(), 1)
+  const left = trafficIn(await traffic(0), 0, MINUTE)
+  assert.deepEqual(left.causes, [
+    { text: 'full', count: 2, lastAt: 1 },
+    { text: 'other causes', count: 1 },
+  ])
 })
 
 describe('acknowledgements of troubles, after the erasure of a person', () => {

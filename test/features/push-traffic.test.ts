@@ -20,7 +20,7 @@ async function countInMemory() {
   const written: Traffic[] = []
   const records = {
     traffic: async (from: number): Promise<Traffic> =>
-      structuredClone(written.at(-1)) ?? { from, causes: [], minutes: [], quarters: [] },
+      structuredClone(written.at(-1)) ?? { from, causes: {}, minutes: [], quarters: [] },
     setTraffic: async (traffic: Traffic) => void written.push(structuredClone(traffic)),
   }
   const open = () => createTraffic({ records, timeout: 15_000, failed: assert.fail, now: () => START })
@@ -86,13 +86,44 @@ test('long ranges have quarters of an hour, and what is kept is bounded', async 
     traffic.count({ at, ms: 5, answer: { reason: `cause ${causes[(at / MINUTE) % 26]}` } })
   await traffic.write()
   const { minutes, quarters } = stored()
-  assert.deepEqual([minutes.length, quarters.length, stored().causes.length], [360, 672, 20])
+  assert.deepEqual([minutes.length, quarters.length, Object.keys(stored().causes).length], [360, 672, 20])
   const end = START + 10 * DAY
   const week = trafficIn(stored(), end - 7 * DAY, end)
   assert.deepEqual([week.every, week.failed, week.points.length], [15 * MINUTE, 7 * 24 * 12, 672])
   assert.ok(week.causes.some(({ text }) => text === 'other causes'))
   const hour = trafficIn(stored(), end - HOUR, end)
   assert.deepEqual([hour.every, hour.failed], [MINUTE, 12])
+})
+
+test('causes have no addresses and no ids of messages', async () => {
+  const { open, stored } = await countInMemory()
+  const traffic = await open()
+  for (const [ms, who] of [
+    'ada@example.com',
+    '+31 20 555 01 02',
+    '019a0000-0000-7000-8000-000000000001',
+  ].entries())
+    traffic.count({ at: START, ms, answer: { ...FULL, answer: `no customer ${who}` } })
+  await traffic.write()
+  const { causes, failed } = trafficIn(stored(), START, START + MINUTE)
+  assert.deepEqual(causes, [{ text: 'it answered 503: no customer …', count: 3, lastAt: START }])
+  assert.equal(failed, 3)
+})
+
+test('a range has no points of the future, and says since when it is complete', async (t) => {
+  const { open, stored } = await countInMemory()
+  const traffic = await open()
+  for (let at = START; at < START + 10 * DAY; at += 5 * MINUTE) traffic.count({ at, ms: 5, answer: OK })
+  await traffic.write()
+  const end = START + 10 * DAY
+  const all = trafficIn(stored(), START, end)
+  assert.deepEqual([all.knownSince, all.points.length], [end - 7 * DAY, 672])
+  const store = await openStore(t)
+  const { service } = await startPush(t, store, [subscription('http://127.0.0.1:9/')])
+  const range = { since: Date.now() - HOUR, until: Date.now() + 100 * 365 * DAY }
+  const call = callOf({ caller: { kind: 'cli' } })
+  const shown = Object(await service.show({ name: 'crm', limit: 50, ...range }, call))
+  assert.ok(shown.traffic.points.length <= 2, String(shown.traffic.points.length))
 })
 
 test('subscription-show has the attempts of a time, and those of the last hour otherwise', async (t) => {

@@ -2,6 +2,7 @@ import { type AuditEntry, auditEntrySchema } from '../../core/audit.ts'
 import { toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
+import { withoutAddresses } from '../../lib/without-addresses.ts'
 
 /** Arguments that are recorded: names, ids, times and flags. Texts and addresses are not. */
 const RECORDED_ARGUMENTS =
@@ -16,8 +17,6 @@ const EVENT_ARGUMENTS = ['from', 'to']
 /** Skills with filters for dead letters: mail addresses and phone numbers are left out. */
 const OF_LETTERS = /^dead-letter-/
 const LETTER_FILTERS = ['error', 'code', 'pattern']
-/** Mail addresses, and numbers as long as a phone number. */
-const ADDRESS = /[^\s<>"'`]+@[^\s<>"'`]+|\+?\d(?:[ ()./-]?\d){6,}/g
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
@@ -40,7 +39,7 @@ export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target'
   const recorded = names.flatMap((key) => {
     const given = Object.hasOwn(args, key) ? args[key] : undefined
     const value = shorten(
-      LETTER_FILTERS.includes(key) && typeof given === 'string' ? given.replaceAll(ADDRESS, '…') : given,
+      LETTER_FILTERS.includes(key) && typeof given === 'string' ? withoutAddresses(given) : given,
     )
     return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })

@@ -90,9 +90,11 @@ export function createRecords(kv: KeyValues, name: string) {
       const all = chunks.flatMap((found) => exchangesSchema.safeParse(found?.value).data ?? [])
       return all.filter((each) => each.event === event)
     },
-    /** The numbers of its attempts; `now`: when they begin if there are none. */
-    traffic: async (now: number) =>
-      trafficSchema.parse((await kv.get(`${key}:traffic`))?.value ?? { from: now }),
+    /** The numbers of its attempts; `now`: when they begin if there are none that can be read. */
+    async traffic(now: number): Promise<Traffic> {
+      const stored = trafficSchema.safeParse((await kv.get(`${key}:traffic`))?.value)
+      return stored.data ?? trafficSchema.parse({ from: now })
+    },
     setTraffic: (traffic: Traffic) => kv.set(`${key}:traffic`, toJson(traffic), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {
       await kv.delete(key)

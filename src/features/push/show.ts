@@ -62,9 +62,10 @@ function newest(all: readonly object[], filter: Filter, limit: number) {
   return { attempts: wanted.slice(0, limit), more: wanted.length > limit }
 }
 
-/** The numbers of attempts in the range of a filter, by default the last hour. */
+/** The numbers of attempts in the range of a filter, up to now, by default the last hour. */
 async function trafficOf({ store, now }: { store: Store; now(): number }, name: string, filter: Filter) {
-  const { until = now(), since = until - HOUR } = filter
+  const until = Math.min(filter.until ?? now(), now())
+  const { since = until - HOUR } = filter
   return trafficIn(await createRecords(store.kv, name).traffic(now()), since, until)
 }
 

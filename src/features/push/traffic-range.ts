@@ -10,24 +10,35 @@ const LONGEST_BY_MINUTE = 6 * HOUR
  * the receiver took, and why attempts failed, most frequent cause first.
  */
 export function trafficIn(traffic: Traffic, since: number, until: number): PushTraffic {
-  const { minutes, quarters } = traffic
-  const reaches = minutes.length < TIERS.minutes.most || (minutes[0]?.at ?? 0) <= since
-  const isByMinute = until - since <= LONGEST_BY_MINUTE && reaches
-  const { every } = isByMinute ? TIERS.minutes : TIERS.quarters
+  const isByMinute = until - since <= LONGEST_BY_MINUTE && reaches(traffic, since)
+  const tier = isByMinute ? 'minutes' : 'quarters'
+  const { every } = TIERS[tier]
+  const knownSince = completeSince(traffic, tier)
   const first = since - (since % every)
-  const known = isByMinute ? minutes : quarters
-  const buckets = known.filter(({ at }) => at >= first && at < until)
-  const begin = Math.max(first, traffic.from - (traffic.from % every))
+  const buckets = traffic[tier].filter(({ at }) => at >= first && at < until)
+  const begin = Math.max(first, knownSince - (knownSince % every))
   return {
     from: since,
     to: until,
     every,
-    knownSince: traffic.from,
+    knownSince,
     delivered: sumOf(buckets, ({ delivered }) => delivered),
     failed: sumOf(buckets, ({ failed }) => failed),
     causes: causesOf(traffic, buckets),
     points: withEmpty(buckets, begin, until, every),
   }
+}
+
+/** Whether the minutes have all attempts since a time that the quarters have. */
+function reaches(traffic: Traffic, since: number): boolean {
+  return completeSince(traffic, 'minutes') <= Math.max(since, traffic.from)
+}
+
+/** Since when a tier has all attempts (Unix ms): older intervals may have been dropped. */
+function completeSince(traffic: Traffic, tier: keyof typeof TIERS): number {
+  const [oldest] = traffic[tier]
+  const isFull = traffic[tier].length >= TIERS[tier].most
+  return isFull && oldest ? Math.max(traffic.from, oldest.at) : traffic.from
 }
 
 function sumOf(buckets: readonly Bucket[], of: (bucket: Bucket) => number): number {
@@ -42,7 +53,7 @@ function causesOf({ causes }: Traffic, buckets: readonly Bucket[]): PushTraffic[
   return [...counts]
     .toSorted(([, one], [, other]) => other - one)
     .map(([key, count]) => {
-      const cause = key === OTHER ? undefined : causes[Number(key)]
+      const cause = key === OTHER ? undefined : causes[key]
       return cause ? { count, ...cause } : { count, text: 'other causes' }
     })
 }

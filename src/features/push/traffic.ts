@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MINUTE } from '../../core/units.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
+import { withoutAddresses } from '../../lib/without-addresses.ts'
 import { createDurationSample } from './duration-sample.ts'
 import type { Answer } from './post.ts'
 
@@ -27,10 +28,11 @@ const bucketSchema = z.object({
   causes: z.record(z.string(), z.number()).exactOptional(),
 })
 
-/** Numbers of the last week. `from`: when they begin (Unix ms). */
+/** Numbers of the last week. `from`: when they begin (Unix ms). `causes`: by their index. */
 export const trafficSchema = z.object({
   from: z.number(),
-  causes: z.array(z.object({ text: z.string(), lastAt: z.number() })).default([]),
+  // An erasure may remove one of them, which leaves the indexes of the others as they are.
+  causes: z.record(z.string(), z.object({ text: z.string(), lastAt: z.number() })).default({}),
   minutes: z.array(bucketSchema).default([]),
   quarters: z.array(bucketSchema).default([]),
 })
@@ -116,20 +118,26 @@ function createTier({ every, most }: { every: number; most: number }, buckets: B
   }
 }
 
-/** `it answered 503: the disk is full`. */
+/**
+ * `it answered 503: the disk is full`. Addresses and ids in the answer are left out, because an
+ * erasure of personal data would not find them here.
+ */
 function causeOf(reason: string, { answer = '' }: Answer): string {
-  return [reason, answerText(answer)].filter(Boolean).join(': ').slice(0, MAX_TEXT)
+  const said = withoutAddresses(answerText(answer).replaceAll(UUID, '…'))
+  return [reason, said].filter(Boolean).join(': ').slice(0, MAX_TEXT)
 }
+
+/** Events and messages have such ids. */
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
+const CAUSE_KEYS = Array.from({ length: MAX_CAUSES }, (_, index) => String(index))
 
 /** The key of a cause. Causes that differ only in ids and numbers have the same one. */
 function causeKey({ causes, minutes, quarters }: Traffic, text: string, at: number): string {
   const pattern = patternOf(text)
-  const known = causes.findIndex((each) => patternOf(each.text) === pattern)
-  const isUsed = (index: number) => [...minutes, ...quarters].some((bucket) => bucket.causes?.[index])
-  const isFull = causes.length >= MAX_CAUSES
-  const index = known >= 0 || !isFull ? known : causes.findIndex((_, each) => !isUsed(each))
-  if (index < 0 && isFull) return OTHER
-  const place = index < 0 ? causes.length : index
-  causes[place] = { text, lastAt: at }
-  return String(place)
+  const isThis = (key: string) => causes[key] !== undefined && patternOf(causes[key].text) === pattern
+  const isUsed = (key: string) => [...minutes, ...quarters].some((bucket) => bucket.causes?.[key])
+  const key = CAUSE_KEYS.find(isThis) ?? CAUSE_KEYS.find((each) => !isUsed(each))
+  if (key === undefined) return OTHER
+  causes[key] = { text, lastAt: at }
+  return key
 }
