@@ -89,6 +89,25 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await page.getByText('1 message runs again.').waitFor()
     await leaveLists(page)
     await until(async () => (await rowOf('hello').count()) === 2, 'the new message')
+    // After a failure, only those that were not accepted stay selected: another try runs none twice.
+    let calls = 0
+    await page.route('**/v1/skills/message-resend', (route) => {
+      if (++calls === 1) return route.continue()
+      return route.fulfill({
+        status: 503,
+        json: { error: { code: 'store_unavailable', message: 'no store' } },
+      })
+    })
+    for (const at of [0, 1]) await rowOf('hello').nth(at).getByRole('checkbox').click()
+    await press('Run 2 again …')
+    await answer('Run 2 messages again')
+    await page.getByText('1 of 2 runs again; the next one failed: no store').waitFor()
+    await page.unroute('**/v1/skills/message-resend')
+    await page.getByText('1 selected').waitFor()
+    await press('Run 1 again …')
+    await answer('Run 1 message again')
+    await leaveLists(page)
+    await until(async () => (await rowOf('hello').count()) === 4, 'both new messages')
   })
 
   test('that are JSON have a monospaced text', async () => {

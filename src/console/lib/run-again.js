@@ -7,8 +7,8 @@ import { count } from './troubles.js'
 const MAX_TEXTS = 6
 
 /**
- * Asks, then accepts messages again as new ones, oldest first. Resolves with whether all of them
- * were accepted.
+ * Asks, then accepts messages again as new ones, oldest first, until one fails. Resolves with those
+ * that were accepted.
  */
 export async function runAgain(messages) {
   const many = messages.length
@@ -16,16 +16,19 @@ export async function runAgain(messages) {
     <ul class="reasons">${messages.slice(0, MAX_TEXTS).map(({ id, subject, summary, text = '' }) => html`<li key=${id} class="one-line">${subject ?? summary ?? preview(text)}</li>`)}
     ${many > MAX_TEXTS && html`<li class="dim">and ${many - MAX_TEXTS} more</li>`}</ul>`
   const action = `Run ${count(many, 'message')} again`
-  if (!(await ask({ title: `${action}?`, body, action }))) return false
-  return act(async () => {
-    const sorted = messages.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    let done = 0
-    for (const { id } of sorted) {
-      await invoke('message-resend', { id }).catch((error) => {
-        throw done === 0 ? error : new Error(`${done} of ${many} run again; then: ${error.message}`)
+  const accepted = []
+  if (!(await ask({ title: `${action}?`, body, action }))) return accepted
+  const verb = () => (accepted.length === 1 ? 'runs' : 'run')
+  await act(async () => {
+    for (const message of messages.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+      await invoke('message-resend', { id: message.id }).catch((error) => {
+        if (accepted.length === 0) throw error
+        const done = `${accepted.length} of ${many} ${verb()} again`
+        throw new Error(`${done}; the next one failed: ${error.message}`)
       })
-      done++
+      accepted.push(message)
     }
-    return `${count(done, 'message')} ${done === 1 ? 'runs' : 'run'} again.`
+    return `${count(many, 'message')} ${verb()} again.`
   })
+  return accepted
 }

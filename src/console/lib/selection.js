@@ -37,6 +37,8 @@ export function useSelection(items, keyOf) {
     chosen: keys.size === 0 ? [] : items.filter((item) => keys.has(keyOf(item))),
     all: () => setKeys(new Set(items.map(keyOf))),
     clear: () => setKeys(new Set()),
+    /** Takes items out of the selection. */
+    drop: (gone) => setKeys((last) => last.difference(new Set(gone.map(keyOf)))),
   }
 }
 

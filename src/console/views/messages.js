@@ -187,7 +187,8 @@ function Selected({ selection }) {
     if (await retryLetters(letters)) selection.clear()
   }
   const again = async () => {
-    if (await runAgain(ended)) selection.clear()
+    // The others stay selected, for another try.
+    selection.drop(await runAgain(ended))
   }
   return html`<${SelectionBar} of=${selection}>
     ${dead.length > 0 && html`<button changes type="button" class="primary" onClick=${retry}>Retry ${dead.length} failed</button>`}
