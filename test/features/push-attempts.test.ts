@@ -5,7 +5,7 @@ import { createExchanges } from '../../src/features/push/exchanges.ts'
 import { policyOf } from '../../src/features/push/policy.ts'
 import { CHUNKS, createRecords } from '../../src/features/push/records.ts'
 import { policyInWords } from '../../src/lib/push-policy-words.ts'
-import { callOf } from '../engine/kit.ts'
+import { callOf, newMessage } from '../engine/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { emit, SECRET, startPush, subscription } from './push-kit.ts'
@@ -66,6 +66,28 @@ test('the attempts at an event are shown with their requests and answers, withou
   assert.ok(response.body.length < 1_100, `${response.body.length} characters`)
   const other = Object(await service.show({ name: 'crm', event: 'none', limit: 50 }, call))
   assert.deepEqual([other.attempts, other.sent], [[], undefined])
+})
+
+test('a token of other gateways gets neither the event nor what the receiver answered', async (t) => {
+  const store = await openStore(t)
+  const { url, wait } = await startReceiver(t, (response) => response.end('thanks, Ada'))
+  const { service } = await startPush(t, store, [subscription(url, { topic: 'gateway-message' })])
+  const message = newMessage({ gateway: 'support' })
+  const [accepted] = await store.journal.accept([message])
+  await wait(1)
+  const showFor = (gateways?: string[]) => {
+    const caller = { kind: 'http', skills: ['subscription-show'], ...(gateways && { gateways }) } as const
+    return service.show({ name: 'crm', event: String(accepted?.id), limit: 50 }, callOf({ caller }))
+  }
+  const own = await until(async () => {
+    const shown = Object(await showFor(['support']))
+    return shown.attempts[0]?.exchange ? shown : undefined
+  }, 'the exchange')
+  assert.equal(own.attempts[0].exchange.response.body, 'thanks, Ada')
+  assert.ok(own.sent)
+  const other = Object(await showFor(['shop']))
+  assert.equal(other.attempts.length, 1)
+  assert.deepEqual([other.sent, other.attempts[0].exchange], [undefined, undefined])
 })
 
 test('of very many requests and answers, the newest are kept, and of those the failed ones', async (t) => {

@@ -41,7 +41,7 @@ export function exchangeOf(
   // The query of a URL may contain a key.
   const sent = { url: url.split('?')[0] ?? '', headers: sentHeaders(request.headers), bytes }
   if (result instanceof Error) return { request: sent }
-  const body = clean(headOf(Buffer.concat(result.body).toString(), MAX_BODY))
+  const body = headOf(clean(Buffer.concat(result.body).toString()), MAX_BODY)
   return { request: sent, response: { headers: receivedHeaders(result.headers, clean), body } }
 }
 

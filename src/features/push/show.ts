@@ -1,4 +1,5 @@
 import type { Call } from '../../core/call.ts'
+import { TriviumError } from '../../core/errors.ts'
 import { eventSchema, MESSAGE_TOPIC } from '../../core/event.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
@@ -70,8 +71,8 @@ async function trafficOf({ store, now }: { store: Store; now(): number }, name: 
 }
 
 /**
- * The attempts at an event, newest first, each with its request and answer if they are still kept.
- * `sent`: the body of the requests, if the event is retained and the caller may read it.
+ * The attempts at an event, newest first, each with its request and answer if they are still kept
+ * and the caller may read the event. `sent`: the body of the requests, if the event is retained.
  */
 async function attemptsAt(
   store: Store,
@@ -86,14 +87,26 @@ async function attemptsAt(
   const own = reported.filter((each) => Object(each).event === event)
   const isReported = (at: unknown) => own.some((each) => Object(each).at === at)
   const others = older.filter(({ at }) => !isReported(at)).map(({ subscription: _, ...attempt }) => attempt)
-  const exchanges = await createRecords(store.kv, name).exchanges(event)
+  const { mayRead, retained } = await readEvent(store, { topic, id: event }, call)
+  const exchanges = mayRead ? await createRecords(store.kv, name).exchanges(event) : []
   const attempts = [...own, ...others.toReversed()].map((each) => {
     const { at, event: _, ...exchange } = exchanges.find(({ at }) => at === Object(each).at) ?? {}
     return at === undefined ? each : { ...each, exchange }
   })
-  const retained = await createShowEvent(store.topics)
-    .show({ topic, id: event }, call)
-    .catch(() => undefined)
-  const { data: sent } = eventSchema.safeParse(retained)
-  return { attempts, ...(sent && { sent: encodeEvent(sent, format).body.toString() }) }
+  return { attempts, ...(retained && { sent: encodeEvent(retained, format).body.toString() }) }
+}
+
+/**
+ * An event, if it is retained and the caller may read it. The gateway of a message that is not
+ * retained is unknown, so a caller with access to some gateways may not read it.
+ */
+async function readEvent({ topics }: Store, place: { topic: string; id: string }, call: Call) {
+  try {
+    const retained = eventSchema.safeParse(await createShowEvent(topics).show(place, call)).data
+    return { mayRead: true, retained }
+  } catch (error) {
+    const isForbidden = error instanceof TriviumError && error.code === 'forbidden'
+    const isLimited = place.topic === MESSAGE_TOPIC && call.caller.gateways !== undefined
+    return { mayRead: !isForbidden && !isLimited }
+  }
 }
