@@ -73,6 +73,19 @@ test('it ends when the trouble has ended, at its time, and when it is released',
   assert.deepEqual(await ownersIn(daemon, [down()]), [['gateway-down', undefined]])
 })
 
+test('it stays while the store is away, but not beyond its time', async (t) => {
+  const { clock, start, ownersIn } = await setUp(t)
+  const daemon = start()
+  await daemon.add(down(), 'ada', { until: clock.at + 2 * HOUR })
+  const away = async (ms: number) => {
+    for (const end = clock.at + ms; clock.at < end; clock.at += MINUTE) await daemon.addTo([], false)
+  }
+  await away(HOUR)
+  assert.deepEqual(await ownersIn(daemon, [down()]), [['gateway-down', 'ada']])
+  await away(HOUR)
+  assert.deepEqual(await ownersIn(daemon, [down()], false), [['gateway-down', undefined]])
+})
+
 test('a trouble that gets clearly worse, or that began again, counts again and goes on counting', async (t) => {
   const { clock, start, ownersIn } = await setUp(t)
   const daemon = start()

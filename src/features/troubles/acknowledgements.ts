@@ -42,7 +42,8 @@ export type Acknowledgements = ReturnType<typeof createAcknowledgements>
 
 /** Who takes care of which trouble, in one value of the store that every daemon reads. */
 export function createAcknowledgements(kv: Pick<KeyValues, 'get' | 'set'>, now: () => number) {
-  const startedAt = now()
+  /** Since when this daemon can read the store (Unix ms). */
+  let readableSince = now()
   let known: readonly Acknowledgement[] = []
 
   const change = async (next: (all: readonly Acknowledgement[]) => Acknowledgement[] | undefined) => {
@@ -58,7 +59,7 @@ export function createAcknowledgements(kv: Pick<KeyValues, 'get' | 'set'>, now: 
     const at = now()
     return change((all) => {
       const next = all
-        .filter((one) => isInForce(one, byKey.get(one.key), at, startedAt))
+        .filter((one) => isInForce(one, byKey.get(one.key), at, readableSince))
         .map((one) =>
           byKey.has(one.key) && at - one.seenAt >= RENEW_INTERVAL ? { ...one, seenAt: at } : one,
         )
@@ -72,8 +73,15 @@ export function createAcknowledgements(kv: Pick<KeyValues, 'get' | 'set'>, now: 
      * is available; otherwise those last known count.
      */
     async addTo(troubles: readonly Trouble[], mayRead: boolean): Promise<Trouble[]> {
-      if (mayRead) await refresh(troubles).catch(() => undefined)
-      const all = new Map(known.map((one) => [one.key, one]))
+      const isRead =
+        mayRead &&
+        (await refresh(troubles).then(
+          () => true,
+          () => false,
+        ))
+      if (!isRead) readableSince = now()
+      const current = known.filter((one) => !hasExpired(one, now()))
+      const all = new Map(current.map((one) => [one.key, one]))
       const marked = troubles.map((trouble): Trouble => {
         const { at, by, reason, until } = all.get(trouble.key) ?? {}
         if (at === undefined || by === undefined) return trouble
@@ -105,13 +113,17 @@ function read(value: Json | undefined) {
   return readStoredList(acknowledgementSchema, isJsonObject(value) ? value.acknowledgements : undefined)
 }
 
+function hasExpired({ until }: Acknowledgement, at: number): boolean {
+  return until !== undefined && until <= at
+}
+
 /**
  * Whether an acknowledgement still counts. `trouble`: undefined if it is not seen now. The time
- * without a daemon counts as if the trouble had lasted.
+ * without a daemon or without the store counts as if the trouble had lasted.
  */
-function isInForce(one: Acknowledgement, trouble: Trouble | undefined, at: number, startedAt: number) {
-  if (one.until !== undefined && one.until <= at) return false
-  if (at - Math.max(one.seenAt, startedAt) > RETENTION_MS) return false
+function isInForce(one: Acknowledgement, trouble: Trouble | undefined, at: number, readableSince: number) {
+  if (hasExpired(one, at)) return false
+  if (at - Math.max(one.seenAt, readableSince) > RETENTION_MS) return false
   return trouble === undefined || !isOther(one, trouble)
 }
 
