@@ -204,9 +204,9 @@ function matcherOf({ message, error = '', code, pattern }: Filter): (letter: Dea
   }
 }
 
-/** Whether a letter is that of a message, or of a reply to it. */
-function concerns({ message, data }: DeadLetter, id: string): boolean {
-  return message?.id === id || textAt(data, 'inReplyTo') === id
+/** Whether a letter is that of a message, possibly merged into another one, or of a reply to it. */
+function concerns({ message, collected = [], data }: DeadLetter, id: string): boolean {
+  return [message, ...collected].some((one) => one?.id === id) || textAt(data, 'inReplyTo') === id
 }
 
 /** The cursor of a page, or the end of the filter if that is earlier. */

@@ -6,10 +6,10 @@ import { makeId } from '../../src/core/message-id.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
-import { bury, job } from '../contract/store/kit.ts'
+import { bury, claimOne, failure, job } from '../contract/store/kit.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 import { openStore } from '../runtime/support/store.ts'
-import { callOf } from './kit.ts'
+import { callOf, newMessage } from './kit.ts'
 
 const letterSchema = z.object({ id: z.string(), at: z.number() })
 
@@ -64,6 +64,25 @@ describe('dead-letter-list', () => {
     assert.deepEqual(await ids({ message: makeId(Date.now() + 2 * HOUR, 1, 0) }), [])
     await letters.drop({ all: true, message: id, limit: 9 }, callOf())
     assert.deepEqual((await ids({})).sort(), ['none', 'other'])
+  })
+
+  test('finds the letter of a message that was merged into another one', async (t) => {
+    const { store, letters } = await openLetters(t)
+    const accepted = await store.journal.accept([newMessage(), newMessage()])
+    const [a = '', b = ''] = accepted.map(({ id }) => id)
+    await store.jobs.add(
+      'dispatch',
+      [a, b].map((id) => job(id, 'lane', { messageId: id })),
+    )
+    const { token, group } = await claimOne(store, 'dispatch')
+    await store.jobs.mergeFollowing('dispatch', { id: a, token, group })
+    const error = failure('no', Date.now())
+    await store.jobs.settle('dispatch', [{ id: a, token, outcome: 'dead', error, reason: 'permanent' }])
+    const found = z.array(letterSchema).parse(await letters.list({ limit: 9, message: b }, callOf()))
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [a],
+    )
   })
 
   test('shows what was not sent for a reply, not the message that it answers', async (t) => {
