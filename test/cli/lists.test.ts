@@ -137,6 +137,20 @@ test('conversations in which somebody waits come first, with names instead of id
   assert.match(text, /^9 wait, 1 shown: `trivium conversation list --unanswered`$/m)
 })
 
+test('a list of the waiting conversations says with which limit it shows all, or more of them', () => {
+  const conversations = [
+    { gateway: 'team', conversation: 'c1', at: now, waitingSince: now, from: { id: 'a' } },
+  ]
+  const list = (more: boolean) =>
+    show(
+      'conversation-list',
+      { conversations, moreWaiting: true, waiting: { count: 9, more } },
+      { unanswered: true },
+    )
+  assert.match(list(false), /^9 wait, 1 shown, .*: `--limit 9` shows all\.$/m)
+  assert.match(list(true), /^At least 9 wait, 1 shown, .*: `--limit 9` shows more\.$/m)
+})
+
 test('a conversation in which somebody waits says why: an approval, or an answer that was not delivered', () => {
   const row = {
     gateway: 'team',

@@ -158,7 +158,7 @@ function nextSteps(
       : [
           step(
             commandText('gateway send', 'TEXT', '--message-id', id, '--to', 'ADDRESS'),
-            'answers at another address.',
+            'answers at another address, if the gateway is `open: true`.',
           ),
         ]),
     ...(waitingSince === undefined || unreachable !== undefined

@@ -127,7 +127,7 @@ function whoWaits(found: Json, shown: number, args: JsonObject): string[] {
   const { count, more } = Object(pathGet(found, 'waiting'))
   const many = `${more === true ? 'At least ' : ''}${count} wait, ${shown} shown`
   if (args.unanswered ?? args.undelivered)
-    return [`${many}, those that wait longest: \`--limit ${count}\` shows all.`]
+    return [`${many}, those that wait longest: \`--limit ${count}\` shows ${more === true ? 'more' : 'all'}.`]
   const filter = args.gateway === undefined ? [] : ['--gateway', args.gateway]
   return [`${many}: ${commandText('conversation list --unanswered', ...filter)}`]
 }
