@@ -44,15 +44,17 @@ export async function waitingFirst(
   }
 }
 
-/** The longest waits. A next page is only of those that were not read. */
+/**
+ * The longest waits. If the list leaves out some that were read, it has no next page, which would
+ * begin after these: a higher limit shows them.
+ */
 function onlyWaiting(found: Waiting): Json {
   const { waiting, count, next, rest } = found
   const isCut = waiting.length < count
   return {
     ...rest,
     conversations: waiting,
-    ...defined({ next }),
-    ...(isCut && { moreWaiting: true, waiting: countOf(found) }),
+    ...(isCut ? { moreWaiting: true, waiting: countOf(found) } : defined({ next })),
   }
 }
 

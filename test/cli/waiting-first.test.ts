@@ -35,3 +35,20 @@ test('a list of those that wait has the longest waits, whatever the limit', asyn
     waiting: undefined,
   })
 })
+
+test('a list of some that wait has no next page, which would leave out those between', async () => {
+  const many = rows(Array.from({ length: 60 }, (_, n) => `w${n}`))
+  const all = many.map((row, index) => ({ ...row, waitingSince: 60 - index }))
+  const invoke = async (_: string, args: unknown): Promise<Json> => {
+    const begin = all.findIndex(({ id }) => id === pathGet(args, 'before')) + 1
+    const page = all.slice(begin, begin + Number(pathGet(args, 'limit')))
+    return { conversations: page, ...(page.at(-1) !== all.at(-1) && { next: page.at(-1)?.id ?? null }) }
+  }
+  const list = async (args: JsonObject) => Object(await waitingFirst({ invoke }, args))
+  const some = await list({ limit: 10, unanswered: true })
+  assert.equal(some.conversations.length, 10)
+  assert.deepEqual([some.next, some.waiting], [undefined, { count: 50, more: true }])
+  const first = await list({ limit: 50, unanswered: true })
+  const second = await list({ limit: 50, unanswered: true, before: first.next })
+  assert.equal(new Set([...first.conversations, ...second.conversations].map(({ id }) => id)).size, 60)
+})
