@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { shellWord } from '../lib/command-text.ts'
 import { type Printable, printed } from '../lib/printed.ts'
 
 /** Arguments of lists that leave out nothing, or that people did not give. */
@@ -30,5 +31,5 @@ function filterText([name, value]: [string, unknown]): string[] {
   if (value === true) return [flag]
   const isTime = TIMES.has(name) && typeof value === 'number'
   const shown = isTime ? new Date(value).toISOString() : String(value)
-  return [`${flag} ${/\s/.test(shown) ? JSON.stringify(shown) : shown}`]
+  return [`${flag} ${shellWord(shown)}`]
 }

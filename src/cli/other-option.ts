@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import type { TriviumError } from '../core/errors.ts'
+import { shellWord } from '../lib/command-text.ts'
 import { usage } from './command.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 
@@ -70,5 +71,5 @@ function valueFor(given: string, words: readonly string[], similar: string): str
   const [, attached] = /=(.*)/.exec(words[at] ?? '') ?? []
   const value = attached ?? words[at + 1]
   if (value === undefined || value.startsWith('-')) return ''
-  return similar === 'for' && !DURATION.test(value) ? '' : ` ${value}`
+  return similar === 'for' && !DURATION.test(value) ? '' : ` ${shellWord(value)}`
 }

@@ -6,10 +6,11 @@ const PLAIN = /^[\w@%+=:,./-]+$/
  * `words`: the command. `values`: names and ids, which are quoted if they need it.
  */
 export function commandText(words: string, ...values: unknown[]): string {
-  return `\`${['trivium', words, ...values.map(quoted)].join(' ')}\``
+  return `\`${['trivium', words, ...values.map(shellWord)].join(' ')}\``
 }
 
-function quoted(value: unknown): string {
+/** A value as one word of a shell. */
+export function shellWord(value: unknown): string {
   const text = String(value)
   return PLAIN.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

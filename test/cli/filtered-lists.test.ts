@@ -18,7 +18,7 @@ test('an empty list names its filters, and keeps its other hints', () => {
   assert.deepEqual(withFilters(noData('No messages. In longer numbers: …', 'Older ones'), search), {
     text: '',
     notes: [
-      'No messages match --search "order 17" --since 1970-01-01T00:00:00.000Z --unanswered. In longer numbers: …',
+      "No messages match --search 'order 17' --since 1970-01-01T00:00:00.000Z --unanswered. In longer numbers: …",
       'Older ones',
     ],
   })
@@ -44,6 +44,11 @@ describe('a filter that nothing matches', { timeout: 100_000 }, async () => {
     await run('message cli bad')
     await until(async () => (await letters()).length === 2, 'the other one')
     assert.equal((await run('dead-letter list --route rest')).err, 'None of the 2 dead letters matches.\n')
+    const oldest = (await letters()).at(-1)
+    assert.equal(
+      (await run(`dead-letter list --before ${oldest?.at}/${oldest?.id}`)).err,
+      'No older dead letters.\n',
+    )
     const retried = await run('dead-letter retry --all --no-wait')
     assert.equal(retried.code, 0)
     assert.match(retried.err, /^About to retry 2 dead letters:\ncount\t.*\n2\tdispatch\tbad\t.*I fail/)

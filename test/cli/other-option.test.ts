@@ -7,8 +7,8 @@ const ROUTES = 'routes: [{ name: rest, match: { gateway: cli }, skill: echo }]\n
 describe('an option or a word that a command does not have', { timeout: 100_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   await site.start()
-  const errorOf = async (line: string) => {
-    const { code, out, err } = await site.run(line.split(' '))
+  const errorOf = async (line: string, ...more: string[]) => {
+    const { code, out, err } = await site.run([...line.split(' '), ...more])
     assert.deepEqual([code, out], [2, ''], line)
     return err
   }
@@ -29,6 +29,7 @@ describe('an option or a word that a command does not have', { timeout: 100_000 
       ['gateway list -o json', '--json'],
     ] as const)
       assert.ok((await errorOf(line)).includes(` Did you mean ${form}?`), line)
+    assert.match(await errorOf('audit list --search', 'late orders'), /Did you mean --what 'late orders'\?/)
   })
 
   test('is answered with the options of the command if none has that meaning', async () => {

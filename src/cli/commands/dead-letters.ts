@@ -78,7 +78,8 @@ function noneOf(total: number): string {
 function withTotal(letters: Json, causes: Json, isTerminal: boolean, args: JsonObject): Printable {
   const shown = objectsIn(letters).length
   const total = objectsIn(causes).reduce((sum, { count }) => sum + Number(count), 0)
-  if (shown === 0 && total > 0) return noData(noneOf(total))
+  if (shown === 0 && total > 0)
+    return noData(args.before === undefined ? noneOf(total) : 'No older dead letters.')
   const byCause = isTerminal ? lettersByCause(letters, causes, args) : undefined
   const list = byCause ?? humanLetters(letters)
   if (shown < Number(args.limit) || total <= shown) return list
