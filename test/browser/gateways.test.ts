@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -152,6 +153,48 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await figure('Messages').getByRole('link', { name: '3', exact: true }).click()
     await page.getByRole('heading', { name: 'Messages' }).waitFor()
     assert.match(page.url(), /#\/messages\?gateway=shop&since=/)
+  })
+
+  test('a count that takes several calls is not begun anew, and another range has no numbers of the last one', async () => {
+    const other = await page.context().newPage()
+    await other.addInitScript('const real = Date.now; Date.now = () => real() + (window.later ?? 0)')
+    let calls = 0
+    let finish = () => {}
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    await other.route('**/v1/skills/gateway-traffic', async (route) => {
+      const { since } = route.request().postDataJSON()
+      if (since === undefined) return route.continue()
+      if (since === '7d') {
+        const error = { code: 'store_unavailable', message: 'no store' }
+        return route.fulfill({ status: 503, json: { error } })
+      }
+      calls++
+      const response = await route.fetch()
+      const json = await response.json()
+      const [{ history }] = json.result
+      // As if it had taken too long to count the oldest messages.
+      if (calls === 1) history.countedTo = history.from + history.width
+      else await finished
+      return route.fulfill({ response, json })
+    })
+    await other.goto(`${daemon.control}/#/gateways/shop?since=24h`)
+    await other.getByText(/^Messages before .* are not counted yet\.$/).waitFor()
+    await until(() => calls === 2, 'the second call')
+    await other.evaluate('window.later = 600_000')
+    await other
+      .getByText(/^1\d min ago$/)
+      .first()
+      .waitFor()
+    finish()
+    const messages = other.locator('.figure').filter({ hasText: 'Messages' })
+    await messages.getByRole('link', { name: '3', exact: true }).waitFor()
+    assert.equal(calls, 2)
+    await other.locator('.traffic-over-time').getByRole('combobox').selectOption('7d')
+    await other.getByText('The traffic could not be read: no store Trying again.').waitFor()
+    assert.equal(await messages.count(), 0)
+    await other.close()
   })
 
   test('that refuse all deliveries are shown at their routes, and first on a phone', async () => {

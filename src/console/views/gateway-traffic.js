@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
-import { clock } from '../lib/live.js'
 import { percent } from '../lib/money.js'
+import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, dateTime } from '../lib/parts.js'
 import { instant, RANGES, Range } from '../lib/range.js'
 import { go, link } from '../lib/router.js'
@@ -13,6 +13,7 @@ const NORMAL = '1h'
 /** Interval (ms) of updates: a long range changes slowly, and costs more. */
 const POLL_INTERVAL = 10_000
 const SLOW_INTERVAL = 60_000
+const FAST_RANGES = new Set(['15m', '1h', '6h'])
 /** Maximum number of calls for one history, after which older messages stay uncounted. */
 const MAX_CALLS = 40
 const DAY = 86_400_000
@@ -70,39 +71,61 @@ function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
-/** The history of a gateway; messages that one call could not count are added by further calls. */
+/**
+ * The history of a gateway, read again while the page is shown. The first one appears with each call
+ * that adds older messages; later ones when they are complete.
+ */
 function useHistory(gateway, { since, until }) {
   const [found, setFound] = useState({})
-  const isSlow = !['15m', '1h', '6h'].includes(since)
-  const tick = Math.floor(clock.value / (isSlow ? SLOW_INTERVAL : POLL_INTERVAL))
   const key = JSON.stringify([gateway, since, until])
   useEffect(() => {
+    let timer
+    let isFirst = true
     const abort = new AbortController()
-    const range = { since, ...(until && { until }) }
-    readAll({ gateway, ...range }, abort.signal, (history) => setFound({ key, history })).catch(
-      (error) => abort.signal.aborted || setFound((last) => ({ ...last, error })),
-    )
-    return () => abort.abort()
-  }, [key, tick])
-  return found.key === key || found.error ? found : {}
+    const use = (history) => setFound({ key, history })
+    const load = async () => {
+      const range = { since, ...(until && { until }) }
+      use(await readAll({ gateway, ...range }, abort.signal, isFirst ? use : () => {}))
+      isFirst = false
+    }
+    const refresh = async () => {
+      if (!document.hidden)
+        await load().catch(
+          (error) =>
+            abort.signal.aborted || setFound((last) => ({ ...(last.key === key && last), key, error })),
+        )
+      const interval = FAST_RANGES.has(since) ? POLL_INTERVAL : SLOW_INTERVAL
+      if (!abort.signal.aborted) timer = setTimeout(refresh, interval)
+    }
+    refresh()
+    return () => {
+      abort.abort(NO_LONGER_NEEDED)
+      clearTimeout(timer)
+    }
+  }, [key])
+  return found.key === key ? found : {}
 }
 
-async function readAll(args, signal, use) {
+/**
+ * Reads a history; messages that one call could not count are added by further calls. `show` gets it
+ * after each of them.
+ */
+async function readAll(args, signal, show) {
   const read = async (more) => {
     const [{ history }] = await invoke('gateway-traffic', { ...args, ...more }, signal)
     return history
   }
   let known = await read({})
-  use(known)
   for (let calls = 1; known.countedTo !== undefined && calls < MAX_CALLS; calls++) {
+    show(known)
     const { from, width, countedTo } = known
     const older = await read({ since: instant(from), until: instant(countedTo), width })
     const added = (counts, field) => counts.map((many, at) => many + (older[field][at] ?? 0))
     const accepted = added(known.accepted, 'accepted')
     const failed = added(known.failed, 'failed')
     known = { ...known, accepted, failed, countedTo: older.countedTo }
-    use(known)
   }
+  return known
 }
 
 const sumOf = (counts) => counts.reduce((sum, many) => sum + many, 0)
