@@ -1,6 +1,7 @@
 import { invoke } from '../lib/api.js'
 import { Budget, BudgetInShort, BudgetLeft, HowToSet, WhenUsedUp } from '../lib/budget.js'
 import { daysBetween } from '../lib/days.js'
+import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
 import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
@@ -79,10 +80,6 @@ function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, day
         <td class="number" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
         <td class="number wide">${row.steps.toLocaleString('en')}</td><td class="number">${amountOf(row, currency)}</td>${isBySkill && html`<td class="budget-column"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}</tr>`,
       )}</tbody></table></div>`
-}
-
-function Figure({ name, value }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
 }
 
 /** The basis for comparing rows: money if all have a price, else tokens. */

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { clockOf } from '../lib/clock-of.js'
+import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
 import { percent } from '../lib/money.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
@@ -65,10 +66,6 @@ function Bars({ of: { title, counts, bad, badWord }, from, width, countedTo = 0,
   return html`<figure class="bars days" role="img" aria-label=${`${title} over time. ${busy.join('; ')}`}><figcaption>${title} <span class="dim">up to ${amount(most)} in ${spanWords(width)}${badWord && sumOf(bad) > 0 ? `, ${badWord} ones in red` : ''}</span></figcaption>
     <div>${counts.map((many, at) => html`<span key=${at} class=${`slot ${choose && many > 0 ? 'is-link' : ''} ${from + at * width < countedTo ? 'uncounted' : ''}`} title=${words(at)} onClick=${choose && many > 0 ? () => choose(at) : undefined}><span style=${height(many)}>${bad[at] > 0 && html`<span class="bad" style=${{ height: `${(100 * Math.min(bad[at], many)) / Math.max(1, many)}%` }}></span>`}</span></span>`)}</div>
     <p class="dim"><span>${timeOf(0)}</span><span>${end >= Date.now() ? 'now' : timeIn(end, width)}</span></p></figure>`
-}
-
-function Figure({ name, value, isBad = false }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
 /**

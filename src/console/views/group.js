@@ -4,6 +4,7 @@ import { policyInWords } from '../../lib/push-policy-words.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
+import { Figure } from '../lib/figure.js'
 import {
   deletePush,
   pausePush,
@@ -153,10 +154,6 @@ function PushHead({ topic, name, group, push, reload }) {
 function oldestOf(push, group) {
   if (!push) return group.waitingSince
   return earliest(push.oldestAt, push.unread > 0 ? group?.waitingSince : undefined)
-}
-
-function Figure({ name, value, isBad = false }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
 const NUMBER = (value) => Math.round(value).toLocaleString('en')

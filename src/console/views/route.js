@@ -2,6 +2,7 @@ import { call, invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
+import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
@@ -158,10 +159,6 @@ function WaitingMessages({ route, messages, next }) {
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
     <ul class="newest" aria-label="Waiting messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
     ${(messages.length === MAX_MESSAGES || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`
-}
-
-function Figure({ name, value, isBad = false }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
 /** The last messages of the route, with their outcomes. */

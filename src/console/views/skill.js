@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { Budget, HowToSet } from '../lib/budget.js'
+import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
@@ -167,10 +168,6 @@ function Bars({ of: { title, bars, last } }) {
   return html`<figure class="bars days" role="img" aria-label=${`${title}. ${words}`}><figcaption>${title} <span class="dim">up to ${most.toLocaleString('en')}, failed ones in red</span></figcaption>
     <div>${bars.map(({ name, runs, failed }, at) => html`<span key=${name} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
     <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
-}
-
-function Figure({ name, value, isBad = false, note }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b>${note && html`<span class="dim">${note}</span>`}</div>`
 }
 
 /**
