@@ -5,6 +5,7 @@ import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
@@ -186,42 +187,42 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
   async function republishAnonymous(found: readonly FoundEvent[], subject: Subject): Promise<void> {
     const { about } = subject
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
-      const { by, from: _, target, ...others } = isJsonObject(data) ? data : {}
+      const { by, from: _, target, result, ...others } = isJsonObject(data) ? data : {}
       const entry = Object.fromEntries(Object.entries(others).filter(([, value]) => !isNamedIn(value, about)))
       const author = typeof by === 'string' && !about.mentions(by) ? by : ERASED
-      const restOfTarget = target === undefined ? undefined : targetWithout(target, subject)
-      const rest: Json = {
+      const rest = defined({
         ...entry,
         by: author,
-        ...(restOfTarget !== undefined && { target: restOfTarget }),
-      }
+        target: target && partWithout(target, subject),
+        result: result && partWithout(result, subject),
+      })
       return { type, source: author, data: rest, timestamp, key: `erased:${id}` }
     })
     await topics.publish(AUDIT_TOPIC, entries)
   }
 }
 
-/** The target of an audit entry without the person, and without their conversation. */
-function targetWithout(target: Json, { about, person }: Subject): Json | undefined {
-  if (!isJsonObject(target)) return about.without(target)
-  const isTheirs = person.conversations.has(`${target.gateway}/${target.conversation}`)
-  const rest = Object.entries(target).filter(
-    ([name, value]) =>
-      !(isTheirs && name === 'conversation') && !(typeof value === 'string' && about.isInKey(value)),
+/** The target or result of an audit entry without the person, and without their conversation. */
+function partWithout(part: Json, { about, person }: Subject): Json | undefined {
+  if (!isJsonObject(part)) return about.without(part)
+  const isTheirs = person.conversations.has(`${part.gateway}/${part.conversation}`)
+  const isNamed = (value: Json | undefined) => typeof value === 'string' && about.isInKey(value)
+  const left = Object.entries(part).filter(
+    ([name, value]) => !(isTheirs && name === 'conversation') && !isNamed(value),
   )
-  return about.without(Object.fromEntries(rest))
+  return left.length === 0 ? undefined : about.without(Object.fromEntries(left))
 }
 
 /** An event about a message belongs to its sender; other messages may mention the person. */
 function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event, subject: Subject): boolean {
   const { about, person } = subject
   if (topic === AUDIT_TOPIC) {
-    const { action, by = null, target = null, reason = null, error = null } = Object(data)
+    const { action, by = null, target = null, result = null, reason = null, error = null } = Object(data)
+    if (isNamedIn(by, about)) return true
     // The ids of erased messages stay, because only this entry proves the erasure.
-    const named = action === 'message-erase' ? [by] : [by, reason, error]
-    const isTargetNamed =
-      action !== 'message-erase' && !isDeepStrictEqual(targetWithout(target, subject), target)
-    return isTargetNamed || named.some((value) => isNamedIn(value, about))
+    if (action === 'message-erase') return false
+    const isInPart = (part: Json) => !isDeepStrictEqual(partWithout(part, subject), part)
+    return [reason, error].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
   }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
 }

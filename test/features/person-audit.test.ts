@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AUDIT_TOPIC } from '../../src/core/audit.ts'
+import type { Json } from '../../src/core/json.ts'
+import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
+import { createStorePlaces } from '../../src/features/person/store-places.ts'
+import { openStore } from '../runtime/support/store.ts'
+
+const ADA: Person = {
+  identities: ['mail:ada@example.com'],
+  messages: new Set(),
+  conversations: new Set(['mail/of-ada']),
+  files: new Set(),
+}
+const identities = createIdentities(ADA.identities, () => false)
+const subject = { person: ADA, about: createReferences(ADA, identities) }
+
+test('after the erasure of a person, no part of an audit entry names them, and the rest stays', async (t) => {
+  const store = await openStore(t)
+  const entry = { by: 'oidc:bob', via: 'console', action: 'trouble-acknowledge', outcome: 'ok' }
+  const entries: Record<string, Json>[] = [
+    { ...entry, target: { id: '1' }, result: { trouble: 'Gateway support does not work' } },
+    {
+      ...entry,
+      target: { id: '2' },
+      result: { trouble: 'Schedule write to ada@example.com fails', count: 2 },
+    },
+    { ...entry, target: { gateway: 'mail', conversation: 'of-ada' } },
+    { ...entry, target: { gateway: 'shop', conversation: 'of-ada' } },
+    { ...entry, target: { gateway: 'mail', conversation: 'thread of ada@example.com' } },
+  ]
+  await store.topics.publish(
+    AUDIT_TOPIC,
+    entries.map((data) => ({ type: 'trouble-acknowledge', source: 'oidc:bob', data })),
+  )
+  const erase = async () => {
+    let erased = 0
+    for (const place of createStorePlaces(store))
+      for await (const count of place.erase(subject)) erased += count
+    return erased
+  }
+  assert.equal(await erase(), 3)
+  const { items } = await store.topics.tail(AUDIT_TOPIC, 0, 10)
+  assert.deepEqual(
+    items.map(({ event }) => event.data),
+    [
+      entries[0],
+      entries[3],
+      { ...entry, target: { id: '2' }, result: { count: 2 } },
+      { ...entry, target: { gateway: 'mail' } },
+      { ...entry, target: { gateway: 'mail' } },
+    ],
+  )
+  assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})
