@@ -26,7 +26,7 @@ const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
 ]
 
 /** The part of a connection that lists names. */
-type NameSource = {
+export type NameSource = {
   running: boolean
   invoke(name: string, args: unknown, signal?: AbortSignal): Promise<Json>
   status(): Promise<Json>
@@ -185,7 +185,8 @@ async function gatewaysOf(
     .map(({ name, transport }) => ({ name: String(name), transport: String(transport) }))
 }
 
-async function gatewayNames(source: NameSource, environs: Environs): Names {
+/** The gateways of the running daemon, or else of routes.yaml. */
+export async function gatewayNames(source: NameSource, environs: Environs): Names {
   return namesIn(await gatewaysOf(source, environs), 'name')
 }
 

@@ -4,6 +4,7 @@ import { commandText } from '../lib/command-text.ts'
 import { didYouMean, nearest } from '../lib/nearest.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 import { verbsOf } from './grammar.ts'
+import { gatewayNames, type NameSource } from './known-names.ts'
 
 /** Nouns whose second word may also be an argument. */
 const TAKE_ARGUMENTS: readonly string[] = ['message', 'state', 'backup', 'error']
@@ -21,7 +22,7 @@ export async function mistypedVerb(
   environs: Environs,
 ): Promise<TriviumError | undefined> {
   const group = program.commands.find((command) => command.name() === noun)
-  const verbs = [...new Set([...(group?.commands ?? []).map((one) => one.name()), ...verbsOf(noun)])]
+  const verbs = allVerbsOf(noun, group)
   if (!group || group.commands.length === 0 || verb === '' || verb.startsWith('-') || verbs.includes(verb))
     return undefined
   const isUsage = error instanceof CommanderError
@@ -32,6 +33,28 @@ export async function mistypedVerb(
   if (near === undefined || !(isUsage || isRefused)) return undefined
   if (noun === 'message' && (await isGateway(verb, environs))) return undefined
   return unknownVerb(noun, verb, verbs, { name, cause: error })
+}
+
+/**
+ * Throws if the gateway of `message <gateway> <text>` is a mistyped verb, before anything is
+ * submitted. `source`: knows the gateways.
+ */
+export async function refuseMistypedVerb(
+  message: Command,
+  [gateway, name]: readonly [gateway: string, name?: string | undefined],
+  source: NameSource,
+  environs: Environs,
+): Promise<void> {
+  const verbs = allVerbsOf('message', message)
+  if (gateway === 'cli' || nearest(gateway, verbs) === undefined) return
+  // Without the right to list gateways, the daemon decides.
+  const gateways = await gatewayNames(source, environs).catch(() => [gateway])
+  if (!gateways.includes(gateway)) throw unknownVerb('message', gateway, verbs, { name })
+}
+
+/** The verbs of a noun: its commands, and built-in skills. */
+function allVerbsOf(noun: string, group: Command | undefined): string[] {
+  return [...new Set([...(group?.commands ?? []).map((one) => one.name()), ...verbsOf(noun)])]
 }
 
 type Form = (name: string | undefined) => string

@@ -69,6 +69,13 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const mistyped = await site.run(['message', 'shwo', 'x'])
     assert.equal(mistyped.code, 2)
     assert.match(mistyped.err, /`trivium message show`\?/)
+    // Nothing was submitted, so only the first is in the audit log.
+    const { entries } = await json('audit', 'list')
+    const failed = objectsIn(entries).filter(({ status }) => status === 'failed')
+    assert.deepEqual(
+      failed.map(({ action, target }) => [action, Object(target).gateway]),
+      [['message-submit', 'nobody']],
+    )
   })
 
   test('message show prints the outcome, and escapes control characters of the message', async () => {

@@ -13,6 +13,7 @@ import { type AddCommand, type CommandContext, EXIT_NOTHING, milliseconds, usage
 import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
+import { refuseMistypedVerb } from '../mistyped-verb.ts'
 import { withNextAttempt } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
@@ -71,6 +72,7 @@ export const addMessage: AddCommand = (program, context) => {
       const { key = randomUUID() } = options
       const request = randomUUID()
       const send = async (daemon: Connection) => {
+        await refuseMistypedVerb(message, [gateway, words[0]], daemon, context.environs())
         const paused = options.wait > 0 ? await pausedByStore(daemon) : undefined
         const submitted = { ...submission, key, request, ...(paused !== undefined && { wait: 0 }) }
         const answered = new AbortController()
