@@ -9,6 +9,7 @@ import { until } from '../fixtures/until.ts'
 
 const routesWith = (url: string) => `
 gateways:
+  chat: { transport: websocket, path: /chat }
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, event: data.body.type }
   bank: { transport: webhook, path: /hooks/bank, verify: { scheme: github, secret: open-sesame-4711 } }
 subscriptions:
@@ -58,6 +59,15 @@ describe('the console is accessible', { timeout: 300_000 }, async () => {
     await daemon.post('/hooks/bank', '{}')
     void daemon.invoke('wipe', { disk: 'a' }).catch(String)
     await until(async () => (await letters()).length === 1, 'a dead letter')
+    for (const who of ['ada', 'petra'])
+      await fetch(`${daemon.control}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ gateway: 'chat', conversation: who, from: who, text: 'Where is my tent?' }),
+      })
+    await daemon.invoke('conversation-note', { gateway: 'chat', conversation: 'petra', text: 'Call her.' })
+    const attempts = async () => Object(await daemon.invoke('subscription-show', { name: 'crm' })).attempts
+    const [attempt] = await until(async () => (await attempts()).length > 0 && attempts(), 'an attempt')
     const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'retry', group: 'bad' }))
     await until(async () => (await letters()).length === 1, 'the dead letter again')
     const { entries } = Object(await daemon.invoke('audit-list', { limit: 1 }))
@@ -72,7 +82,10 @@ describe('the console is accessible', { timeout: 300_000 }, async () => {
       'queues/orders/audit',
       'queues/gateway-message/crm',
       `queues/orders/audit/${event}`,
+      `queues/gateway-message/crm/${attempt.event}/${attempt.at}`,
+      'conversations/chat/petra',
       'gateways/shop',
+      'gateways/shop?since=15m',
       'gateways/bank',
       'skills/fail',
       'schedules/nightly',
@@ -117,11 +130,51 @@ describe('the console is accessible', { timeout: 300_000 }, async () => {
     }
   })
 
+  const selectConversations = async () => {
+    const boxes = page.getByRole('list', { name: 'Conversations' }).getByRole('checkbox')
+    const chat = boxes.and(page.getByLabel(/ada|petra/))
+    await chat.first().waitFor({ state: 'attached' })
+    for (const box of await chat.all()) await box.dispatchEvent('click')
+    await page.getByRole('group', { name: 'Selected rows' }).getByText('2 selected').waitFor()
+  }
+
+  test('after each step of work, on a desktop and on a phone', async () => {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await daemon.invoke('conversation-pause', { gateway: 'chat', conversation: 'ada' })
+    const [first] = Object(await daemon.invoke('troubles', {})).troubles
+    await daemon.invoke('trouble-acknowledge', { id: first.id, reason: 'I call the bank' })
+    const steps: [view: string, act: () => Promise<unknown>][] = [
+      ['now', () => page.getByRole('heading', { name: 'Somebody has it 1' }).waitFor()],
+      ['conversations/chat/petra', () => page.getByRole('button', { name: 'Note', exact: true }).click()],
+      ['conversations', selectConversations],
+    ]
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [390, 'dark'],
+    ] as const)
+      for (const [view, act] of steps) {
+        // A phone has no checkboxes.
+        if (act === selectConversations && width < 768) continue
+        await page.setViewportSize({ width, height: 844 })
+        await page.emulateMedia({ colorScheme })
+        await open(view)
+        await act()
+        assert.deepEqual(await faultsOf(page), [], `${view} at ${width}`)
+        if (act !== selectConversations) continue
+        await press(/^Settle 2/)
+        await dialog.waitFor()
+        assert.deepEqual(await faultsOf(page), [], 'the dialog of several conversations')
+        await page.keyboard.press('Escape')
+      }
+  })
+
   test('in every kind of dialog, in dark colours and on a phone', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     const dialogs: [view: string, act: () => Promise<unknown>][] = [
       ['now', () => page.keyboard.press('Control+k')],
       ['now', () => page.keyboard.press('?')],
+      ['now', () => page.getByRole('button', { name: 'I have it' }).first().click()],
+      ['conversations/chat/petra', () => press(/^Delete the note/)],
       ['messages', () => press('Help with search words')],
       ['queues', () => press(/^New push subscription/)],
       ['gateways/shop', () => press(/^Pause/)],

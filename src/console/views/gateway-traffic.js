@@ -63,7 +63,7 @@ function Bars({ of: { title, counts, bad, badWord }, from, width, countedTo = 0,
   if (busy.length === 0) return html`<p>${title} <span class="dim">none</span></p>`
   const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(4, (100 * many) / most)}%` })
   const end = from + counts.length * width
-  return html`<figure class="bars days" role="img" aria-label=${`${title} over time. ${busy.join('; ')}`}><figcaption>${title} <span class="dim">up to ${amount(most)} in ${spanWords(width)}${badWord && sumOf(bad) > 0 ? `, ${badWord} ones in red` : ''}</span></figcaption>
+  return html`<figure class="bars days" role="img" aria-label=${`${title} over time. ${busy.join('; ')}`}><span>${title} <span class="dim">up to ${amount(most)} in ${spanWords(width)}${badWord && sumOf(bad) > 0 ? `, ${badWord} ones in red` : ''}</span></span>
     <div>${counts.map((many, at) => html`<span key=${at} class=${`slot ${choose && many > 0 ? 'is-link' : ''} ${from + at * width < countedTo ? 'uncounted' : ''}`} title=${words(at)} onClick=${choose && many > 0 ? () => choose(at) : undefined}><span style=${height(many)}>${bad[at] > 0 && html`<span class="bad" style=${{ height: `${(100 * Math.min(bad[at], many)) / Math.max(1, many)}%` }}></span>`}</span></span>`)}</div>
     <p class="dim"><span>${timeOf(0)}</span><span>${end >= Date.now() ? 'now' : timeIn(end, width)}</span></p></figure>`
 }

@@ -22,7 +22,7 @@ export function PausedPage() {
     ${
       rows.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="group-table">
-      <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"></th></tr></thead>
+      <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
       <tbody>${rows.map(({ pause, ids, height }) => (ids ? html`<${Resumed} key=${keyOf(pause)} pause=${pause} ids=${ids} height=${height} />` : html`<${Paused} key=${keyOf(pause)} pause=${pause} end=${end} done=${reload} />`))}</tbody></table></div>`
     }
     <h2>Pause something</h2>

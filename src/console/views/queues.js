@@ -70,7 +70,7 @@ function useGroups(names) {
 
 function Table({ name, columns, children }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${name}><table class="group-table">
-    <thead><tr>${columns.map(([title, isNumber]) => html`<th key=${title} scope="col" class=${isNumber ? 'number' : ''}>${title}</th>`)}</tr></thead>
+    <thead><tr>${columns.map(([title, isNumber]) => html`<th key=${title} scope="col" class=${isNumber ? 'number' : ''}>${title || html`<span class="unseen">actions</span>`}</th>`)}</tr></thead>
     <tbody>${children}</tbody></table></div>`
 }
 

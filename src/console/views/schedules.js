@@ -43,7 +43,7 @@ const COLUMNS = ['schedule', 'skill', 'when', 'next run', 'last run', '']
 
 function Table({ of, reload }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="All schedules"><table class="group-table schedule-table">
-    <thead><tr>${COLUMNS.map((title) => html`<th key=${title} scope="col">${title}</th>`)}</tr></thead>
+    <thead><tr>${COLUMNS.map((title) => html`<th key=${title} scope="col">${title || html`<span class="unseen">actions</span>`}</th>`)}</tr></thead>
     <tbody>${of.map((each) => html`<${Schedule} key=${`${each.id} ${each.created}`} schedule=${each} reload=${reload} />`)}</tbody></table></div>`
 }
 

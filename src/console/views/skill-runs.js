@@ -25,7 +25,7 @@ export function Caller({ by }) {
  */
 export function Running({ of, reload }) {
   return html`<h2>Running now</h2><div class="scrolls" tabindex="0" role="region" aria-label="Running now"><table class="runs">
-    <thead><tr><th scope="col">started</th><th scope="col">outcome</th><th scope="col">called by</th><th scope="col">message</th><th scope="col"></th></tr></thead>
+    <thead><tr><th scope="col">started</th><th scope="col">outcome</th><th scope="col">called by</th><th scope="col">message</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
     <tbody>${of.map(
       ({ since, by, messageId }, index) => html`<tr key=${`${since} ${index}`}>
       <td data-label="started" title=${fullTime(since)}>${clockOf(since, { second: '2-digit' })}</td>

@@ -165,7 +165,7 @@ function Bars({ of: { title, bars, last } }) {
   const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
   const said = bars.map(({ name, runs, failed }) => `${name}: ${count(runs, 'run')}, ${failed} failed`)
   const words = said.filter((_, at) => bars[at].runs > 0).join('; ')
-  return html`<figure class="bars days" role="img" aria-label=${`${title}. ${words}`}><figcaption>${title} <span class="dim">up to ${most.toLocaleString('en')}, failed ones in red</span></figcaption>
+  return html`<figure class="bars days" role="img" aria-label=${`${title}. ${words}`}><span>${title} <span class="dim">up to ${most.toLocaleString('en')}, failed ones in red</span></span>
     <div>${bars.map(({ name, runs, failed }, at) => html`<span key=${name} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
     <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
 }
