@@ -1,4 +1,5 @@
 import type { Call } from '../core/call.ts'
+import { isStoreAway } from '../core/reachable.ts'
 import { HOUR, MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import type { createHistogram, MessageCounts } from './histogram.ts'
@@ -20,7 +21,8 @@ export type HistoryRange = {
 /**
  * The history of a gateway in equal spans, oldest first: messages and failed ones by arrival, from
  * the journal, and refused deliveries. Messages before `countedTo` are not counted yet: call again
- * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known any more.
+ * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known. `away`: shards that
+ * cannot be reached.
  */
 export function createGatewayHistory(deps: {
   countMessages: ReturnType<typeof createHistogram>['countMessages']
@@ -38,8 +40,9 @@ export function createGatewayHistory(deps: {
     const { from, width } = all
     const failed = await countMessages({ ...filter, width, outcome: [...FAILED] }, call)
     const spans = all.counts.length
-    const refused = await refusals.counts(gateway, { from, width, spans })
-    const known = now() - REFUSALS_COUNTED_FOR
+    const refused = await refusals.counts(gateway, { from, width, spans }).catch(noneIfAway)
+    const known = refused ? now() - REFUSALS_COUNTED_FOR : end
+    const away = new Set([...(all.away ?? []), ...(failed.away ?? [])])
     const countedTo = Math.max(all.countedTo ?? 0, failed.countedTo ?? 0)
     // One of the counts may go further back. The next call counts these messages again.
     const countsOf = ({ counts }: MessageCounts) =>
@@ -49,13 +52,19 @@ export function createGatewayHistory(deps: {
       width,
       accepted: countsOf(all),
       failed: countsOf(failed),
-      refused,
+      refused: refused ?? all.counts.map(() => 0),
       ...defined({
         countedTo: countedTo > 0 ? countedTo : undefined,
         refusalsFrom: from + width < known ? known : undefined,
+        away: away.size > 0 ? [...away] : undefined,
       }),
     }
   }
+}
+
+/** Refusals may be on a shard that cannot be reached, while messages are on others. */
+function noneIfAway(error: unknown): undefined {
+  if (!isStoreAway(error)) throw error
 }
 
 /** The histogram chooses a round width, unless that would be less than a minute. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TriviumError } from '../../src/core/errors.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { createGatewayHistory, type HistoryRange } from '../../src/engine/gateway-history.ts'
 import type { MessageCounts } from '../../src/engine/histogram.ts'
@@ -39,4 +40,19 @@ test('calls that continue a history count each message once, also if only failed
   const once = Array.from({ length: SPANS }, () => 1)
   assert.deepEqual(accepted, once)
   assert.deepEqual(failed, once)
+})
+
+test('without the shard of the refusals, a history has the messages of the others, and says so', async () => {
+  const historyOf = createGatewayHistory({
+    countMessages: async (args) => ({ ...(await counterOf(SPANS)(args)), away: [1] }),
+    refusals: {
+      counts: async () => {
+        throw new TriviumError('store_unavailable', { store: 'redis', reason: 'it is away' })
+      },
+    },
+    now: () => NOW,
+  })
+  const { accepted, refused, refusalsFrom, away } = await historyOf('shop', { since: NOW - HOUR }, callOf())
+  assert.deepEqual([accepted.length, refused.length], [SPANS, SPANS])
+  assert.deepEqual([refusalsFrom, away], [NOW, [1]])
 })

@@ -10,6 +10,7 @@ import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age } from '../../lib/short-text.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
+import { missingShards } from './missing-shards.ts'
 
 export const printers: Printers = {
   'gateway-list': (result) => humanGateways(objectsIn(result)),
@@ -128,6 +129,7 @@ function historyText(gateway: string, history: JsonObject): Printable {
     `${gateway}: ${counted(sums[0] ?? 0, 'message')}, ${sums[1]} failed, ${sums[2]} refused, in spans of ${durationText(Number(width))}.`,
     ...(countedTo === undefined ? [] : [`Messages before ${timeOf(countedTo)} are not counted.`]),
     ...(refusalsFrom === undefined ? [] : [`Refusals are known since ${timeOf(refusalsFrom)}.`]),
+    ...missingShards(history),
   ]
   if (rows.length === 0) return noData(...notes)
   const titles = ['from', 'messages', 'failed', 'refused']
