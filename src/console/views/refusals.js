@@ -6,6 +6,7 @@ import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, Copy, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
+import { withSecond } from '../lib/second-secret.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
 
@@ -164,9 +165,7 @@ function SecretPlace({ gateway, secrets = [] }) {
   const secret = secrets.find(({ setting }) => IN_VERIFY.test(setting))
   const { setting = 'verify.secret', file = 'routes.yaml', line, variables = [] } = secret ?? {}
   const [variable] = variables
-  const added = `${variable ?? 'SECRET'}_NEW`
-  const old = variables.length > 0 ? variables.map((name) => `\${${name}}`) : ['the old secret']
-  const several = `${setting.split('.').at(-1)}: [${[...old, `\${${added}}`].map((text) => `"${text}"`).join(', ')}]`
+  const { added, line: several } = withSecond({ setting, variables })
   return html`<p>Let <code>${setting}</code> of ${gateway} in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a> list it beside the old one, and set <code>${added}</code> in .env. The sender then tries again.</p>
     <p class="new-line"><code>${several}</code> <${Copy} label="Copy the line" text=${several} /></p>
     ${variable !== undefined && html`<p class="dim">If the sender signs only with the new one, change <code>${variable}</code> instead.</p>`}`
