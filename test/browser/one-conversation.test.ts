@@ -136,16 +136,19 @@ routes:
       await page.getByLabel('Send it to another address').fill(address)
       await page.getByRole('button', { name: 'Send there' }).click()
     }
-    const heldBy = { by: 'http control-token:ingrid', since: Date.now(), reason: 'I call her' }
-    await page.route('**/v1/skills/conversation-show', async (route) => {
-      const response = await route.fetch()
-      const { result } = Object(await response.json())
-      await route.fulfill({ response, json: { result: { ...result, heldBy } } })
-    })
-    await sendThere('halldis@example.org')
-    await dialog.getByText('ingrid has this conversation. Send anyway?').waitFor()
-    await answer('Cancel')
-    await page.unrouteAll({ behavior: 'wait' })
+    const asksBeforeItSendsTo = async (address: string) => {
+      const heldBy = { by: 'http control-token:ingrid', since: Date.now(), reason: 'I call her' }
+      await page.route('**/v1/skills/conversation-show', async (route) => {
+        const response = await route.fetch()
+        const { result } = Object(await response.json())
+        await route.fulfill({ response, json: { result: { ...result, heldBy } } })
+      })
+      await sendThere(address)
+      await dialog.getByText('ingrid has this conversation. Send anyway?').waitFor()
+      await answer('Cancel')
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+    await asksBeforeItSendsTo('halldis@example.org')
     // A server that refuses this address, too, leaves everything as it was.
     refuseNext(smtp)
     await sendThere('halldis@example.org')
@@ -205,6 +208,7 @@ routes:
     await whole.waitFor()
     assert.equal(await page.getByLabel('Send it to another address').count(), 0)
     await whole.click()
+    await asksBeforeItSendsTo('halldis@example.com')
     await sendThere('halldis@example.com')
     await until(() => smtp.taken.at(-1)?.to.join() === 'halldis@example.com', 'the long mail')
     assert.ok(Number(smtp.taken.at(-1)?.raw.length) >= 500 * 'It is long. '.length)

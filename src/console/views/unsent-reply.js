@@ -4,14 +4,16 @@ import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { Age, act, Facts, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { mayAnswer } from './answer.js'
 import { senderOf } from './messages.js'
 
 /** A reply that was not delivered: to whom, what it says, and what it belongs to. */
 export function UnsentReply({ letter }) {
-  const { data = {}, message, mayAnswer, group: gateway } = letter
+  const { data = {}, message, mayAnswer: mayBeAnswered, group: gateway } = letter
   const { to, cc, subject, text = '', by, queuedAt, attachments = [] } = data
   const address = to ?? (message?.transport === 'email' ? message.from.address : undefined)
   const recipients = [to, cc].flat().filter(Boolean)
+  const answered = message ?? mayBeAnswered
   return html`<h2>What was not delivered</h2>
     <${Facts} of=${{
       to: recipients.length > 0 ? recipients.join(', ') : message && senderOf(message.from),
@@ -19,11 +21,11 @@ export function UnsentReply({ letter }) {
       written:
         queuedAt &&
         html`<${Moment} at=${queuedAt} /> (<${Age} at=${queuedAt} /> ago)${by && ` by ${authorOf(by)}`}`,
-      ...placesOf(message ?? mayAnswer, message !== undefined),
+      ...placesOf(answered, message !== undefined),
       files: attachments.map(({ name }) => name).join(', '),
     }} />
     <pre class="body" tabindex="0" aria-label="What was not delivered">${text || '(no text)'}</pre>
-    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} files=${attachments.length} answers=${mailOf(message ?? mayAnswer)} drop=${() => LETTER_STAYS} />`}`
+    ${address && !isViewer.value && html`<${OtherAddress} gateway=${gateway} to=${address} subject=${subject ?? answerTo(message?.subject)} text=${text} files=${attachments.length} answers=${mailOf(answered)} may=${answered && (() => mayAnswer(answered))} drop=${() => LETTER_STAYS} />`}`
 }
 
 /** The id of a message, if it is a mail. */
