@@ -114,8 +114,8 @@ describe('the journal while a shard is away', () => {
     const shown = printers['message-search']?.({ messages: [], away: [AWAY] }, {}) ?? ''
     assert.match(wholeText(shown), /Without shard 2: it cannot be reached/)
     const store = { journal, stats: async () => ({ journal: {} }) } as never
-    const { histogram } = createHistogram(store, Date.now)
-    const counted = Object(await histogram({ buckets: 10, since: Date.now() - 60_000 }, caller))
+    const { countMessages } = createHistogram(store, Date.now)
+    const counted = await countMessages({ buckets: 10, since: Date.now() - 60_000 }, caller)
     assert.deepEqual([counted.total, counted.away], [SHARDS - 1, [AWAY]])
   })
 })
