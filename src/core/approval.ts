@@ -48,6 +48,13 @@ export const approvalSchema = z.object({
   route: z.string().exactOptional(),
   /** The roles of the requester. */
   roles: z.array(z.string()).exactOptional(),
+  /**
+   * Who gets a denial and its reason: the sender of the message, a caller without a message, or the
+   * skill that made the call, whose model or code decides what the sender gets.
+   */
+  reasonGoesTo: z.enum(['sender', 'caller', 'skill']).exactOptional(),
+  /** The skill that made the call. */
+  calledBy: z.string().exactOptional(),
   trace: z.string(),
   status: z.enum(['pending', 'approved', 'denied', 'expired']),
   requestedAt: z.number(),

@@ -43,6 +43,18 @@ test('approval show says who decided, when and why, and how the run ended', () =
   assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
+test('the sender or the skill that gets a denial is shown with the request and its decision', () => {
+  const skill = { reasonGoesTo: 'skill', calledBy: 'helpdesk' }
+  const isShown = /^denial goes to\s+the skill helpdesk, which answers the sender$/m
+  assert.match(show({ status: 'pending', ...skill }), isShown)
+  assert.doesNotMatch(show({ status: 'approved', ...skill }), /denial/)
+  const decided = (result: object) => humanResult('approval-decide', { ...request, ...result }, {}, true)
+  const said = wholeText(decided({ status: 'denied', ...skill }))
+  assert.match(said, /The denial and its reason go to the skill helpdesk, which answers the sender\./)
+  const own = wholeText(decided({ status: 'denied', reasonGoesTo: 'sender' }))
+  assert.match(own, /The denial and its reason go to the sender\./)
+})
+
 test('the arguments in the list of approvals are words', () => {
   const text = wholeText(humanResult('approval-list', [{ ...request, status: 'pending' }], {}, true))
   assert.match(text, /text: Hello, it leaks\., amount: 64\.5$/m)

@@ -143,6 +143,30 @@ describe('a dispatched skill that needs an approval', () => {
     assert.deepEqual([quorum, status], [2, 'approved'])
   })
 
+  for (const [reasonGoesTo, calledBy] of [['sender'], ['skill', 'helper']] as const) {
+    test(`gives the reason of a denial to the ${reasonGoesTo}, as its request says`, async (t) => {
+      const { skill } = guarded()
+      const helper = { ...skillOf((ctx) => ctx.manager.invoke('subject', ctx.args)), name: 'helper' }
+      const { manager } = await startRuntime(t, { skills: [skill, helper] })
+      const run = () =>
+        manager.invoke(
+          calledBy ?? 'subject',
+          { n: 1 },
+          {
+            message: messageOf(),
+            caller: { kind: 'route', id: 'alice' },
+            rootId: 'root-1',
+          },
+        )
+      await assert.rejects(run(), { code: 'approval_pending' })
+      const denial = { id: await pendingId(manager), approve: false, reason: 'no photo' }
+      const denied = Object(await manager.invoke('approval-decide', denial, operator))
+      assert.deepEqual([denied.reasonGoesTo, denied.calledBy], [reasonGoesTo, calledBy])
+      if (calledBy === undefined) assert.match(JSON.stringify(await run()), /denied it: no photo/)
+      else await assert.rejects(run(), { code: 'approval_denied', message: /denied it: no photo/ })
+    })
+  }
+
   test('is resumed by the next sweep after a crash between decision and dispatch', async (t) => {
     let crashes = true
     const resumed: string[] = []

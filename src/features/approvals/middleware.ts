@@ -55,7 +55,8 @@ export function createApprovalMiddleware(
           onTimeout,
           trace: call.trace,
           ...(message ? { message: briefOf(message) } : {}),
-          ...defined({ route: call.route, roles: rolesOf(call) }),
+          ...defined({ route: call.route, roles: rolesOf(call), calledBy: call.by }),
+          reasonGoesTo: denialTarget(ctx),
         })
         const isPending = requested.status === 'pending'
         if (isPending) await notifyApprovers(requested, ctx)
@@ -67,11 +68,17 @@ export function createApprovalMiddleware(
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
         // The author of the message gets a reply: a denial is an outcome. The error would make the
         // message a dead letter.
-        if (message && call.depth === 0) return { text: denied.message }
+        if (denialTarget(ctx) === 'sender') return { text: denied.message }
         throw denied
       }
     },
   })
+}
+
+/** Who gets a denial: a skill that called this one gets it as an error, also with a message. */
+function denialTarget({ message, call }: SkillContext): NonNullable<Approval['reasonGoesTo']> {
+  if (call.depth > 0) return 'skill'
+  return message ? 'sender' : 'caller'
 }
 
 /** Maximum characters of a result or error that an approval keeps. */

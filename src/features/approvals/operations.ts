@@ -16,6 +16,9 @@ export const approvals = {
   decide: closed({
     id: spoken(name.describe('The id of the request'), { id: 'approval' }),
     approve: z.boolean().describe('true approves, false denies'),
-    reason: z.string().exactOptional().describe('Reason for the requester'),
+    reason: z
+      .string()
+      .exactOptional()
+      .describe('Why. A denial gives it to the sender, or to the skill that made the call'),
   }).describe('Approves or denies a request, once.'),
 }

@@ -124,8 +124,17 @@ function factsOf(approval: JsonObject): [title: string, text: string][] {
     ['expires', endText(approval)],
     ['decided', decidedAt === undefined ? '' : `by ${shownAuthor(decidedBy)}${via}, ${whenText(decidedAt)}`],
     ['reason', String(reason ?? '')],
+    ['denial goes to', denialTarget(approval)],
     ['run', runText(approval)],
   ]
+}
+
+/** Who gets a denial and its reason. Empty for an approved request. */
+function denialTarget({ status, reasonGoesTo, calledBy, message }: JsonObject): string {
+  if (status === 'approved') return ''
+  if (reasonGoesTo === 'sender' || reasonGoesTo === 'caller') return `the ${reasonGoesTo}`
+  if (reasonGoesTo !== 'skill') return ''
+  return `the skill ${calledBy}${message === undefined ? '' : ', which answers the sender'}`
 }
 
 /** `2026-11-29 14:35:14 UTC (5 min ago)`. */
@@ -175,7 +184,10 @@ function decideHint({ id }: JsonObject): string {
 function humanDecision(result: Json): string {
   const { id, status, title, skill, pausedBy } = Object(result)
   const waits = status === 'approved' ? whenResumed(pausedBy) : undefined
-  const next = waits === undefined ? '' : `\n${paragraph('', `It ${waits}. See: \`trivium pause list\``)}`
+  const target = status === 'denied' ? denialTarget(Object(result)) : ''
+  const hint = waits === undefined ? '' : `It ${waits}. See: \`trivium pause list\``
+  const notes = [hint, target && `The denial and its reason go to ${target}.`].filter(Boolean)
+  const next = notes.map((note) => `\n${paragraph('', note)}`).join('')
   return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})${next}`
 }
 
