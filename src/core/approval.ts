@@ -14,9 +14,16 @@ export type ApprovalService = {
   ): Promise<Approval>
   /**
    * Oldest first. If there are more than `limit`, leaves out the requests with the earliest
-   * decisions, and then the newest pending ones.
+   * decisions, and then the newest pending ones. `since`, `until` (Unix ms): when they were decided
+   * or expired, or if pending requested.
    */
-  list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
+  list(args: {
+    id?: string
+    status?: Approval['status']
+    since?: number
+    until?: number
+    limit: number
+  }): Promise<Approval[]>
   /**
    * Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms.
    */

@@ -43,7 +43,8 @@ export function createEvents(deps: {
   const { topics } = store
   const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
   const activity = createGroupActivity(now, lastReads.note)
-  const past = createGroupHistory({ topics, isLasting, now })
+  const rateOf = (topic: string, group: string) => activity.info(topic, group).perMinute
+  const past = createGroupHistory({ topics, isLasting, rateOf, now })
   const reader = createGroupReader(deps)
   const groups = createSubscribing({ topics, settings, subscriptions, permit })
   const tail = createTopicTail(store)

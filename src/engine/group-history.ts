@@ -5,9 +5,10 @@ import { waitingSince } from './event-rounds.ts'
 
 /**
  * The backlog of a group at a time (Unix ms). `behind`: how long (ms) its oldest unread or unsent
- * event had waited then, since its publication or replay.
+ * event had waited then, since its publication or replay. `perMinute`: events read from this daemon
+ * in the five minutes before, a minute.
  */
-export type GroupPoint = { at: number; lag: number; behind?: number }
+export type GroupPoint = { at: number; lag: number; behind?: number; perMinute?: number }
 
 /** The points of the last four hours: their interval (ms), and their number. */
 const FINE = { every: 30_000, most: 480 }
@@ -37,9 +38,11 @@ export type GroupHistory = ReturnType<typeof createGroupHistory>
 export function createGroupHistory(deps: {
   topics: Pick<Store['topics'], 'groups' | 'read'>
   isLasting(group: string): boolean
+  /** How many events a minute a group reads. */
+  rateOf?(topic: string, group: string): number
   now(): number
 }) {
-  const { topics, now } = deps
+  const { topics, rateOf, now } = deps
   const all = new Map<string, Series>()
 
   return {
@@ -61,7 +64,9 @@ export function createGroupHistory(deps: {
         const series = all.get(key) ?? { fine: [], coarse: [], seenAt: at }
         all.set(key, series)
         series.seenAt = at
-        addTo(series, { at, lag: backlog, ...defined({ behind }) })
+        // The attempts of a push have a history of their own.
+        const perMinute = push ? undefined : rateOf?.(group.topic, group.group)
+        addTo(series, { at, lag: backlog, ...defined({ behind, perMinute }) })
       }
       for (const [key, { seenAt }] of all) if (seenAt < at) all.delete(key)
     },
@@ -89,7 +94,7 @@ function keyOf(topic: string, group: string): string {
   return `${topic}\n${group}`
 }
 
-/** A coarse point has the highest backlog of its ten minutes. */
+/** A coarse point has the highest backlog and rate of its ten minutes. */
 function addTo({ fine, coarse }: Series, point: GroupPoint): void {
   // The clock was set back.
   while ((fine.at(-1)?.at ?? 0) > point.at) fine.pop()
@@ -100,6 +105,7 @@ function addTo({ fine, coarse }: Series, point: GroupPoint): void {
   if (last && point.at - last.at < COARSE.every) {
     last.lag = Math.max(last.lag, point.lag)
     if (point.behind !== undefined) last.behind = Math.max(last.behind ?? 0, point.behind)
+    if (point.perMinute !== undefined) last.perMinute = Math.max(last.perMinute ?? 0, point.perMinute)
     return
   }
   coarse.push({ ...point })

@@ -36,6 +36,15 @@ type ListedGroup = GroupInfo &
 /** How long (ms) events of a topic are kept, and how many. */
 type Limits = { maxAge: number; maxCount: number }
 
+/** `since`, `until` (Unix ms): of the history. */
+type GroupFilter = {
+  topic?: string
+  queue?: string
+  history: boolean
+  since?: number | undefined
+  until?: number | undefined
+}
+
 /**
  * `event-groups`, furthest behind first; only those named `queue` if it is given, with the limits
  * of their topic. `history`: with the points of the last day.
@@ -53,9 +62,10 @@ export async function listGroups(
     retentionOf(topic: string): Limits
     isLasting(group: string): boolean
   },
-  { topic, queue, history }: { topic?: string; queue?: string; history: boolean },
+  { topic, queue, history, since = 0, until = Number.POSITIVE_INFINITY }: GroupFilter,
 ): Promise<ListedGroup[]> {
   const { topics, activity, past, lastReads } = deps
+  const isInTime = ({ at }: GroupPoint) => at >= since && at < until
   const [all, skills] = await Promise.all([topics.groups(topic), deps.skills()])
   const groups = all
     .filter(({ group }) => deps.isLasting(group) && (queue === undefined || group === queue))
@@ -67,7 +77,7 @@ export async function listGroups(
       const oldestAt = oldestId === undefined ? undefined : timeOf(oldestId)
       const served = skills.find((one) => one.topic === info.topic && one.group === info.group)
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
-      const points = history ? past.of(info.topic, info.group) : undefined
+      const points = history ? past.of(info.topic, info.group).filter(isInTime) : undefined
       const reads = activity.info(info.topic, info.group)
       const hasNoReader = reads.readers.length === 0 && at < MOST_LOOKS
       const lastRead = hasNoReader ? await lastReads.of(info.topic, info.group) : undefined

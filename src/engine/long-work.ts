@@ -89,10 +89,8 @@ export function createLongWork(deps: {
     wait: (id: string, timeout: number, signal: AbortSignal) =>
       waitForEnd(deps, records, id, timeout, signal),
     service: {
-      async list({ kind, state, limit }) {
-        const all = (await records.all()).filter(
-          (job) => (kind ?? job.kind) === job.kind && (state ?? job.state) === job.state,
-        )
+      async list({ limit, ...filter }) {
+        const all = (await records.all()).filter((job) => isWanted(job, filter))
         const newest = all.toSorted((a, b) => b.startedAt - a.startedAt).slice(0, limit)
         return described(descriptions, newest.map(shown))
       },
@@ -113,6 +111,16 @@ export function createLongWork(deps: {
       await Promise.all(running.values())
     },
   }
+}
+
+type Filter = Omit<Parameters<ServiceOf<typeof longJobs>['list']>[0], 'limit'>
+
+/** Whether a job has the kind and the state, and ran for some time between `since` and `until`. */
+function isWanted(
+  { startedAt, endedAt = Number.POSITIVE_INFINITY, ...job }: StoredJob,
+  { kind = job.kind, state = job.state, since = 0, until = Number.POSITIVE_INFINITY }: Filter,
+): boolean {
+  return kind === job.kind && state === job.state && endedAt >= since && startedAt < until
 }
 
 function storedJob({ kind, target, data, total = 0 }: NewLongJob, by: string, startedAt: number): StoredJob {

@@ -10,6 +10,7 @@ import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
 import { partitionsOf } from './partitions.ts'
 import { countWanted, createPageReader, type WantedCount, type WantedPage } from './replay-pages.ts'
+import { boundary } from './topic-boundary.ts'
 
 /**
  * A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and
@@ -182,29 +183,6 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   const deletedTo = (first?.position ?? end + 1) - 1
   const after = Math.max(before, Math.min(deletedTo, last))
   return { after, last: Math.max(after, last) }
-}
-
-/**
- * Binary search: the last position up to which `holds` is true. A deleted event counts as the next
- * one that exists.
- */
-async function boundary(
-  topics: Topics,
-  topic: string,
-  partition: number,
-  end: number,
-  holds: (event: Event) => boolean,
-): Promise<number> {
-  let low = 0
-  let high = end
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    // Deleted positions are skipped: `next` may be far after `middle`, even after `high`.
-    const [next] = (await topics.tail(topic, middle, 1, partition)).items
-    if (next && next.position <= high && holds(next.event)) low = next.position
-    else high = middle
-  }
-  return low
 }
 
 function replayKind(store: Pick<Store, 'topics' | 'journal'>): WorkKind {

@@ -8,6 +8,7 @@ import { defined } from '../lib/defined.ts'
 import { requireReadable } from './event-access.ts'
 import type { events } from './operations/events.ts'
 import { partitionsOf } from './partitions.ts'
+import { positionsIn } from './topic-boundary.ts'
 
 type Reading = Pick<Topics, 'placeOf' | 'tail' | 'partitions' | 'end'>
 
@@ -23,15 +24,15 @@ export function createShowEvent(topics: Reading): Pick<ServiceOf<typeof events>,
       if (topic === MESSAGE_TOPIC) requireGateway(caller, event.source)
       return event
     },
-    async list({ topic, before, limit }, { caller }: Call) {
+    async list({ topic, before, since, until, limit }, { caller }: Call) {
       requireReadable(topic, caller)
       const isVisible = ({ source }: Event) =>
         topic !== MESSAGE_TOPIC || !caller.gateways || caller.gateways.includes(source)
       const place = before === undefined ? undefined : topics.placeOf(topic, before)
       const { answers: parts, away } = await askAll(partitionsOf(topics, topic), async (partition) => {
-        const end = await topics.end(topic, partition)
-        const last = place?.partition === partition ? Math.min(end, place.position - 1) : end
-        return newestOf(topics, { topic, partition, last, limit, before })
+        const { after, last } = await positionsIn(topics, { topic, partition }, { since, until })
+        const end = place?.partition === partition ? Math.min(last, place.position - 1) : last
+        return newestOf(topics, { topic, partition, after, last: end, limit, before })
       })
       const found = parts
         .flatMap(({ events }) => events)
@@ -47,11 +48,21 @@ export function createShowEvent(topics: Reading): Pick<ServiceOf<typeof events>,
   }
 }
 
-type Window = { topic: string; partition: number; last: number; limit: number; before: string | undefined }
+type Window = {
+  topic: string
+  partition: number
+  after: number
+  last: number
+  limit: number
+  before: string | undefined
+}
 
-/** Up to `limit` events of a partition up to the position `last`, and the id of its first event. */
-async function newestOf(topics: Reading, { topic, partition, last, limit, before }: Window) {
-  const [first] = (await topics.tail(topic, 0, 1, partition)).items
+/**
+ * Up to `limit` events of a partition after the position `after`, up to `last`, and the id of the
+ * first one.
+ */
+async function newestOf(topics: Reading, { topic, partition, after, last, limit, before }: Window) {
+  const [first] = (await topics.tail(topic, after, 1, partition)).items
   const events: Event[] = []
   let end = last
   // Events may be missing from the middle, so one window may have fewer than `limit`.

@@ -309,3 +309,18 @@ describe('a group with a match', () => {
     for (const data of dataOf(await waiting)) assert.equal(Number(data) % 7, 0)
   })
 })
+
+test('the history of a group is that of a time', async (t) => {
+  const { past, groups, subscribe } = await stage(t)
+  await subscribe({ queue: 'audit' })
+  const begun = Date.now()
+  await past.sample()
+  await until(() => Date.now() > begun, 'the next millisecond')
+  const points = async (range: object) => {
+    const [group] = await groups({ history: true, ...range })
+    return group?.history?.map(({ lag, perMinute }) => ({ lag, perMinute }))
+  }
+  assert.deepEqual(await points({ since: begun }), [{ lag: 0, perMinute: 0 }])
+  assert.deepEqual(await points({ until: begun }), [])
+  assert.deepEqual(await points({ since: Date.now() + 1 }), [])
+})

@@ -37,6 +37,17 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(history.of(TOPIC, 'audit'), [])
     })
 
+    test('shows how fast a group read, but not for a push', async (t) => {
+      const { topics } = await open(t, await place(t))
+      const time = Date.now()
+      const rateOf = (_topic: string, group: string) => (group === 'audit' ? 12 : 0)
+      const history = createGroupHistory({ topics, isLasting: () => true, rateOf, now: () => time })
+      for (const group of ['audit', 'crm']) await topics.subscribe(TOPIC, group, 'start')
+      await history.sample([{ topic: TOPIC, name: 'crm', waiting: 0 }])
+      assert.deepEqual(history.of(TOPIC, 'audit'), [{ at: time, lag: 0, perMinute: 12 }])
+      assert.deepEqual(history.of(TOPIC, 'crm'), [{ at: time, lag: 0 }])
+    })
+
     test('counts for a push what waits for an attempt, from the oldest event on', async (t) => {
       const { topics } = await open(t, await place(t))
       const time = Date.now()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Store } from '../../src/core/store.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { createLongWork, type WorkKind } from '../../src/engine/long-work.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
@@ -71,6 +72,22 @@ describe('long work', { concurrency: true }, () => {
     const kept = await work.service.list({ limit: 1000 })
     assert.equal(kept.length, 100)
     assert.ok(kept.every(({ id }) => ids.indexOf(id) >= EXTRA))
+  })
+
+  test('lists the jobs that ran in a time', async (t) => {
+    const { work, stateOf, clock } = stage(t, await openStore(t), async () => null)
+    const begun = Date.now()
+    const first = await work.begin(DIG, ADA)
+    await until(async () => (await stateOf(first.id)) === 'done', 'the end of the job')
+    clock.ahead = HOUR
+    const second = await work.begin(DIG, ADA)
+    const listed = async (range: object) =>
+      (await work.service.list({ ...range, limit: 10 })).map(({ id }) => id)
+    assert.deepEqual(await listed({}), [second.id, first.id])
+    assert.deepEqual(await listed({ since: begun + HOUR / 2 }), [second.id])
+    assert.deepEqual(await listed({ until: begun + HOUR / 2 }), [first.id])
+    assert.deepEqual(await listed({ until: begun }), [])
+    assert.deepEqual(await listed({ since: first.startedAt, until: begun + HOUR / 2 }), [first.id])
   })
 
   test('continues after an unexpected error, from the state saved last', async (t) => {

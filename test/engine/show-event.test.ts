@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { MESSAGE_TOPIC, OPERATIONS_TOPIC } from '../../src/core/event.ts'
+import { timeOf } from '../../src/core/message-id.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createShowEvent } from '../../src/engine/show-event.ts'
+import { until } from '../fixtures/until.ts'
 import { storeKinds } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
@@ -39,6 +41,29 @@ for (const { kind, place, open } of storeKinds()) {
         assert.equal(group?.lag, 7)
       })
     }
+
+    test('a list of a time has its events, in pages', async (t) => {
+      const store = await open(t, await place(t))
+      const ids: string[] = []
+      for (let n = 0; n < 7; n++) {
+        const last = ids.length === 0 ? 0 : timeOf(ids[0] ?? '')
+        await until(() => Date.now() > last, 'the next millisecond')
+        ids.unshift(...(await publish(store, 'orders', 1)))
+      }
+      const events = createShowEvent(store.topics)
+      const [since, end] = [ids[5], ids[1]].map((id = '') => timeOf(id))
+      const listed = async (args: object) => {
+        const page = Object(await events.list({ topic: 'orders', limit: 3, ...args }, ADA))
+        return { ids: page.events.map(({ id }: { id: string }) => id), next: page.next }
+      }
+      const range = { since, until: end }
+      assert.deepEqual(await listed(range), { ids: ids.slice(2, 5), next: ids[4] })
+      assert.deepEqual(await listed({ ...range, before: ids[4] }), { ids: [ids[5]], next: undefined })
+      assert.deepEqual(await listed({ since: end }), { ids: ids.slice(0, 2), next: undefined })
+      assert.deepEqual(await listed({ until: since }), { ids: [ids[6]], next: undefined })
+      assert.deepEqual(await listed({ until: 1 }), { ids: [], next: undefined })
+      assert.deepEqual(await listed({ since: end, until: since }), { ids: [], next: undefined })
+    })
 
     test('one event is shown whole; an unknown one, and one of another topic, are not found', async (t) => {
       const store = await open(t, await place(t))

@@ -67,6 +67,31 @@ test('a list of approvals leaves out the oldest decisions first, and keeps its o
   assert.deepEqual(await titles(3), ['decided last', 'pending 1', 'pending 2'])
 })
 
+test('a list of approvals of a time has those that were decided then, or that wait since then', async (t) => {
+  const clock = { now: Date.parse('2026-11-20T10:00:00Z') }
+  const { services, manager } = await startRuntime(t, { now: () => clock.now })
+  const request = async (key: string) => {
+    const details = { skill: 'pay', args: {}, title: key, by: 'ada', approvers: [], trace: 't' }
+    return services.approvals.request({ ...details, key, timeout: HOUR, onTimeout: 'deny' })
+  }
+  const early = await request('decided at 10:30')
+  await request('expired at 11:00')
+  clock.now += HOUR / 2
+  await manager.invoke('approval-decide', { id: early.id, approve: false }, operator)
+  clock.now += HOUR / 2
+  await manager.invoke('approval-list', {})
+  clock.now += HOUR / 2
+  await request('waits since 11:30')
+  const listed = async (range: object) =>
+    objectsIn(await manager.invoke('approval-list', range)).map(({ title }) => title)
+  const at = (time: string) => `2026-11-20T${time}:00Z`
+  assert.deepEqual(await listed({ until: at('10:30') }), [])
+  assert.deepEqual(await listed({ since: at('10:30'), until: at('11:00') }), ['decided at 10:30'])
+  assert.deepEqual(await listed({ since: at('11:00'), until: at('11:30') }), ['expired at 11:00'])
+  assert.deepEqual(await listed({ since: at('11:30') }), ['waits since 11:30'])
+  assert.equal((await listed({})).length, 3)
+})
+
 describe('a dispatched skill that needs an approval', () => {
   const dispatch = (manager: Manager, args: object = { n: 1 }) =>
     manager.invoke('subject', args, {

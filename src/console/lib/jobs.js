@@ -19,9 +19,13 @@ const MAX_JOBS = 200
  * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a
  * restart does not end them. `isSelected(job)` selects jobs. `ended` is called when one of them
  * ends. `none`: what is shown if there are no jobs. `isAll`: shows all, without a heading.
+ * `bounds`: the arguments `since` and `until` of `job-list`.
  */
-export function Jobs({ isSelected = () => true, ended, none = null, isAll = false }) {
-  const loaded = useLoaded((signal) => invoke('job-list', { limit: MAX_JOBS }, signal), [startedJobs.value])
+export function Jobs({ isSelected = () => true, ended, none = null, isAll = false, bounds = {} }) {
+  const loaded = useLoaded(
+    (signal) => invoke('job-list', { ...bounds, limit: MAX_JOBS }, signal),
+    [startedJobs.value, bounds.since, bounds.until],
+  )
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(isSelected)

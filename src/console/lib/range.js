@@ -11,6 +11,11 @@ export const RANGES = [
 ]
 const CUSTOM = 'custom'
 
+/** The bounds in the query of an address that are set, as arguments of an operation. */
+export function boundsIn({ since, until }) {
+  return { ...(since && { since }), ...(until && { until }) }
+}
+
 /**
  * Selects a time span. `query` has `since` and `until` in the format of the API; `set` gets both. A
  * span that ends now is kept as an age: an address with `since=1h` always means the last hour.

@@ -7,6 +7,7 @@ import { onKey } from '../lib/keys.js'
 import { changes, clock } from '../lib/live.js'
 import { Age, Badge, Empty, Moment, useLoaded, Wait } from '../lib/parts.js'
 import { PauseList, usePauses } from '../lib/pauses.js'
+import { boundsIn, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -43,7 +44,7 @@ function ListPage({ query }) {
   const { show = '', search = '' } = query
   const set = (change) => replace('approvals', { ...query, ...change })
   const requests = useRequests()
-  const decided = useDecided(show === 'decided' || search !== '')
+  const decided = useDecided(show === 'decided' || search !== '', boundsIn(query))
   const matches = matcherOf(search)
   const found = { '': requests.value?.filter(matches), decided: decided.value?.filter(matches) }
   useKeys()
@@ -54,8 +55,8 @@ function ListPage({ query }) {
     <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
       ([value, title]) =>
         html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${countIn(found[value], value, search) > 0 && html` <span class="count">${countIn(found[value], value, search)}</span>`}</button>`,
-    )}</div></div>
-    ${show === 'decided' ? html`<${Decided} key=${search} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} />`}
+    )}</div>${show === 'decided' && html`<div class="filter"><${Range} query=${query} set=${set} /></div>`}</div>
+    ${show === 'decided' ? html`<${Decided} key=${search} isFiltered=${search !== '' || Object.keys(boundsIn(query)).length > 0} loaded=${decided} requests=${found.decided ?? []} />` : html`<${Waiting} loaded=${requests} requests=${found[''] ?? []} search=${search} decided=${found.decided} set=${set} />`}
   </section>`
 }
 
@@ -80,15 +81,15 @@ function Waiting({ loaded, requests, search, decided = [], set }) {
     )}</div>`
 }
 
-/** All requests that no longer wait, loaded only if they are wanted. */
-function useDecided(isWanted) {
+/** The requests that no longer wait and ended within the bounds, loaded only if they are wanted. */
+function useDecided(isWanted, { since, until }) {
   return useLoaded(
     async (signal) => {
       if (!isWanted) return undefined
-      const all = await invoke('approval-list', { limit: 1_000 }, signal)
+      const all = await invoke('approval-list', { ...boundsIn({ since, until }), limit: 1_000 }, signal)
       return all.filter(({ status }) => status !== 'pending')
     },
-    [isWanted, changes.approvals.value],
+    [isWanted, since, until, changes.approvals.value],
   )
 }
 

@@ -14,13 +14,13 @@ const STEP = 50
 
 /**
  * The decided and expired requests, newest first. `loaded`: all, from `useLoaded`; `requests`: the
- * matches.
+ * matches. `isFiltered`: there may be others.
  */
-export function Decided({ loaded, requests }) {
+export function Decided({ loaded, requests, isFiltered }) {
   const [shown, setShown] = useState(STEP)
   const sorted = requests.toSorted((a, b) => endOf(b) - endOf(a))
   return html`<${Wait} of=${loaded} what="the decisions" />
-    ${loaded.value && sorted.length === 0 && html`<${Empty} title="No decisions.">Decided and expired requests are listed here.<//>`}
+    ${loaded.value && sorted.length === 0 && html`<${Empty} title=${isFiltered ? 'No decision matches.' : 'No decisions.'}>${isFiltered ? html`<a href=${link('approvals', { show: 'decided' })}>Show all decisions</a>` : 'Decided and expired requests are listed here.'}<//>`}
     <ul class="plain decided" aria-label="Decided">${sorted.slice(0, shown).map((each) => html`<${DecidedRow} key=${each.id} of=${each} />`)}</ul>
     ${sorted.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + STEP)}>Show ${count(Math.min(STEP, sorted.length - shown), 'more decision')}</button></p>`}`
 }

@@ -42,20 +42,22 @@ const PAGE = 10
 
 /**
  * The newest events of a topic, with what is in them. `unreadFrom`: the first event that the group
- * has not read. Messages have a list of their own.
+ * has not read. `bounds`: the arguments `since` and `until`. Messages have a list of their own.
  */
-export function NewestEvents({ topic, name, push, unreadFrom }) {
+export function NewestEvents({ topic, name, push, unreadFrom, bounds }) {
   const [limit, setLimit] = useState(PAGE)
   const isMessages = topic === MESSAGES
+  const { since, until } = bounds
+  const hasBounds = since !== undefined || until !== undefined
   const loaded = useLoaded(
-    async (signal) => (isMessages ? undefined : invoke('event-list', { topic, limit }, signal)),
-    [topic, limit, Math.floor(clock.value / POLL_INTERVAL)],
+    async (signal) => (isMessages ? undefined : invoke('event-list', { topic, limit, ...bounds }, signal)),
+    [topic, limit, since, until, Math.floor(clock.value / POLL_INTERVAL)],
   )
   if (isMessages)
-    return html`<p><a href=${link('messages')}>All messages</a> are the events of this topic.</p>`
+    return html`<p><a href=${link('messages', bounds)}>${hasBounds ? 'The messages of this time' : 'All messages'}</a> are the events of this topic.</p>`
   const { events, next } = loaded.value ?? {}
   return html`<h2>Newest events of ${topic}</h2><${Wait} of=${loaded} what=${`the events of ${topic}`} />
-    ${events?.length === 0 && html`<p class="dim">No event is retained.</p>`}
+    ${events?.length === 0 && html`<p class="dim">${hasBounds ? 'No event of this time is retained.' : 'No event is retained.'}</p>`}
     ${events && html`<ul class="newest" aria-label=${`Newest events of ${topic}`}>${events.map((event) => html`<${EventRow} key=${event.id} event=${event} path=${['queues', topic, name, event.id]} state=${stateOf(event, push, unreadFrom)} />`)}</ul>`}
     ${next !== undefined && html`<p><button type="button" onClick=${() => setLimit(Math.min(1_000, limit * 3))}>Show older ones</button></p>`}`
 }

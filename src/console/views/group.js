@@ -31,7 +31,8 @@ import {
   useLoaded,
   Wait,
 } from '../lib/parts.js'
-import { go, link } from '../lib/router.js'
+import { boundsIn, Range } from '../lib/range.js'
+import { go, link, replace } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -48,9 +49,10 @@ const POLL_INTERVAL = 5_000
  * can be done with it.
  */
 export function GroupPage({ topic, name, query }) {
+  const bounds = boundsIn(query)
   const loaded = useLoaded(
-    (signal) => invoke('event-groups', { topic, queue: name, history: true }, signal),
-    [topic, name],
+    (signal) => invoke('event-groups', { topic, queue: name, history: true, ...bounds }, signal),
+    [topic, name, bounds.since, bounds.until],
   )
   const { value, reload } = loaded
   useEffect(() => {
@@ -65,9 +67,9 @@ export function GroupPage({ topic, name, query }) {
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or the name is wrong.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
-    ${(group || push) && html`<${Wait} of=${loaded} what="the group" />${push && html`<${PushTraffic} topic=${topic} name=${name} query=${query} />`}<${Backlog} of=${group} push=${push} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
+    ${(group || push) && html`<${Wait} of=${loaded} what="the group" />${push && html`<${PushTraffic} topic=${topic} name=${name} query=${query} />`}<${Backlog} of=${group} push=${push} query=${query} set=${(span) => replace(['queues', topic, name], { ...query, ...span })} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
     ${push ? html`<${Attempts} push=${push} query=${query} />` : group && html`<${Readers} of=${group} />`}
-    ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} />`}
+    ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} bounds=${bounds} />`}
   </section>`
 }
 
@@ -162,6 +164,7 @@ const LINES = {
   ofPush: countLine('queued and unread'),
   ofGroup: countLine('unread and unacknowledged'),
   time: [{ name: 'wait of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
+  rate: [{ name: 'read', color: 'accent', of: (point) => point.perMinute }],
 }
 /** Intervals (ms) of the labels of ages, in whole units. */
 const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 172_800, 604_800].map(
@@ -170,28 +173,40 @@ const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86
 /** Minimum number of points in a line. */
 const MIN_POINTS = 2
 
-/** How far the group was behind, in events and in time. The last point is what the page says now. */
-function Backlog({ of, push }) {
-  const history = of?.history
+/**
+ * How far the group was behind, in events and in time, and how fast it read. Unless the time has an
+ * end, the last point is what the page says now. `set` gets another time; the time of a push is set
+ * above its attempts.
+ */
+function Backlog({ of, push, query, set }) {
+  const { until = '' } = query
+  const { history, perMinute } = of ?? {}
   const lag = push ? push.waiting : (of?.lag ?? 0) + (of?.pending ?? 0)
   const oldest = of && oldestOf(push, of)
   const points = useMemo(() => {
+    if (until !== '') return history ?? []
     // In whole seconds, as the axis ends there.
     const at = Math.floor(clock.value / 1_000) * 1_000
     const past = (history ?? []).filter((point) => point.at < at)
-    return [...past, { at, lag, behind: oldest === undefined ? 0 : Math.max(0, at - oldest) }]
-  }, [history, lag, oldest, clock.value])
+    const behind = oldest === undefined ? 0 : Math.max(0, at - oldest)
+    return [...past, { at, lag, behind, perMinute }]
+  }, [history, until, lag, oldest, perMinute, clock.value])
   const first = points[0]?.at ?? 0
+  const last = points.at(-1)?.at
   const shown = useMemo(() => {
+    if (until !== '') return { since: first, until: last, name: 'the chosen time' }
     const since = Math.max(300_000, Date.now() - first)
     return { since, name: `last ${span(since)}` }
-  }, [first, points.length])
+  }, [first, last, until])
   if (!of) return null
-  if (points.length < MIN_POINTS)
-    return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the first measurement.</p>`
-  return html`<h2>Backlog over time</h2><div class="charts pair">
+  return html`<header class="bar"><h2>Backlog over time</h2>${!push && html`<div class="filter"><${Range} query=${query} set=${set} /></div>`}</header>${
+    points.length < MIN_POINTS
+      ? html`<p class="dim">${until === '' ? 'The daemon measures it every half minute. A line appears after the first measurement.' : 'This daemon has no measurements of this time. It keeps them in memory, for a day.'}</p>`
+      : html`<div class="charts pair">
     <${Chart} title="Behind, in events" points=${points} lines=${push ? LINES.ofPush : LINES.ofGroup} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
-    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} /></div>`
+    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} />
+    ${!push && html`<${Chart} title="Read, events a minute" points=${points} lines=${LINES.rate} show=${(rate) => rate.toLocaleString('en')} least=${4} span=${shown} every=${600_000} />`}</div>`
+  }`
 }
 
 function Readers({ of: { readers, lastRead, oldestAt } }) {

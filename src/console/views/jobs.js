@@ -2,6 +2,7 @@ import { html } from '../lib/html.js'
 import { KIND_NAMES } from '../lib/job-words.js'
 import { Jobs } from '../lib/jobs.js'
 import { Empty, StoreAway } from '../lib/parts.js'
+import { boundsIn, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { JobPage } from './job.js'
 
@@ -14,14 +15,15 @@ export function JobsPage({ path: [id], query }) {
 
 /** Replays, bulk retries and drops, erasures. The filter is in the address. */
 function AllJobs({ query }) {
-  const { kind = '', state = '' } = query
+  const { kind = '', state = '', since = '', until = '' } = query
+  const set = (change) => replace('jobs', { ...query, ...change })
   const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
-    <select value=${query[name] ?? ''} onChange=${(event) => replace('jobs', { ...query, [name]: event.target.value })}>
+    <select value=${query[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
       <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
     </select></label>`
   const none =
-    kind || state
+    kind || state || since || until
       ? html`<${Empty} title="No job matches."><a href=${link('jobs')}>Show all jobs</a><//>`
       : html`<${Empty} title="There are no jobs.">
           Work that takes long is listed here for a week: a <a href=${link('queues')}>replay</a>, a retry of
@@ -33,9 +35,9 @@ function AllJobs({ query }) {
         'state',
         'State',
         STATES.map((each) => [each, each]),
-      )}</div></header>
+      )}<${Range} query=${query} set=${set} /></div></header>
     <${StoreAway} />
     <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
-    <${Jobs} isSelected=${isSelected} none=${none} isAll />
+    <${Jobs} isSelected=${isSelected} none=${none} bounds=${boundsIn(query)} isAll />
   </section>`
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, limit, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
+import { closed, limit, ms, name, optional, time, timeout, wait } from '../../core/arguments.ts'
 import { matchSchema } from '../../core/match.ts'
 import { spoken } from '../../core/spoken.ts'
 import { replayArguments } from './event-range.ts'
@@ -62,6 +62,8 @@ export const events = {
   }).describe('Shows a retained event with its data, without consuming it.'),
   list: closed({
     topic: name.describe('The topic'),
+    since: time.exactOptional().describe('Only events published since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('Only events published before a time, or an age such as 2h'),
     before: optional('`next` of the previous page: only older events'),
     limit: limit.default(20).describe('Maximum number of events'),
   }).describe('Lists the retained events of a topic, newest first, without consuming them.'),
@@ -69,6 +71,8 @@ export const events = {
     topic: optional('Only the groups of this topic'),
     queue: optional('Only this consumer group'),
     history: z.boolean().default(false).describe('With the backlog of the last day, as this daemon saw it'),
+    since: time.exactOptional().describe('With history: only since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('With history: only before a time, or an age such as 2h'),
   }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),

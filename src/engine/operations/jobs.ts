@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, limit, name, optional } from '../../core/arguments.ts'
+import { closed, limit, name, optional, time } from '../../core/arguments.ts'
 import { JOB_STATES } from '../../core/long-job.ts'
 import { spoken } from '../../core/spoken.ts'
 
@@ -12,6 +12,8 @@ export const longJobs = {
   list: closed({
     kind: optional('Only of this kind: replay, dead-letters, person-erase'),
     state: z.enum(JOB_STATES).exactOptional().describe('Only in this state'),
+    since: time.exactOptional().describe('Only those that ran since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('Only those that began before a time, or an age such as 2h'),
     limit: limit.default(50).describe('Maximum number of jobs'),
   }).describe(
     'Lists long-running jobs and those that ended within a week, newest first, with their progress.',

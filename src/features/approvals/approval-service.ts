@@ -78,9 +78,11 @@ export function createApprovalService(deps: ApprovalDeps) {
       return decided
     },
 
-    async list({ id = '', status, limit }) {
+    async list({ id = '', status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
       const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
-      const isWanted = (one: Approval) => (!id || one.id === id) && (!status || one.status === status)
+      const isInTime = (at: number) => at >= since && at < until
+      const isWanted = (one: Approval) =>
+        (!id || one.id === id) && (!status || one.status === status) && isInTime(lastChangeOf(one))
       return limited(found.filter(isWanted), limit)
     },
 
@@ -120,7 +122,12 @@ function limited(requests: readonly Approval[], limit: number): Approval[] {
 }
 
 function byNewestDecision(a: Approval, b: Approval): number {
-  return (b.decidedAt ?? b.expiresAt) - (a.decidedAt ?? a.expiresAt)
+  return lastChangeOf(b) - lastChangeOf(a)
+}
+
+/** When (Unix ms) a request was decided or expired, or if pending requested. */
+function lastChangeOf({ status, requestedAt, decidedAt, expiresAt }: Approval): number {
+  return status === 'pending' ? requestedAt : (decidedAt ?? expiresAt)
 }
 
 /** Calls `work` for each item, one after the other. Throws the first error after the last one. */

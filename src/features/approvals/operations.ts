@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, limit, name, optional } from '../../core/arguments.ts'
+import { closed, limit, name, optional, time } from '../../core/arguments.ts'
 import { spoken } from '../../core/spoken.ts'
 
 /** `approval-…` */
@@ -10,6 +10,10 @@ export const approvals = {
       .enum(['pending', 'approved', 'denied', 'expired'])
       .exactOptional()
       .describe('Only with this status'),
+    since: time
+      .exactOptional()
+      .describe('Only those decided or expired, or if pending requested, since a time, or an age such as 2h'),
+    until: time.exactOptional().describe('The same, before a time, or an age such as 2h'),
     limit: limit.default(100).describe('Maximum number of requests; pending ones, then those decided last'),
   }).describe('Lists approval requests with their full arguments, oldest first.'),
   /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
