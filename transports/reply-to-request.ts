@@ -27,24 +27,25 @@ export function refuseTarget(gateway: string): never {
 
 /**
  * Waits for the first reply to a message (`text`, `data`); for a `duplicate`, takes the newest one.
- * Resolves with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill
- * of the message ended without a reply. For a message without a route it waits the whole time,
- * because a worker may answer (`gateway-send`). Never rejects, because the message is durable.
+ * Resolves with undefined after `timeout` ms, when `ended` aborts, and soon after the skill of the
+ * message ended without a reply. For a message without a route it waits the whole time, because a
+ * worker may answer (`gateway-send`). Never rejects, because the message is durable.
  *
  * If the request ends before the skill, the history of the message says so: a later reply is only
- * stored, for the same delivery if it is posted again, but its history has it as sent.
+ * stored, for the same delivery if it is posted again, but its history has it as sent. `ended`
+ * aborts with a text that says why, or without one if the request is repeated later.
  */
 export async function awaitReply(
   deps: TransportDeps,
   { id: messageId, duplicate }: { id: string; duplicate?: boolean },
   target: Json | undefined,
   timeout: number,
-  disconnected: AbortSignal,
+  ended: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const { replies, log } = deps
   const logName = replyLogOf(messageId, target)
   const noReply = new AbortController()
-  const signal = AbortSignal.any([disconnected, noReply.signal])
+  const signal = AbortSignal.any([ended, noReply.signal])
   const endWithSkill = async () => {
     const outcome = await deps.settled(messageId, timeout)
     if (outcome === 'unrouted') return
@@ -69,10 +70,8 @@ export async function awaitReply(
     signal,
   }).catch(giveUp)
   const isLate = performance.now() - began >= timeout
-  if (!reply && (isLate || disconnected.aborted)) {
-    const reason = isLate ? `no reply within ${formatDuration(timeout)}` : 'the connection was closed'
-    deps.note(messageId, REQUEST_ENDED, { reason })
-  }
+  const reason: unknown = isLate ? `no reply within ${formatDuration(timeout)}` : ended.reason
+  if (!reply && typeof reason === 'string') deps.note(messageId, REQUEST_ENDED, { reason })
   return reply
 }
 

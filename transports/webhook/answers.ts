@@ -36,7 +36,7 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     body?: Json,
   ) {
     const disconnected = new AbortController()
-    response.once('close', () => disconnected.abort())
+    response.once('close', () => disconnected.abort('the connection was closed'))
     const signal = AbortSignal.any([disconnected.signal, closing.signal])
     const reply = await awaitReply(deps, delivery, data.replyTarget, options.timeout, signal)
     const http = isJsonObject(reply?.data) ? reply.data.http : undefined
@@ -60,7 +60,7 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
       acknowledge(response, deliveryOf(accepted), body)
     },
     /** Acknowledges the deliveries that wait for a reply: their messages are durable. */
-    close: () => closing.abort(),
+    close: () => closing.abort('the gateway was stopped'),
   }
 }
 

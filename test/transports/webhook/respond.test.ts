@@ -107,6 +107,16 @@ describe('respond: result', () => {
     const [note] = hook.notes
     assert.deepEqual([note?.what, note?.detail], ['request ended', { reason: 'the connection was closed' }])
   })
+
+  test('answers 202 when the gateway stops, and the history says that this was the reason', async () => {
+    const hook = await startWebhook(result)
+    const { answer, id } = await begin(hook)
+    await hook.transport.close()
+    assert.deepEqual([(await answer).status, (await answer).body], [202, { id }])
+    assert.deepEqual(hook.notes, [
+      { messageId: id, what: 'request ended', detail: { reason: 'the gateway was stopped' } },
+    ])
+  })
 })
 
 describe('replies of a webhook gateway', () => {
