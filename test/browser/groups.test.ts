@@ -101,6 +101,14 @@ routes: [{ name: all, skill: echo }]
       .first()
       .waitFor()
     await page.getByText(/The next attempt begins in/).waitFor()
+    await page.route('**/v1/skills/subscription-show', async (route) => {
+      const response = await route.fetch()
+      const { result } = Object(await response.json())
+      // As if it had more than a call returns.
+      await route.fulfill({ response, json: { result: { ...result, more: true } } })
+    })
+    await page.getByText(/^Only the newest (attempt is|\d+ attempts are) shown\.$/).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
     assert.deepEqual(await faultsOf(page), [])
     await shots('event-of-push')
     await show('queues/orders/crm/00000000-0000-7000-8000-000000000000')

@@ -57,5 +57,6 @@ function EventAttempts({ name, id, nextAt }) {
   return html`<h2>Attempts</h2><${Wait} of=${loaded} what="the attempts" />
     ${value && attempts.length === 0 && html`<p class="dim">None is among the last attempts of <a href=${link(['queues', value.topic, name])}>${name}</a>.</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${value.topic} name=${name} most=${value.policy.attempts} isOfOneEvent />`}
+    ${value?.more && html`<p class="dim">Only the newest ${attempts.length === 1 ? 'attempt is' : `${attempts.length} attempts are`} shown.</p>`}
     ${isOpen && html`<p class="dim">The next attempt begins in <b>${span(nextAt - clock.value)}</b>.</p>`}`
 }
