@@ -19,7 +19,8 @@ export async function handBackQuestion(rows) {
   const choose = (event) => {
     isHandled = event.target.checked
   }
-  const body = html`<p>${total === 0 ? 'No message is held in them.' : `${count(total, 'message', all.some(({ isCut }) => isCut) ? '+' : '')} ${total === 1 ? 'is' : 'are'} held in them. What is not answered runs now, oldest first.`}</p>
+  const more = all.some(({ isCut }) => isCut) ? '+' : ''
+  const body = html`<p>${total === 0 ? 'No message is held in them.' : `${count(total, 'message', more)} ${total === 1 ? 'is' : 'are'} held in them. ${whatRuns(total, many)}`}</p>
     ${many > 0 && html`<p><label><input type="checkbox" checked=${isHandled} onChange=${choose} /> No skill runs for the ${count(many, 'message')} that a person has answered</label></p>`}`
   const change = async (row) => {
     const { pause, ids, canDismiss } = places.get(row)
@@ -27,6 +28,12 @@ export async function handBackQuestion(rows) {
     await invoke('conversation-resume', { gateway: row.gateway, conversation: row.conversation })
   }
   return { body, change }
+}
+
+/** What runs in any case. A checkbox decides on the answered messages. */
+function whatRuns(total, answered) {
+  if (answered > 0) return answered < total ? 'Those that nobody has answered run now, oldest first.' : ''
+  return total === 1 ? 'It runs now.' : 'They run now, oldest first.'
 }
 
 /** The messages that a conversation holds, and whether they can be recorded as handled. */

@@ -27,7 +27,7 @@ function durationOf(end, at = Date.now()) {
 export async function takeTrouble({ id, title }) {
   const draft = signal({ reason: '', end: '' })
   const body = html`<p>${title}</p><${Fields} draft=${draft} />`
-  if (!(await ask({ title: 'Do you take care of it?', body, action: 'I have it' }))) return
+  if (!(await ask({ title: 'Take care of this problem?', body, action: 'I have it' }))) return
   const { reason, end } = draft.value
   const duration = durationOf(end)
   await act(async () => {
@@ -45,6 +45,6 @@ function Fields({ draft }) {
   const set = (change) => {
     draft.value = { ...draft.value, ...change }
   }
-  return html`<label>What do you do about it? (optional) <input data-confirms maxlength="200" value=${draft.value.reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
+  return html`<label>What are you doing about it? (optional) <input data-confirms maxlength="200" value=${draft.value.reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
     <label>Until <select onChange=${(event) => set({ end: event.target.value })}>${ENDS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>`
 }

@@ -35,7 +35,7 @@ export function Attempts({ push, query = {} }) {
     ${value && attempts.length === 0 && html`<p class="dim">${outcome + since + until === '' ? 'None yet.' : 'None of the kept ones.'}</p>`}
     ${attempts.length > 0 && html`<${AttemptTable} of=${attempts} topic=${topic} name=${name} push=${push} most=${value.policy.attempts} />`}
     ${more && (limit < MAX_ATTEMPTS ? html`<p><button type="button" onClick=${() => setLimit(MAX_ATTEMPTS)}>Show up to ${MAX_ATTEMPTS}</button></p>` : html`<p class="dim">Only the newest ${MAX_ATTEMPTS} are shown.</p>`)}
-    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">Kept are the newest 200 attempts, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
+    ${!more && limit === MAX_ATTEMPTS && html`<p class="dim">The newest 200 attempts are kept, and the newest 100 failed ones before them.${topic === MESSAGES && ' The page of a message has all its failed attempts.'}</p>`}`
 }
 
 const PAGE = 10

@@ -87,7 +87,7 @@ function Troubles() {
     ${
       now.value !== undefined &&
       open.length === 0 &&
-      html`<div class="well">${taken.length > 0 ? html`<p><b>Somebody has everything that is wrong.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
+      html`<div class="well">${taken.length > 0 ? html`<p><b>Every problem is taken care of.</b></p>` : html`<p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p>`}</div>`
     }
     <ul>${open.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
     <${TakenTroubles} troubles=${taken} />

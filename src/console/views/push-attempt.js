@@ -35,7 +35,7 @@ export function AttemptPage({ topic, name, event, at }) {
         <${Copy} text=${() => JSON.stringify({ ...attempt, sent: value.sent }, null, 2)} label="Copy as JSON" /></div>`
       }</header>
     <${Wait} of=${loaded} what="the attempt" />
-    ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">The newest 200 attempts are, and the newest 100 failed ones before them.<//>`}
+    ${value && !attempt && html`<${Empty} title="This attempt is not kept any more.">Only the newest 200 attempts are kept, and the newest 100 failed ones before them.<//>`}
     ${attempt && html`<p><${Outcome} of=${attempt} name=${name} /></p><${Facts} of=${factsOf(attempt, topic, name, value)} /><${Exchange} of=${attempt} sent=${value.sent} topic=${topic} />`}
     ${value?.attempts.length > 1 && html`<h2>All attempts at this ${topic === MESSAGES ? 'message' : 'event'}</h2><${AttemptTable} of=${value.attempts} topic=${topic} name=${name} most=${most} isOfOneEvent chosen=${at} />`}
   </section>`
@@ -61,7 +61,7 @@ function Exchange({ of: { status, reason, answer = '', exchange }, sent, topic }
       ${sent === undefined ? html`<p class="dim">The ${topic === MESSAGES ? 'message' : 'event'} is not retained any more.</p>` : html`<${Json} value=${readable(sent)} label="Body of the request" />`}</div>
     <div><h2>Answer ${status}</h2>${response && html`<${Headers} of=${response.headers} label="Headers of the answer" />`}
       ${status === undefined ? html`<p class="error">${reason}</p>` : body === '' ? html`<p class="dim">It has no body.</p>` : html`<${Json} value=${readable(body)} label="Body of the answer" />`}
-      ${!exchange && html`<p class="dim">Headers are kept of about the newest 200 attempts.</p>`}</div></div>`
+      ${!exchange && html`<p class="dim">Headers are kept for about 200 attempts.</p>`}</div></div>`
 }
 
 function Headers({ of, label }) {
