@@ -22,6 +22,10 @@ export type RefusalCount = {
   lastGoodAt?: number
   /** Refusals of this series since `lastGoodAt`. */
   sinceGood: number
+  /** Consecutive refusals, without an accepted delivery in between, up to the last one. */
+  inARow: number
+  /** Deliveries that were accepted since the last refusal. */
+  acceptedAfter: number
   /** Refused senders of the last hour, most frequent first. */
   from: { name: string; count: number }[]
   /** Explanations of the last hour, most frequent first. */
@@ -38,9 +42,11 @@ type Refusals = {
   total: number
   /** Deliveries that were accepted before the series. */
   acceptedBefore: number
+  /** Deliveries that were accepted before the last refusal. */
+  acceptedAtLast: number
   since: number
   last: number
-  sinceGood: number
+  inARow: number
   from: Map<string, Minutes>
   why: Map<string, Minutes>
 }
@@ -73,8 +79,9 @@ export function createRefusalTally(now: () => number) {
         known = newSeries(at, acceptedOf.get(gateway)?.total ?? 0)
         reasons.set(reason, known)
       }
-      const wasAcceptedBetween = (acceptedOf.get(gateway)?.last ?? 0) > known.last
-      known.sinceGood = wasAcceptedBetween ? 1 : known.sinceGood + 1
+      const accepted = acceptedOf.get(gateway)?.total ?? 0
+      known.inARow = accepted > known.acceptedAtLast ? 1 : known.inARow + 1
+      known.acceptedAtLast = accepted
       known.last = at
       known.total++
       add(known.minutes, at, 1)
@@ -103,26 +110,27 @@ export function createRefusalTally(now: () => number) {
         [...reasons].flatMap(([reason, known]): RefusalCount[] => {
           const count = sum(known.minutes, at, 0)
           if (count === 0) return []
-          const { since, last } = known
+          const { since, last, inARow } = known
           const counted = acceptedOf.get(gateway)
-          const wasAcceptedAfter = counted !== undefined && counted.last > last
-          const sinceGood = wasAcceptedAfter ? 0 : known.sinceGood
+          const acceptedAfter = (counted?.total ?? 0) - known.acceptedAtLast
+          const sinceGood = acceptedAfter > 0 ? 0 : inARow
           const wasAcceptedSince = counted !== undefined && counted.last >= since
           const accepted = wasAcceptedSince ? sum(counted.minutes, at, since) : 0
           const total = { refused: known.total, accepted: (counted?.total ?? 0) - known.acceptedBefore }
           const lastGood = counted ? { lastGoodAt: counted.last } : {}
           const names = { from: sorted(known.from, at), why: sorted(known.why, at) }
-          const counts = { gateway, reason, count, since, last, accepted, total, sinceGood }
-          return [{ ...counts, ...lastGood, ...names }]
+          const counts = { gateway, reason, count, since, last, accepted, total }
+          return [{ ...counts, sinceGood, inARow, acceptedAfter, ...lastGood, ...names }]
         }),
       )
     },
   }
 }
 
-function newSeries(at: number, acceptedBefore: number): Refusals {
+function newSeries(at: number, accepted: number): Refusals {
   const names = { from: new Map<string, Minutes>(), why: new Map<string, Minutes>() }
-  return { minutes: minutesAt(at), total: 0, acceptedBefore, since: at, last: at, sinceGood: 0, ...names }
+  const counts = { total: 0, inARow: 0, acceptedBefore: accepted, acceptedAtLast: accepted }
+  return { minutes: minutesAt(at), ...counts, since: at, last: at, ...names }
 }
 
 function minutesAt(at: number): Minutes {

@@ -57,7 +57,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
   test('is shown as accepting again after a delivery with a signature that fits', async () => {
     const body = '{"n":99}'
     const signature = createHmac('sha256', secret.HUB_SECRET).update(body).digest('hex')
-    for (let n = 0; n < 3; n++) {
+    const deliver = async (n: number) => {
       const headers = {
         'x-hub-signature-256': `sha256=${signature}`,
         'x-github-event': 'ping',
@@ -66,6 +66,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       const { status } = await fetch(`${daemon.url}/hub`, { method: 'POST', headers, body })
       assert.ok(status < 300, String(status))
     }
+    for (let n = 0; n < 3; n++) await deliver(n)
     assert.match(
       await run('gateway', 'list'),
       /^hub\s+webhook\s+\d+ s ago\s+\S+\s+12 \(80\.0 %\)\s+ok, accepts deliveries again$/m,
@@ -74,6 +75,10 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     assert.match(
       await run('gateway', 'show', 'hub'),
       /^ok, accepts deliveries again; the last refusal was at 20.* UTC \(\d+ s ago\)/m,
+    )
+    assert.match(
+      await run('refused'),
+      /^hub: 12 of 15 deliveries refused\s+from .* to .* \(\d+ s\), 3 accepted\s+since \(signature_invalid\)/,
     )
     const { page, show, shots } = await openConsole(() => daemon)
     await show('gateways')
@@ -85,6 +90,21 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       .getByRole('link', { name: 'Gateways', exact: true })
       .waitFor()
     await shots('gateway-recovered')
+    await show('gateways/hub')
+    const group = page.locator('.refusal-groups > li')
+    await group.getByText(/^refused from .* to .* \(lasted \d+ s\)$/).waitFor()
+    await group.getByText(/^3 accepted since\. Last good delivery/).waitFor()
+    assert.equal(await group.getByText('of the deliveries').count(), 0)
+    const { ok } = await fetch(`${daemon.control}/v1/reload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}` },
+    })
+    assert.ok(ok)
+    await page.getByText(/^The configuration was loaded .* 3 accepted since\.$/).waitFor()
+    // An open page follows what is accepted.
+    await deliver(3)
+    await group.getByText(/^4 accepted since\. Last good delivery \d+ s ago/).waitFor()
+    await page.getByText(/^The configuration was loaded .* 4 accepted since\.$/).waitFor()
   })
 
   test('does not prevent a command without its secret', async () => {

@@ -4,6 +4,7 @@ import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
 import { verdictOf } from '../../src/features/troubles/refusal-verdicts.ts'
 
 const MINUTE = 60_000
+const START = Date.UTC(2026, 10, 29, 3)
 const WRONG = { from: '192.0.2.7', why: 'the signature does not match' }
 
 /**
@@ -11,7 +12,7 @@ const WRONG = { from: '192.0.2.7', why: 'the signature does not match' }
  * refusals.
  */
 function gateway() {
-  let at = Date.UTC(2026, 10, 29, 3)
+  let at = START
   const tally = createRefusalTally(() => at)
   return {
     later: (ms: number) => {
@@ -22,6 +23,7 @@ function gateway() {
       for (let done = 0; done < count; done++) tally.refused('payments', 'signature_invalid', refused)
     },
     cause: () => tally.list().map((count) => verdictOf(count).cause)[0],
+    verdict: () => tally.list().map(verdictOf)[0],
   }
 }
 
@@ -45,9 +47,22 @@ describe('the likely cause of refused signatures', () => {
     later(MINUTE)
     good(3)
     assert.equal(cause(), 'recovered')
+    good(200)
+    assert.equal(cause(), 'recovered', 'however many are accepted')
     later(MINUTE)
     bad(20)
     assert.equal(cause(), 'rotated-secret')
+  })
+
+  test('knows when the refusals ended, and how many were accepted since', () => {
+    const { good, bad, later, verdict } = gateway()
+    good(1)
+    bad(30)
+    assert.equal(verdict()?.endedAt, undefined)
+    later(MINUTE)
+    good(12)
+    later(MINUTE)
+    assert.partialDeepStrictEqual(verdict(), { endedAt: START, acceptedAfter: 12 })
   })
 
   test('is a stranger if other deliveries are accepted', () => {

@@ -37,7 +37,15 @@ test('a gateway whose login is rejected says which setting and variable to corre
 })
 
 test('a gateway that refuses deliveries because of its secret says where the secret is', () => {
-  const minutes = { gateway: 'shop', reason: 'signature_invalid', count: 20, accepted: 0, sinceGood: 20 }
+  const minutes = {
+    gateway: 'shop',
+    reason: 'signature_invalid',
+    count: 20,
+    accepted: 0,
+    sinceGood: 20,
+    inARow: 20,
+    acceptedAfter: 0,
+  }
   const why = [{ name: 'its signature does not match', count: 20 }]
   const count = {
     ...minutes,

@@ -46,7 +46,7 @@ export function GatewayPage({ name, query }) {
   // What is wrong comes first, also on a phone.
   const isRefusing = refusedMany(own)
   const isKnown = own !== undefined || loaded.error !== undefined
-  const refusals = html`<h2>Refusals</h2><${ChangedSince} of=${shown} /><${Refusals} gateway=${name} />`
+  const refusals = html`<h2>Refusals</h2><${ChangedSince} of=${shown} /><${Refusals} gateway=${name} at=${loaded.at} />`
   const newest = found && html`<${Newest} name=${name} at=${own?.lastAt} />`
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" />
@@ -106,9 +106,14 @@ function secretFacts({ secrets = [] } = {}) {
 /** Refusals from before the last change of the configuration, which may have corrected the cause. */
 function ChangedSince({ of: { refusals = [] } = {} }) {
   const { ok, goodAt } = now.value?.configuration ?? {}
-  const last = Math.max(...refusals.map((each) => each.last))
-  if (!ok || !Number.isFinite(last) || goodAt <= last) return null
-  return html`<p class="now-it">The configuration was loaded <${Age} at=${goodAt} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. The next delivery shows whether it is accepted.</p>`
+  const newest = refusals.toSorted((a, b) => b.last - a.last)[0]
+  if (!ok || !newest || goodAt <= newest.last) return null
+  const { last, acceptedAfter } = newest
+  const since =
+    acceptedAfter > 0
+      ? `${acceptedAfter.toLocaleString('en')} accepted since.`
+      : 'The next delivery shows whether it is accepted.'
+  return html`<p class="now-it">The configuration was loaded <${Age} at=${goodAt} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. ${since}</p>`
 }
 
 /** Number of messages shown. */

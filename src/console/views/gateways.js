@@ -29,7 +29,7 @@ export function GatewaysPage() {
       )}
     </div>
     <h2>Refusals</h2>
-    <${Refusals} />
+    <${Refusals} at=${loaded.at} />
   </section>`
 }
 

@@ -4,18 +4,21 @@ import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, Copy, CopyLink, dateTime, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, Copy, CopyLink, dateTime, span, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
 import { withSecond } from '../lib/second-secret.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 import { placeInFile } from './configuration-place.js'
 
-/** Refusals by gateway and reason, with the likely cause; then the newest ones, one by one. */
-export function Refusals({ gateway }) {
+/**
+ * Refusals by gateway and reason, with the likely cause; then the newest ones, one by one. They are
+ * loaded again when `at` changes.
+ */
+export function Refusals({ gateway, at }) {
   const refused = now.value?.rates?.refused ?? 0
   const loaded = useLoaded(
     (signal) => invoke('refused', gateway ? { gateway } : {}, signal),
-    [gateway, refused],
+    [gateway, refused, at],
   )
   const { value } = loaded
   const filter = filterIn(route.value.query)
@@ -103,19 +106,34 @@ function runsOf(refusals) {
 
 /** Refusals of one reason: count in the last hour and since they began, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
-  const { gateway, reason, count: many, total, since, last, share, lastGoodAt, likely, todo } = group
+  const { gateway, reason, count: many, total, likely, todo } = group
   // Here lists of { name, count }; in a single refusal, `from` and `why` are texts.
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
   const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${(hasGateway ? Math.max(many, total.refused) : many).toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">refused since ${dateTime(since)} (for <${Age} at=${since} />), ${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago</span></p>
+  return html`<p class="group-head"><b class="many">${(hasGateway ? Math.max(many, total.refused) : many).toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">refused ${periodOf(group)}</span></p>
     <p>${explanations[0]?.name}</p>
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
-    <p class="dim">${hasGateway && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${senders
+    <p class="dim">${hasGateway && html`<${Accepted} of=${group} />`} From ${senders
       .slice(0, 5)
       .map(({ name, count }) => `${name} (${count})`)
       .join(', ')}${senders.length > 5 ? ` and ${senders.length - 5} more` : ''}.</p>
     ${canTry && html`<${TrySecret} gateway=${gateway} />`}`
+}
+
+/** When deliveries were refused. If that is over: for how long. */
+function periodOf({ gateway, count: many, total, since, last, share, endedAt }) {
+  if (endedAt !== undefined)
+    return html`from ${dateTime(since)} to ${dateTime(endedAt)} (lasted ${span(endedAt - since)})`
+  const hasGateway = gateway !== NO_GATEWAY
+  return html`since ${dateTime(since)} (for <${Age} at=${since} />), ${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago`
+}
+
+/** The accepted deliveries since the last refusal. */
+function Accepted({ of: { acceptedAfter, endedAt, lastGoodAt } }) {
+  if (lastGoodAt === undefined) return 'It has accepted none since this daemon started.'
+  const since = endedAt !== undefined && html`${acceptedAfter.toLocaleString('en')} accepted since. `
+  return html`${since}Last good delivery <${Age} at=${lastGoodAt} /> ago.`
 }
 
 function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) {

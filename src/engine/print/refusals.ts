@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
+import { ageText } from '../../lib/age-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -89,11 +90,12 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
  * The refusals of one gateway for one reason in the last hour, with the likely cause and what to
  * do.
  */
-export function causeText({ gateway, reason, count, total, since, likely, todo }: JsonObject): string {
+export function causeText(group: JsonObject): string {
+  const { gateway, reason, count, total, likely, todo } = group
   const { refused, accepted } = Object(total)
   const recent = Number(count) < Number(refused) ? `, ${count} in the last hour` : ''
   const many = `${refused} of ${counted(refused + accepted, 'delivery', 'deliveries')} refused`
-  const head = `${gateway}: ${many} since ${timeOf(since)} (${age(since)})${recent} (${reason})`
+  const head = `${gateway}: ${many} ${periodText(group)}${recent} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
   return [
@@ -102,4 +104,11 @@ export function causeText({ gateway, reason, count, total, since, likely, todo }
     paragraph('  → ', String(todo)),
     ...(isSigned ? [paragraph('  → ', other)] : []),
   ].join('\n')
+}
+
+/** `since 20:39 (5 min)`; if it is over: `from 20:39 to 21:39 (60 min), 12 accepted since`. */
+function periodText({ since, endedAt, acceptedAfter }: JsonObject): string {
+  if (typeof endedAt !== 'number') return `since ${timeOf(since)} (${age(since)})`
+  const lasted = ageText(endedAt - Number(since))
+  return `from ${timeOf(since)} to ${timeOf(endedAt)} (${lasted}), ${acceptedAfter} accepted since`
 }

@@ -117,15 +117,17 @@ function againText({ last, lastGoodAt = last }: RefusalVerdict): string {
 }
 
 /** How many were refused since the refusals began, how many of them in the last hour, and why. */
-function seenText({ gateway, reason, count, total, since, why, cause }: RefusalVerdict, at: number): string {
+function seenText(verdict: RefusalVerdict, at: number): string {
+  const { gateway, reason, count, total, since, why, cause, endedAt } = verdict
   const all = counted(total.refused + total.accepted, 'delivery', 'deliveries')
   const refused =
     cause === 'mistyped-address' ? counted(total.refused, 'request') : `${total.refused} of ${all}`
   const isLonger = at - since > HOUR
-  const period = isLonger ? dayAndTime(since) : timeOfDay(since)
+  const start = isLonger ? dayAndTime(since) : timeOfDay(since)
+  const period = endedAt === undefined ? `since ${start}` : `from ${start} to ${timeOfDay(endedAt)}`
   const recent = isLonger ? `, ${count} in the last hour` : ''
   const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)
-  return withPeriod(`${refused} since ${period} refused${recent} (${reason}): ${details}`)
+  return withPeriod(`${refused} ${period} refused${recent} (${reason}): ${details}`)
 }
 
 /** Empty if no delivery was ever accepted: then the likely cause says so. */

@@ -20,6 +20,8 @@ export type RefusalCause =
 export type RefusalVerdict = RefusalCount & {
   share: number
   cause: RefusalCause
+  /** The last refusal, if deliveries are accepted again since. */
+  endedAt?: number
   /** The cause in words. */
   likely: string
   todo: string
@@ -82,10 +84,12 @@ const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attach
 export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)
-  return { ...count, share, cause, ...LIKELY[cause] }
+  const ended = cause === 'recovered' ? { endedAt: count.last } : {}
+  return { ...count, share, cause, ...ended, ...LIKELY[cause] }
 }
 
-function causeOf({ reason, why, sinceGood, lastGoodAt }: RefusalCount, share: number): RefusalCause {
+function causeOf(count: RefusalCount, share: number): RefusalCause {
+  const { reason, why, sinceGood, inARow, lastGoodAt } = count
   if (reason === 'not_found') return 'mistyped-address'
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
@@ -95,6 +99,8 @@ function causeOf({ reason, why, sinceGood, lastGoodAt }: RefusalCount, share: nu
   if (/compare the clocks/.test(details)) return 'clock-skew'
   const isUnsigned = /\b(is|are) missing\b|has no signature/.test(details)
   if (lastGoodAt === undefined) return isUnsigned ? 'unsigned' : 'wrong-secret'
-  if (isUnsigned || (share < FAILING_SHARE && sinceGood < FAILING_IN_A_ROW)) return 'stranger'
+  if (isUnsigned) return 'stranger'
+  // The share falls with each accepted delivery; the refusals in a row tell what it was before.
+  if (share < FAILING_SHARE && inARow < FAILING_IN_A_ROW) return 'stranger'
   return sinceGood > 0 ? 'rotated-secret' : 'recovered'
 }
