@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
+import { type JsonObject, toJson } from '../../src/core/json.ts'
 import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
@@ -90,4 +91,16 @@ test('the attempts of a push fit into 80 columns, with the answer of the receive
   )
   assert.match(text, /^2026-11-29 12:04:05\s+1 .* it answered 503\s+disk quota/m)
   assert.doesNotMatch(text, /\b600029\b/)
+})
+
+test('the numbers of a push name the time that they are of, and the hint keeps the filters', () => {
+  const [from, knownSince, to] = ['10:00', '11:00', '12:00'].map((time) => Date.parse(`2026-11-29T${time}Z`))
+  const traffic = { delivered: 1, failed: 2, from, to, knownSince, causes: [] }
+  const push = { name: 'crm', topic: 'orders', state: 'active', ok: true, attempts: [], more: true, traffic }
+  const show = (args: JsonObject) =>
+    wholeText(humanResult('subscription-show', toJson(push), { name: 'crm', ...args }, true))
+  assert.match(show({}), /2 of 3 failed since 2026-11-29 11:00:00 UTC$/m)
+  const text = show({ until: '1h', outcome: 'failed' })
+  assert.match(text, /2 of 3 failed from 2026-11-29 11:00:00 UTC to 2026-11-29 12:00:00 UTC$/m)
+  assert.match(text, /`trivium subscription show crm --outcome failed --until 1h --limit 300`/)
 })

@@ -26,26 +26,38 @@ const policySchema = z.object({
 })
 
 /** `subscription-show`: the state of a push, its queue, then its last attempts, newest first. */
-export function humanSubscription(result: Json): string {
+export function humanSubscription(result: Json, args: JsonObject = {}): string {
   const push: JsonObject = Object(result)
   const { name, topic, settings } = push
   return [
     paragraph('', `${paint('bold', String(name))}  push of the topic ${topic}: ${pushState(push)}`),
     '',
-    ...factLines(factsOf(push)),
+    ...factLines(factsOf(push, args)),
     ...(settings === undefined ? [] : ['', 'settings', indented(stringify(settings).trimEnd())]),
     '',
     attemptsOf(push),
     ...(push.sent === undefined ? [] : ['', 'sent', indented(String(push.sent))]),
     ...exchangesOf(push),
     ...(push.more === true
-      ? [paragraph('', `Older ones: ${commandText('subscription show', name, '--limit', 300)}`)]
+      ? [
+          paragraph(
+            '',
+            `Older ones: ${commandText('subscription show', name, ...filtersIn(args), '--limit', 300)}`,
+          ),
+        ]
       : []),
     ...nextSteps(push),
   ].join('\n')
 }
 
-function factsOf(push: JsonObject): [title: string, text: string][] {
+/** The filters that were given, as options. */
+function filtersIn(args: JsonObject): unknown[] {
+  return ['outcome', 'event', 'since', 'until'].flatMap((name) =>
+    args[name] === undefined ? [] : [`--${name}`, args[name]],
+  )
+}
+
+function factsOf(push: JsonObject, args: JsonObject): [title: string, text: string][] {
   const { url, match, source, topic, queued, unread, dead, oldestAt, nextAt, failingSince, errors } = push
   const since = failingSince ?? pathGet(errors, 'since')
   const oldest = typeof oldestAt === 'number' ? `, the oldest one for ${age(oldestAt)}` : ''
@@ -54,7 +66,7 @@ function factsOf(push: JsonObject): [title: string, text: string][] {
     ['to', `${url}${origin}`],
     ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
     ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
-    ...trafficFacts(push),
+    ...trafficFacts(push, args),
     ['next attempt', nextOf(nextAt)],
     ...policyFacts(push.policy),
     ['queued', `${counted(Number(queued), 'event')}${oldest}`],
@@ -70,13 +82,17 @@ function policyFacts(policy: Json | undefined): [title: string, text: string][] 
 }
 
 /** The attempts of the range, and why they failed; nothing if an older daemon answers. */
-function trafficFacts({ traffic, attempts }: JsonObject): [title: string, text: string][] {
+function trafficFacts(
+  { traffic, attempts }: JsonObject,
+  { until }: JsonObject,
+): [title: string, text: string][] {
   const shown = objectsIn(attempts)
   if (traffic === undefined) return []
-  const { delivered, failed, from, causes } = Object(traffic)
+  const { delivered, failed, from, to, knownSince = from, causes } = Object(traffic)
   const success = shown.find(({ reason }) => reason === undefined)
   const last = success ? `; the last success ${age(success.at)} ago` : ''
-  const since = `since ${secondOf(from)}`
+  const begin = secondOf(Math.max(Number(from), Number(knownSince)))
+  const since = until === undefined ? `since ${begin}` : `from ${begin} to ${secondOf(to)}`
   const all = Number(delivered) + Number(failed)
   const why = objectsIn(causes).map(({ text, count }): [string, string] => [
     '',
