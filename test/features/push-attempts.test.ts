@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { objectsIn } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
 import { createExchanges } from '../../src/features/push/exchanges.ts'
 import { policyOf } from '../../src/features/push/policy.ts'
@@ -107,6 +108,23 @@ test('of very many requests and answers, the newest are kept, and of those the f
   const newest = (await records.exchanges('e')).map(({ at }) => at).toSorted((a, b) => a - b)
   assert.ok(newest.length <= CHUNKS * 20 && newest.length >= (CHUNKS - 1) * 20, String(newest.length))
   assert.deepEqual([newest.at(-1), newest.includes(900), newest.includes(700)], [999, true, false])
+})
+
+test('a request and its answer that were erased do not come back with the next ones', async (t) => {
+  const { kv } = await openStore(t)
+  const records = createRecords(kv, 'crm')
+  const exchanges = createExchanges(records, 0)
+  const keep = async (event: string) => {
+    exchanges.add(true, () => ({ at: 1, event, request: { url: 'u', headers: {}, bytes: 1 } }))
+    await exchanges.write()
+  }
+  await keep('of-ada')
+  await keep('of-bob')
+  const [, ofBob] = objectsIn((await kv.get('trivium:push:crm:exchanges:0'))?.value ?? null)
+  await kv.set('trivium:push:crm:exchanges:0', [ofBob ?? null])
+  await keep('of-eve')
+  const counts = ['of-ada', 'of-bob', 'of-eve'].map(async (event) => (await records.exchanges(event)).length)
+  assert.deepEqual(await Promise.all(counts), [0, 1, 1])
 })
 
 test('the policy of a push says how often and how long it tries', () => {

@@ -15,13 +15,14 @@ type Kept = { exchange: Exchange; isFailed: boolean }
  * The requests and answers of the newest attempts of a subscription, in a ring of chunks. `first`:
  * the chunk to begin with.
  */
-export function createExchanges(records: Pick<Records, 'setExchanges'>, first: number) {
+export function createExchanges(records: Pick<Records, 'setExchanges' | 'addExchanges'>, first: number) {
   let chunk = first % CHUNKS
-  let written: Exchange[] = []
+  /** Number of exchanges in this chunk. */
+  let size = 0
   let added: Kept[] = []
   return {
     /** The chunk to begin with after a restart, which does not overwrite the present one. */
-    chunk: () => (written.length === 0 ? chunk : (chunk + 1) % CHUNKS),
+    chunk: () => (size === 0 ? chunk : (chunk + 1) % CHUNKS),
     /** Keeps an exchange. While too many come, failed ones are preferred. */
     add(isFailed: boolean, exchange: () => Exchange): void {
       if (added.length < CHUNK_SIZE) {
@@ -36,11 +37,13 @@ export function createExchanges(records: Pick<Records, 'setExchanges'>, first: n
       const fresh = added.map(({ exchange }) => exchange)
       added = []
       while (fresh.length > 0) {
-        written = [...written, ...fresh.splice(0, CHUNK_SIZE - written.length)]
-        await records.setExchanges(chunk, written)
-        if (written.length < CHUNK_SIZE) return
+        const part = fresh.splice(0, CHUNK_SIZE - size)
+        const store = size === 0 ? records.setExchanges : records.addExchanges
+        size += part.length
+        await store(chunk, part)
+        if (size < CHUNK_SIZE) return
         chunk = (chunk + 1) % CHUNKS
-        written = []
+        size = 0
       }
     },
   }

@@ -84,6 +84,12 @@ export function createRecords(kv: KeyValues, name: string) {
     setReport: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: REPORT_RETENTION }),
     setExchanges: (chunk: number, exchanges: readonly Exchange[]) =>
       kv.set(`${key}:exchanges:${chunk}`, toJson(exchanges), { ttl: REPORT_RETENTION }),
+    /** Adds to those that are stored, from which an erasure may have removed some. */
+    addExchanges: (chunk: number, exchanges: readonly Exchange[]) =>
+      updateKv(kv, `${key}:exchanges:${chunk}`, (stored) => {
+        const kept = exchangesSchema.safeParse(stored).data ?? []
+        return { value: toJson([...kept, ...exchanges]), ttl: REPORT_RETENTION }
+      }),
     /** The exchanges of the attempts at an event that are still kept. */
     async exchanges(event: string): Promise<Exchange[]> {
       const chunks = await Promise.all(CHUNK_NUMBERS.map((chunk) => kv.get(`${key}:exchanges:${chunk}`)))
