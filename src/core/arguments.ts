@@ -54,7 +54,7 @@ export const span = z
   .meta({ title: 'duration' })
   .transform((value) => parseDuration(value) ?? z.NEVER)
 
-/** After which time something that a person began ends by itself. */
+/** The time after which something that a person began ends automatically. */
 export const pauseEnd = span
   .refine((ms) => ms >= 1000 && ms <= LONGEST_TIMER, 'expected 1s to 24d')
   .exactOptional()

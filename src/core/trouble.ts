@@ -71,7 +71,7 @@ const troubleSchema = z.object({
       until: z.number().exactOptional(),
     })
     .exactOptional()
-    .describe('Who takes care of it, since when, until when if not until it ends, and what they do.'),
+    .describe('Who takes care of it, since when and how. Without `until`, it lasts as long as the trouble.'),
 })
 
 export type Trouble = z.infer<typeof troubleSchema>

@@ -40,7 +40,7 @@ export function createDoctor(deps: {
   // From the configuration, because a command without a running daemon has no gateways.
   const enabled = () => config().gateways.filter((gateway) => gateway.enabled)
 
-  /** The refusals that go on now. The other checks do not see them. */
+  /** The current refusals, which the other checks do not see. */
   const refusalsOf = (name: string): Finding[] => {
     const secretsOf = (gateway: string) => gatewaySecrets(config().asRead, gateway)
     return [refusalCheck(name, { counts: deps.refusals.counts(), at: deps.now(), secretsOf }) ?? []].flat()

@@ -123,7 +123,7 @@ type CheckDeps = {
   refusals: Pick<ReturnType<typeof createRefusals>, 'counts'>
 }
 
-/** The last checks of a gateway, and the refusals that go on now. Undefined without any. */
+/** The last checks of a gateway, and its current refusals. Undefined without any. */
 function checksOf(name: string, { gateways, refusals }: CheckDeps): DatedCheck[] | undefined {
   const at = Date.now()
   // Without the places of secrets, which not every caller may see.

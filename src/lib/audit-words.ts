@@ -38,7 +38,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 
-/** Actions that are no skills are among these. */
+/** Includes the actions that are not skills. */
 export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), 'person-erased']
 
 /** Past tenses of the verbs at the end of actions. */

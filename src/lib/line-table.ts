@@ -29,7 +29,7 @@ export const NOT_SHOWN = 'Not shown: '
 /**
  * A table with one line for each row. In a narrow terminal, texts are cut, and then columns are
  * left out and named below the table; `--json` and a pipe have everything. If that is not enough,
- * the rows have several lines, see `table`. In a pipe, a tab is between two columns.
+ * the rows have several lines, see `table`. In a pipe, tabs separate the columns.
  */
 export function lineTable(
   columns: readonly Column[],

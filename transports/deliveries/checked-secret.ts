@@ -18,6 +18,6 @@ export function checkedText(verify: Verify): string | undefined {
   const { length } = verify.secret
   const set =
     length === 1 ? 'the secret is set and readable' : `${counted(length, 'secret')} are set and readable`
-  const fits = length === 1 ? 'it is that of the sender' : 'the sender uses one of them'
+  const fits = length === 1 ? 'the sender uses it' : 'the sender uses one of them'
   return `${verify.scheme}: ${set}; only a delivery shows whether ${fits}`
 }
