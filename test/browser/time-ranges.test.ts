@@ -54,6 +54,7 @@ describe('the time range of approvals, jobs and groups', { timeout: 180_000 }, a
     await time.selectOption('1h')
     await page.waitForURL(/since=1h/)
     await job.waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await show(`jobs?${LONG_AGO}`)
     await page.getByText('No job matches.').waitFor()

@@ -82,7 +82,13 @@ export const VIEWS = [
     count: (now) =>
       now?.troubles?.filter(({ code }) => code === 'paused' || code === 'subscription-paused').length,
   },
-  { path: 'jobs', title: 'Jobs', keys: ['kind', 'state'], parts: 1, Page: later.page('JobsPage') },
+  {
+    path: 'jobs',
+    title: 'Jobs',
+    keys: ['kind', 'state', 'since', 'until'],
+    parts: 1,
+    Page: later.page('JobsPage'),
+  },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
   {
     path: 'people',
