@@ -10,7 +10,7 @@ const FLAGS: Readonly<Record<string, string>> = { group: 'route' }
 const TIMES = new Set(['since', 'until'])
 /** The first sentence of an empty list. */
 const NOTHING =
-  /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules)(?= since|\.)/
+  /^(?:No|There are no) (messages|conversations|dead letters|entries|approvals|routes|long jobs|schedules|events)(?: are retained)?(?= since|\.)/
 
 /**
  * Says that an empty list is filtered, and by what, so that it is not mistaken for the whole:

@@ -57,6 +57,9 @@ describe('a filter that nothing matches', { timeout: 100_000 }, async () => {
   test('is named', async () => {
     assert.equal((await run('message list --text nowhere')).err, 'No messages match --text nowhere.\n')
     assert.equal((await run('approval list --status denied')).err, 'No approvals match --status denied.\n')
+    assert.equal((await run('approval list --since 1h')).err, 'No approvals match --since 1h.\n')
+    assert.equal((await run('event list orders --until 1h')).err, 'No events match --until 1h.\n')
+    assert.equal((await run('event list orders')).err, 'No events are retained.\n')
     assert.equal((await run('audit list --by nobody')).err, 'No entries match --by nobody.\n')
   })
 
