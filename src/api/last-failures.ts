@@ -46,7 +46,7 @@ export function createRetryCauses(journal: Reader) {
     const entries = await Promise.all(
       waiting.map((one) =>
         one.state === 'retrying' && at - one.oldestAt > LONG_WAIT
-          ? splitByCause(journal, one, lastAttemptOf)
+          ? splitByCause({ journal, lastAttemptOf, at }, one)
           : [one],
       ),
     )
@@ -56,9 +56,12 @@ export function createRetryCauses(journal: Reader) {
 }
 
 async function splitByCause(
-  journal: Reader,
+  {
+    journal,
+    lastAttemptOf,
+    at,
+  }: { journal: Reader; lastAttemptOf: (id: string, road: string) => Promise<LastAttempt>; at: number },
   one: Waiting & { state: 'retrying' },
-  lastAttemptOf: (id: string, road: string) => Promise<LastAttempt>,
 ): Promise<Entry[]> {
   const outcome = RETRIED[one.road]
   if (!outcome) return [one]
@@ -74,11 +77,13 @@ async function splitByCause(
   if (causes.length < 2) {
     const isKnown = tests > 0 && others.length > 0 && isAll
     const since = isKnown ? sinceOf(one, others) : one.oldestAt
-    return [{ ...one, count: total, oldestAt: since, ...defined({ failure: failed[0]?.failure }) }]
+    // The store's time is that of all its messages, tests included.
+    const nextAt = others.length === one.count ? one.nextAt : nextAttempt(one, failed, at)
+    return [{ ...one, count: total, oldestAt: since, nextAt, ...defined({ failure: failed[0]?.failure }) }]
   }
   const rest = isAll ? 0 : total - others.length
   return [
-    ...causes.map((messagesOfIt) => entryOf(one, messagesOfIt)),
+    ...causes.map((messagesOfIt) => entryOf(one, messagesOfIt, at)),
     ...(rest > 0 ? [{ ...one, count: rest }] : []),
   ]
 }
@@ -109,16 +114,23 @@ function causeOf({ failure }: Failed): string {
 }
 
 /** The entry of one of several causes. `failed`: its messages, newest first. */
-function entryOf(one: Waiting & { state: 'retrying' }, failed: readonly Failed[]): Entry {
-  const times = failed.flatMap(({ nextAt }) => nextAt ?? [])
+function entryOf(one: Waiting & { state: 'retrying' }, failed: readonly Failed[], at: number): Entry {
   const messages = failed.map(({ message }) => message)
   return {
     ...one,
     count: failed.length,
     oldestAt: sinceOf(one, messages),
-    nextAt: times.length > 0 ? Math.min(...times) : one.nextAt,
+    nextAt: nextAttempt(one, failed, at),
     ...defined({ failure: failed[0]?.failure }),
   }
+}
+
+/** The next attempt at one of these messages. Times in the past are those of running attempts. */
+function nextAttempt(one: Waiting & { state: 'retrying' }, failed: readonly Failed[], at: number): number {
+  const times = failed.flatMap(({ nextAt }) => nextAt ?? [])
+  const ahead = times.filter((time) => time > at)
+  if (ahead.length > 0) return Math.min(...ahead)
+  return times.length > 0 ? Math.min(...times) : one.nextAt
 }
 
 /** A retried dead letter waits since its retry, which is later than its message. */

@@ -128,6 +128,31 @@ test('tests do not count among the messages that are tried again, and do not hid
   assert.deepEqual(await createRetryCauses(journalOf([tested]))([one], 3_600_000), [{ ...one, count: 1 }])
 })
 
+test('the next attempt of a cause is not that of a test, nor one that has begun', async () => {
+  const now = 3_600_000
+  const one = {
+    road: 'dispatch',
+    gateway: 'shop',
+    oldestAt: 0,
+    state: 'retrying',
+    count: 3,
+    nextAt: now + 1,
+  } as const
+  const delays: Record<string, number> = { test: 1, begun: -1, real: 90 }
+  const messages = Object.keys(delays).map((id) => {
+    return { ...messageOf(id === 'test' ? { data: { replyTarget: { test: true } } } : {}), id }
+  })
+  const journal = {
+    search: async () => ({ found: messages.map((message) => ({ message, outcome: 'retrying' as const })) }),
+    history: async (id: string) => {
+      const detail = { route: 'loyalty', error: '423 Locked', delay: delays[id] ?? 0 }
+      return [{ at: now, road: 'dispatch' as const, what: 'failed', detail }]
+    },
+  }
+  const [found] = await createRetryCauses(journal)([one], now)
+  assert.equal(Object(found).nextAt, now + 90)
+})
+
 test('messages of one gateway that are tried again for several causes have an entry for each', async () => {
   const one = {
     road: 'dispatch',
