@@ -1,5 +1,6 @@
 import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
+import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
 import { roadsOf, withPulls } from './metrics/roads.ts'
@@ -17,7 +18,7 @@ export function createOperatorFeed(
   return createFeed({
     store,
     history: deps.history,
-    async overview() {
+    async overview(current) {
       const { stats, groups, subscriptions, waiting, reload, gateways } = await readState(deps)
       const counts = deps.messaging.refusals.counts()
       return {
@@ -30,7 +31,10 @@ export function createOperatorFeed(
         ),
         waiting,
         running: oldestRunning(deps.running()),
-        gateways: withRefusals(gateways, refusalTroubles(counts, Date.now()), counts),
+        gateways: withPauses(
+          withRefusals(gateways, refusalTroubles(counts, Date.now()), counts),
+          await current,
+        ),
         subscriptions,
         groups,
         queues: deps.queues.list(),

@@ -25,8 +25,12 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     enterScreen(lines: () => readonly string[], quit: () => void) {
       // Overwrites each line in place, to avoid flicker.
       const draw = () => {
-        const shown = lines().slice(0, process.stdout.rows || 24)
-        out(`\x1b[H${shown.map((line) => `${escapeUnpainted(line)}\x1b[K`).join('\n')}\x1b[J`)
+        const rows = process.stdout.rows || 24
+        const shown = lines().slice(0, rows)
+        // Lines are erased before they are written: after a line of the full width, the cursor is on
+        // its last character.
+        const text = shown.map((line) => `\x1b[K${escapeUnpainted(line)}`).join('\n')
+        out(`\x1b[H${text}${shown.length < rows ? '\n\x1b[J' : ''}`)
       }
       // The alternate screen, without cursor and without automatic wrapping: long lines are cut and
       // cannot scroll the screen.

@@ -1,4 +1,5 @@
 import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../core/json.ts'
+import { markOf, titleWithAge } from '../features/troubles/print.ts'
 import { paint } from '../lib/paint.ts'
 import { age } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
@@ -48,32 +49,46 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
     '',
     table(['road', 'messages', 'waiting', 'running', 'dead', 'oldest'], roadRows, width),
     '',
-    gatewayTable(all('gateways'), [], { width }),
-    ...(groups.length > 0 ? ['', paint('bold', 'Groups'), ...groups] : []),
   ]
-  return sections.flatMap((section) => section.split('\n'))
+  const above = sections.flatMap((section) => section.split('\n'))
+  const below = groups.length > 0 ? ['', paint('bold', 'Groups'), ...groups] : []
+  const room = rows - above.length - below.length
+  return [...above, ...gatewayLines(all('gateways'), width, room), ...below]
 }
 
-/** The troubles, each with its title and details. */
-function problemsIn(now: JsonObject): string[] {
-  return objectsIn(now.troubles).map(({ title, text }) => `${title}: ${String(text).split('\n')[0]}`)
+/** As many gateways as fit into `rows`, at least one; then a last line counts the others. */
+function gatewayLines(gateways: readonly JsonObject[], width: number, rows: number): string[] {
+  for (let maxRows = gateways.length; ; maxRows--) {
+    const lines = gatewayTable(gateways, [], { width, maxRows }).split('\n')
+    if (lines.length <= rows || maxRows <= 2) return lines
+  }
+}
+
+/** A trouble as `trouble list` marks it, with its title, age and details. */
+type Problem = { mark: string; text: string }
+
+function problemsIn(now: JsonObject): Problem[] {
+  return objectsIn(now.troubles).map((trouble) => {
+    const [details] = String(trouble.text).split('\n')
+    return { mark: markOf(trouble), text: `${titleWithAge(trouble)}: ${details}` }
+  })
 }
 
 /** Shows at least the first line of as many problems as fit; a last line counts the others. */
-function problemLines(all: readonly string[], width: number, rows: number): string[] {
+function problemLines(all: readonly Problem[], width: number, rows: number): string[] {
   if (all.length === 0) return []
   const allFit = all.length <= rows
   const shown = allFit ? all : all.slice(0, Math.max(1, rows - 1))
   /** Rows that are left for second and further lines of problems. */
   let spareRows = rows - shown.length - (allFit ? 0 : 1)
-  const lines = shown.flatMap((problem) => {
+  const lines = shown.flatMap(({ mark, text: problem }) => {
     const wrapped = wrap(problem.replaceAll(/\s+/g, ' '), width - 2)
     const visible = wrapped.slice(0, 1 + Math.max(0, spareRows))
     spareRows -= visible.length - 1
     const isCut = visible.length < wrapped.length
     return visible.map((line, index) => {
       const text = isCut && index === visible.length - 1 ? `${line.slice(0, width - 3)}…` : line
-      return index === 0 ? `${paint('yellow', '!')} ${text}` : `  ${text}`
+      return index === 0 ? `${mark} ${text}` : `  ${text}`
     })
   })
   const more = allFit ? [] : [`  … and ${all.length - shown.length} more: \`trivium trouble list\``]

@@ -82,6 +82,29 @@ test('top counts the faults that do not fit', () => {
   assert.ok(lines.some((line) => line.startsWith('accepted')))
 })
 
+test('top marks troubles as trouble list does, with their age and who has them', () => {
+  const since = Date.now() - 12 * 60_000
+  const one = { ...trouble('Gateway sales does not work', 'down'), severity: 'error', since }
+  const troubles = [
+    one,
+    { ...one, title: 'Push crm fails', acknowledged: { at: since, by: 'control-token:Ingrid' } },
+    { ...one, title: 'Route reviews is paused', severity: 'info' },
+  ]
+  const text = screen({ ...NOW, troubles }, 100, 40).join('\n')
+  assert.match(text, /^! Gateway sales does not work \(12 min\): down$/m)
+  assert.match(text, /^· Push crm fails \(12 min, Ingrid has it\): down$/m)
+  assert.match(text, /^· Route reviews is paused \(12 min\): down$/m)
+})
+
+test('top counts the gateways that do not fit, and shows paused ones as paused', () => {
+  const working = Array.from({ length: 9 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
+  const gateways = [...working, { name: 'returns', transport: 'webhook', ok: true, paused: true }]
+  const lines = screen({ ...NOW, troubles: [], gateways }, 80, 20)
+  assert.match(lines.join('\n'), /^returns +webhook +paused$/m)
+  assert.match(lines.at(-1) ?? '', /^… and 5 more/)
+  assert.match(screen({ ...NOW, gateways }, 80, 60).join('\n'), /^g8 +webhook +ok$/m)
+})
+
 test('a counted noun is singular for 1 only', () => {
   assert.equal(counted(0, 'message'), '0 messages')
   assert.equal(counted(1, 'message'), '1 message')

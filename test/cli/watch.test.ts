@@ -75,10 +75,12 @@ describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => 
 
   test('top prints the current state once if its output is not a terminal', async () => {
     const { out } = await site.run(['top'])
-    assert.match(out, /! 1 dead letter of \w+:/)
+    assert.match(out, /! 1 dead letter of \w+ \(\d+ s\):/)
     assert.match(out, /journal +\d+/)
     const { code, out: json } = await site.run(['top', '--json'])
     assert.equal(code, 0)
     assert.equal(JSON.parse(json).deadLetters.total, 1)
+    await site.run(['gateway', 'pause', 'demo'])
+    assert.match((await site.run(['top'])).out, /^demo +webhook +paused$/m)
   })
 })

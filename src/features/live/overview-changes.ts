@@ -16,8 +16,10 @@ const NO_RATES: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrou
 export type OverviewDeps = {
   store: { jobs: { deadLetters: Pick<Store['jobs']['deadLetters'], 'list'> } }
   history: Pick<History, 'every' | 'points'>
-  /** Data of the event `now`, besides rates, approvals, dead letters and troubles. */
-  overview(): Promise<{ roads: readonly { road: string; dead?: number; tests?: number }[] } & object>
+  /** Data of the event `now`, besides rates, approvals, dead letters and the `troubles`. */
+  overview(
+    troubles: Promise<Trouble[]>,
+  ): Promise<{ roads: readonly { road: string; dead?: number; tests?: number }[] } & object>
   /** The pending approvals. */
   approvals(): Promise<Approval[]>
   /** An approval in any state. */
@@ -98,7 +100,8 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
 /** The data of `now`; only the error and the troubles if the store cannot be read. */
 async function overviewWith(deps: OverviewDeps, approvals: number): Promise<object> {
   try {
-    const [found, troubles] = await Promise.all([deps.overview(), deps.troubles()])
+    const reading = deps.troubles()
+    const [found, troubles] = await Promise.all([deps.overview(reading), reading])
     const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
     // Dead letters of test messages do not count: nobody waits for them.
     const total = found.roads.reduce((sum, { dead = 0, tests = 0 }) => sum + Math.max(0, dead - tests), 0)

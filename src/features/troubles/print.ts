@@ -19,7 +19,7 @@ export const printers: Printers = {
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
 /** Troubles that other lines of `status` show. */
-const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
+const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away'])
 
 /** The list of troubles as text: the problem, its start, and what to do. */
 function humanTroubles(result: Json): string {
@@ -63,19 +63,28 @@ export function troubleLines(troubles: readonly JsonObject[], most: number): str
   if (shown.length === 0) return []
   const lines = shown.slice(0, most).map((trouble) => {
     const text = shorten(String(trouble.text), LONGEST_TEXT)
-    const owner = trouble.acknowledged === undefined ? '' : `, ${nameOf(trouble)} has it`
-    return paragraph('  ', `${headOf(trouble)} (${age(trouble.since)}${owner}): ${text}`).trimStart()
+    return paragraph('  ', `${markOf(trouble)} ${titleWithAge(trouble)}: ${text}`).trimStart()
   })
   const more = shown.length > most ? [`… and ${shown.length - most} more: \`trivium trouble list\``] : []
   return ['', ...lines, ...more]
 }
 
-function nameOf({ acknowledged }: JsonObject): string {
-  return shownAuthor(pathGet(acknowledged ?? null, 'by'))
+/** `Gateway support does not work (12 min, Ingrid has it)`. */
+export function titleWithAge({ title, since, acknowledged }: JsonObject): string {
+  const owner = pathGet(acknowledged ?? null, 'by')
+  const notes = [
+    ...(since === undefined ? [] : [age(since)]),
+    ...(owner === undefined ? [] : [`${shownAuthor(owner)} has it`]),
+  ]
+  return notes.length === 0 ? String(title) : `${title} (${notes.join(', ')})`
 }
 
-function headOf({ severity, title, acknowledged }: JsonObject): string {
-  const isQuiet = severity === 'info' || acknowledged !== undefined
-  const mark = isQuiet ? '·' : paint(severity === 'error' ? 'red' : 'yellow', '!')
-  return `${mark} ${title}`
+function headOf(trouble: JsonObject): string {
+  return `${markOf(trouble)} ${trouble.title}`
+}
+
+/** `·` for an intended state and for a trouble that somebody takes care of. */
+export function markOf({ severity, acknowledged }: JsonObject): string {
+  if (severity === 'info' || acknowledged !== undefined) return '·'
+  return paint(severity === 'error' ? 'red' : 'yellow', '!')
 }
