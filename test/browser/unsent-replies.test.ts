@@ -136,4 +136,39 @@ routes: [{ name: answer, skill: echo }]
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
     assert.equal(await dialog.count(), 0)
   })
+
+  test('from the conversation, and then its dead letter is dropped, also if it was not sent as an answer', async () => {
+    await page.unrouteAll({ behavior: 'wait' })
+    const text = 'It comes on Monday.'
+    refuseNext(smtp)
+    const mail = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }
+    await daemon.invoke('gateway-send', mail).catch(() => undefined)
+    const letters = async () => {
+      const all = [await daemon.invoke('dead-letter-list', {})].flat().map(Object)
+      return all.filter(({ data }) => data.text === text)
+    }
+    await until(async () => (await letters()).length === 1, 'the dead letter')
+    const [{ conversation }] = Object(await daemon.invoke('conversation-list', {})).conversations
+    await show(`conversations/support/${encodeURIComponent(conversation)}`)
+    await page.locator('.chat .reply').filter({ hasText: text }).getByText('not delivered').waitFor()
+    await page.getByLabel('Send it to another address').fill('halldis@example.net')
+    await page.getByRole('button', { name: 'Send there' }).click()
+    await page.locator('.toast').getByText('It was sent to halldis@example.net.').waitFor()
+    assert.deepEqual(await letters(), [])
+  })
+
+  test('on the page of the gateway, as many as it knows', async () => {
+    const replies = page.locator('.facts > div').filter({ hasText: 'not delivered' }).getByRole('link')
+    await show('gateways/support')
+    await replies.getByText('1 reply', { exact: true }).waitFor()
+    await page.route('**/v1/skills/dead-letter-list', async (route) => {
+      const response = await route.fetch()
+      const { result } = await response.json()
+      const { limit } = route.request().postDataJSON()
+      await route.fulfill({ response, json: { result: Array(limit).fill(result[0]) } })
+    })
+    await page.reload()
+    await replies.getByText('200+ replies', { exact: true }).waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+  })
 })

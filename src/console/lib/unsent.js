@@ -2,7 +2,8 @@ import { invoke } from './api.js'
 import { now } from './live.js'
 import { useLoaded } from './parts.js'
 
-const MAX_LETTERS = 200
+/** Maximum number of letters. */
+export const MAX_UNSENT = 200
 
 /**
  * The newest replies and mails of a gateway that were not delivered, as dead letters. With
@@ -10,7 +11,7 @@ const MAX_LETTERS = 200
  */
 export function useUnsent({ gateway, message }) {
   const { dead = 0 } = now.value?.roads?.find(({ road }) => road === 'outbox') ?? {}
-  const filter = { queue: 'outbox', group: gateway, ...(message && { message }), limit: MAX_LETTERS }
+  const filter = { queue: 'outbox', group: gateway, ...(message && { message }), limit: MAX_UNSENT }
   const { value = [] } = useLoaded(
     async (signal) => (dead > 0 && message !== false ? invoke('dead-letter-list', filter, signal) : []),
     [dead, gateway, message],

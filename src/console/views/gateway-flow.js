@@ -3,7 +3,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Copy, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { useUnsent } from '../lib/unsent.js'
+import { MAX_UNSENT, useUnsent } from '../lib/unsent.js'
 
 /** The topic of messages. */
 const MESSAGES = 'gateway-message'
@@ -33,8 +33,12 @@ export function useFlow(name, { transport, detail = '' } = {}) {
     pushes: linksTo(pushes, (push) => ['queues', MESSAGES, push.name]),
     'not delivered':
       unsent.length > 0 &&
-      html`<a href=${link('dead-letters', { queue: 'outbox', group: name })}>${unsent.length === 1 ? '1 reply' : `${unsent.length} replies`}</a>`,
+      html`<a href=${link('dead-letters', { queue: 'outbox', group: name })}>${repliesIn(unsent)}</a>`,
   }
+}
+
+function repliesIn({ length }) {
+  return length === 1 ? '1 reply' : `${length}${length === MAX_UNSENT ? '+' : ''} replies`
 }
 
 /** Whether a `match` does not exclude a gateway by its name or transport. */
