@@ -21,8 +21,8 @@ export type HistoryRange = {
 /**
  * The history of a gateway in equal spans, oldest first: messages and failed ones by arrival, from
  * the journal, and refused deliveries. Messages before `countedTo` are not counted yet: call again
- * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known. `away`: shards that
- * cannot be reached.
+ * with that as `until`, and `width`. Refusals before `refusalsFrom` are not known. `away`: shards
+ * that cannot be reached.
  */
 export function createGatewayHistory(deps: {
   countMessages: ReturnType<typeof createHistogram>['countMessages']

@@ -21,8 +21,8 @@ const readHour = (value: Json | undefined) => readStoredRecord(hourSchema, value
 export type RefusalHistory = ReturnType<typeof createRefusalHistory>
 
 /**
- * Counts refused deliveries per gateway and minute, in the store for all daemons. They are collected
- * in memory until `flush`, so a killed daemon loses those of the last seconds.
+ * Counts refused deliveries per gateway and minute, in the store for all daemons. They are
+ * collected in memory until `flush`, so a killed daemon loses those of the last seconds.
  */
 export function createRefusalHistory({ kv, now }: { kv: KeyValues; now(): number }) {
   /** Counts that are not stored yet: by hour, then by gateway. */

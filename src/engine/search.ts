@@ -95,8 +95,8 @@ function inBoth(some: Outcome[] | undefined, others: Outcome[] | undefined): Out
 
 /**
  * Both leave out the messages of unreachable shards. `search` reads one page, and names the
- * unreachable shards in `away`; `withMails` adds the outcome of mail to its senders. `list` reads pages until `limit`, or
- * until their texts have `LARGE_READ` characters.
+ * unreachable shards in `away`; `withMails` adds the outcome of mail to its senders. `list` reads
+ * pages until `limit`, or until their texts have `LARGE_READ` characters.
  */
 export function createSearch(
   store: Pick<Store, 'journal'>,

@@ -41,7 +41,8 @@ export function insertJob(parts: Parts, name: string, job: NewJob, again: Again 
 }
 
 /**
- * The message, which the journal may no longer have, and the first run, as in the columns of `dead`.
+ * The message, which the journal may no longer have, and the first run, as in the columns of
+ * `dead`.
  */
 type Again = { kept?: string | null; firstRun?: string }
 
