@@ -29,6 +29,8 @@ export function createOnceWrites(kv: Pick<KeyValues, 'get' | 'set'>, take: () =>
   /** In the order of their serials, because a document has only the last one of a writer. */
   let queue: (Addition & { serial: number })[] = []
   let flushing: Promise<void> = Promise.resolve()
+  /** The flush that has not begun yet. */
+  let planned: Promise<void> | undefined
 
   const store = ({ key, change, serial: own }: (typeof queue)[number]) =>
     updateKv(kv, key, (current) => {
@@ -51,9 +53,15 @@ export function createOnceWrites(kv: Pick<KeyValues, 'get' | 'set'>, take: () =>
     await drain()
   }
   return {
-    /** Stores what was collected. */
+    /** Stores what was collected, after the flush that is running. */
     flush(): Promise<void> {
-      flushing = flushing.catch(() => {}).then(write)
+      planned ??= flushing
+        .catch(() => {})
+        .then(() => {
+          planned = undefined
+          return write()
+        })
+      flushing = planned
       return flushing
     },
   }
