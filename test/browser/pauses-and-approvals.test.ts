@@ -18,6 +18,7 @@ routes:
     match: { gateway: shop, text: "*guard*" }
     skill: echo
     approval: { title: "Echo for {from}: {text}", timeout: 90m }
+  - { name: desk, match: { gateway: shop, text: "*desk*" }, skill: desk }
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
 const REFUND = `import { z } from 'zod'
@@ -27,9 +28,21 @@ export default {
   metadata: { approval: { title: 'Refund {amount} · order {order}', timeout: '2h' } },
   run: ({ args }) => 'paid ' + args.amount,
 }`
+const LONG_REASON = `the box was empty. ${'It was very empty. '.repeat(20)}End of the reason.`
+const DESK = `export default {
+  description: 'Answers customers',
+  run: ({ manager }) => manager.invoke('payback', { order: '4711', reason: ${JSON.stringify(LONG_REASON)} }),
+}`
+const PAYBACK = `import { z } from 'zod'
+export default {
+  description: 'Pays back',
+  args: z.object({ order: z.string(), reason: z.string() }),
+  metadata: { approval: { title: 'Pay back order {order}' } },
+  run: () => 'paid',
+}`
 
 describe('pauses and approvals in the console', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { refund: REFUND } })
+  const site = openSite({ routes: ROUTES, skills: { refund: REFUND, desk: DESK, payback: PAYBACK } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
   const names = async () =>
@@ -142,7 +155,8 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.keyboard.press('k')
     assert.equal(await focused(), first)
     await page.keyboard.press('d')
-    await dialog.getByText('It does not run; the sender gets the reason.').waitFor()
+    await dialog.getByText(/^It does not run; (the caller|whoever called refund) gets the reason\./).waitFor()
+    assert.equal(await dialog.getByText('order').count(), 1, 'the dialog does not repeat the arguments')
     await shots('approval-dialog')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
@@ -283,13 +297,14 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
       .waitFor()
     await page.getByLabel('Reply').getByText('an operator denied it: not tonight').waitFor()
     await state.getByRole('link', { name: 'Not approved' }).click()
-    await page.getByText(/^denied by control token, .* ago\): not tonight$/).waitFor()
+    await page.getByText(/^denied by control token, .* ago\): not tonight \(to .+\)$/).waitFor()
     await page.getByRole('heading', { level: 1, name: /guard the moon/ }).waitFor()
     await show('approvals')
     await press('Decided')
-    const first = page.locator('.decided').getByRole('listitem').first()
+    const first = page.getByRole('region', { name: 'Decided' }).locator('tbody tr').first()
     await first.getByText(/guard the moon/).waitFor()
-    await first.getByText(/by control token: not tonight$/).waitFor()
+    await first.getByRole('cell', { name: 'control token', exact: true }).waitFor()
+    await first.getByText(/^not tonight/).waitFor()
     await first.getByText(/^\d+ [A-Z]\w+, \d\d:\d\d:\d\d$/).waitFor()
     await first.getByRole('link', { name: /^Audit entry of/ }).click()
     await page.waitForURL(/#\/audit\?what=/)
@@ -309,6 +324,78 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await first.getByText(/guard the moon/).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('approvals-decided')
+  })
+
+  test('five requests fit on a screen; one unfolds, and its dialog says who gets the reason', async () => {
+    const pending = async () =>
+      [await daemon.invoke('approval-list', { status: 'pending' })].flat().map(Object)
+    for (let at = 0; at < 5; at++) await daemon.post('/hooks/shop', JSON.stringify({ text: `desk ${at}` }))
+    await until(async () => (await pending()).length === 5, 'five requests')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await show('approvals')
+    const cards = page.getByRole('article')
+    await cards.nth(4).waitFor()
+    await cards.nth(4).getByText('desk 4').waitFor()
+    await shots('approvals-five')
+    const { y, height } = Object(await cards.nth(4).boundingBox())
+    assert.ok(y + height < 900, `the last card ends at ${y + height}`)
+    assert.equal(await cards.getByText('pending').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approvals-five')
+    const first = cards.first()
+    const [{ message }] = await pending()
+    assert.equal(
+      await first.getByRole('link', { name: 'the conversation' }).getAttribute('href'),
+      `#/conversations/shop/${message.conversation}`,
+    )
+    // What a folded card leaves out is in the dialog.
+    await first.getByRole('button', { name: /^Deny/ }).click()
+    await dialog.getByText('It does not run; the skill desk gets the reason and writes the answer.').waitFor()
+    await dialog.getByText(/End of the reason/).waitFor()
+    await page.keyboard.press('Escape')
+    await first.getByRole('button', { name: /^More/ }).click()
+    await first.getByText(/End of the reason/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approval-unfolded')
+    await first.getByRole('button', { name: /^Deny/ }).click()
+    assert.equal(await dialog.getByText(/End of the reason/).count(), 0)
+    await dialog.getByLabel('Reason for the skill desk').fill('the box was full')
+    await answer('Deny payback')
+    await first.getByText(/^denied by control token, .*: the box was full \(to the skill desk\)$/).waitFor()
+    await page.getByRole('button', { name: /^Waiting 4$/ }).waitFor()
+    assert.equal(await page.locator('.toast').count(), 0, 'the card shows the decision')
+    for (const { id } of await pending()) await daemon.invoke('approval-decide', { id, approve: false })
+    await page.setViewportSize({ width: 1200, height: 900 })
+  })
+
+  test('a request says what was decided for the same person', async () => {
+    const guard = (text: string) =>
+      fetch(`${daemon.control}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ gateway: 'shop', from: 'ada', text }),
+      })
+    const pending = async () =>
+      [await daemon.invoke('approval-list', { status: 'pending' })].flat().map(Object)
+    const request = () => until(async () => (await pending())[0], 'a request')
+    await guard('guard one')
+    await daemon.invoke('approval-decide', { id: (await request()).id, approve: false })
+    await guard('guard two')
+    const { by } = await request()
+    await show('approvals')
+    await page.getByRole('link', { name: 'earlier: 1 denied' }).waitFor()
+    const card = page.getByRole('article').filter({ hasText: 'guard two' })
+    await card.getByRole('button', { name: /^More/ }).click()
+    await card.getByRole('heading', { name: 'Earlier decisions' }).waitFor()
+    await card.getByRole('link', { name: /guard one/ }).waitFor()
+    assert.equal(
+      await page.getByRole('link', { name: 'the person' }).getAttribute('href'),
+      `#/people?who=${encodeURIComponent(by)}`,
+    )
+    assert.deepEqual(await faultsOf(page), [])
+    await page.getByRole('link', { name: 'earlier: 1 denied' }).click()
+    await page.getByRole('region', { name: 'Decided' }).getByRole('cell', { name: by, exact: true }).waitFor()
+    await daemon.invoke('approval-decide', { id: (await request()).id, approve: false })
   })
 
   test('the pause dialog says what happens to running and waiting messages, and takes a clock time', async () => {

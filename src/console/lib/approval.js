@@ -1,4 +1,5 @@
 import { invoke } from './api.js'
+import { effectOfDenial, reasonLabel } from './approval-reason.js'
 import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { html } from './html.js'
@@ -31,8 +32,8 @@ export function Expiry({ of: { expiresAt, onTimeout } }) {
 }
 
 /** The requester and the context: their roles, the message, and the route. */
-export function Requester({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
-  return html`<p><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
+function Requester({ request: { by, roles = [], skill, route, message, requestedAt } }) {
+  return html`<p><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a></p>
     <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
       message
         ? html` by <a href=${link(['messages', message.id])}>a message</a> on ${message.gateway}${route && html`, route ${route}`}`
@@ -40,19 +41,21 @@ export function Requester({ request: { by, roles = [], skill, route, message, re
     }</p>`
 }
 
-/** Maximum characters of a quoted message. */
+/** Maximum characters of a quoted message, and of one that is shown in a few lines. */
 const MAX_QUOTED = 600
+const MAX_BRIEF = 300
 
-/** The text of the message behind a request, to compare the request with it. */
-export function Quote({ of: message }) {
+/** The text of the message behind a request, to compare the request with it. `isBrief`: in two lines. */
+export function Quote({ of: message, isBrief }) {
   const { value } = useLoaded(
     async (signal) => (message ? invoke('message-show', { id: message.id }, signal).catch(() => ({})) : {}),
     [message?.id],
   )
   const { subject, text = '', from = {} } = value?.message ?? {}
-  const words = [subject, preview(text)].filter(Boolean).join('\n')
+  const words = [subject, preview(text)].filter(Boolean).join(isBrief ? ' · ' : '\n')
   if (!words) return null
-  return html`<blockquote class="quote" aria-label="The message"><p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p><p class="quoted">${words.slice(0, MAX_QUOTED)}${words.length > MAX_QUOTED && ' …'}</p></blockquote>`
+  const max = isBrief ? MAX_BRIEF : MAX_QUOTED
+  return html`<blockquote class=${`quote ${isBrief ? 'brief' : ''}`} aria-label="The message">${!isBrief && html`<p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p>`}<p class="quoted">${words.slice(0, max)}${words.length > max && ' …'}</p></blockquote>`
 }
 
 /** How an approved run ended. `sent`: texts that are shown elsewhere. */
@@ -86,7 +89,7 @@ export function Arguments({ args, differing = [] }) {
 }
 
 /** The message of a dispatched skill links to its page. */
-function Value({ name, value }) {
+export function Value({ name, value }) {
   if (typeof value !== 'object' || value === null) return String(value)
   if (name === 'message' && typeof value.id === 'string')
     return html`<a href=${link(['messages', value.id])}>${value.id}</a>`
@@ -95,41 +98,41 @@ function Value({ name, value }) {
 
 /**
  * The dialog for a decision, used everywhere. Resolves with whether a decision was made. Enter in
- * the reason does not confirm: keys that were meant for the list must not decide.
+ * the reason does not confirm: keys that were meant for the list must not decide. `isShown`: the
+ * page shows the whole request and will show the decision. `own`: what distinguishes it from others.
  */
-export async function decide(request, approve, { about, differing } = {}) {
-  const { id, title, skill, by, args, pausedBy = [] } = request
+export async function decide(request, approve, { own = '', isShown = false } = {}) {
+  const { id, title, skill, by, pausedBy = [] } = request
   const verb = approve ? 'Approve' : 'Deny'
   let reason = ''
-  const body = html`<p class="effect">${effectOf(approve, pausedBy)} <${Expiry} of=${request} />.</p>
+  const body = html`<p class="effect">${effectOf(approve, request)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
     ${approve && pausedBy.length > 0 && html`<${PauseList} of=${pausedBy} />`}
-    <${Requester} request=${request} about=${about} />
-    <${Quote} of=${request.message} />
-    <${Arguments} args=${args} differing=${differing} />
-    <label>Reason for the requester (optional) <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
+    ${!isShown && html`<${WholeRequest} of=${request} />`}
+    <label>${reasonLabel(request, approve)} <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
       event,
     ) => {
       reason = event.target.value.trim()
     }} /></label>`
-  if (
-    !(await ask({
-      title: `${verb}: ${title}?`,
-      body,
-      action: `${verb} ${skill}`,
-      danger: !approve,
-      needsCtrl: true,
-    }))
-  )
+  const question = `${verb}: ${[title, own].filter(Boolean).join(', ')}?`
+  if (!(await ask({ title: question, body, action: `${verb} ${skill}`, danger: !approve, needsCtrl: true })))
     return false
   return act(async () => {
     const decided = await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
+    if (isShown) return undefined
     const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
     return `${skill} for ${authorOf(by)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
 }
 
-function effectOf(approve, pausedBy) {
-  if (!approve) return 'It does not run; the sender gets the reason.'
+function WholeRequest({ of: request }) {
+  return html`<${Requester} request=${request} />
+    <${Quote} of=${request.message} />
+    <${Arguments} args=${request.args} />`
+}
+
+function effectOf(approve, request) {
+  const { pausedBy = [] } = request
+  if (!approve) return effectOfDenial(request)
   if (pausedBy.length === 0) return 'It runs immediately, with these arguments.'
   return html`<b>It does not run yet.</b> <${RunsWhen} pausedBy=${pausedBy} />`
 }

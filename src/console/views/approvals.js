@@ -1,17 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
-import { Arguments, decide, Expiry, Quote, Ran, Requester, RunsWhen } from '../lib/approval.js'
-import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
-import { changes, clock } from '../lib/live.js'
-import { Age, Badge, Empty, Moment, useLoaded, Wait } from '../lib/parts.js'
-import { PauseList, usePauses } from '../lib/pauses.js'
+import { changes } from '../lib/live.js'
+import { Empty, useLoaded, Wait } from '../lib/parts.js'
+import { usePauses } from '../lib/pauses.js'
 import { boundsIn, Range } from '../lib/range.js'
-import { link, replace } from '../lib/router.js'
+import { replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Decided, KINDS, matcherOf } from './decided.js'
+import { isIdentity, RequestCard } from './approval-card.js'
+import { Decided, endOf, matcherOf } from './decided.js'
 
 /** Pending approvals, oldest first, or decided ones; or one, with `id` in the address. */
 export function ApprovalsPage({ query }) {
@@ -30,7 +29,7 @@ function OnePage({ id }) {
     <header class="bar"><h1 id="title">${value?.[0]?.title ?? 'Approval'}</h1></header>
     <${Wait} of=${loaded} what="the request" />
     ${value?.length === 0 && html`<${Empty} title="There is no such request, or it is no longer kept." />`}
-    <div class="requests">${value?.map((each) => html`<${Request} key=${each.id} request=${each} reload=${reload} alike=${[each]} isAlone />`)}</div>
+    <div class="requests">${value?.map((each) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} alike=${[each]} isAlone />`)}</div>
   </section>`
 }
 
@@ -69,6 +68,7 @@ function countIn(requests = [], tab, search) {
 function Waiting({ loaded, requests, search, decided = [], set }) {
   const { value, reload } = loaded
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: known = [] } = useDecided(value?.length > 0, {}, MAX_EARLIER)
   const isSearch = search !== ''
   return html`<${Wait} of=${loaded} what="the requests" />
     ${value?.length === 0 && !isSearch && html`<${Empty} title="Nothing waits for a decision."><code>approval: true</code> on a skill or a route asks for one.<//>`}
@@ -76,21 +76,31 @@ function Waiting({ loaded, requests, search, decided = [], set }) {
     <div class="requests">${requests.map(
       (
         each,
-      ) => html`<${Request} key=${each.id} request=${each} reload=${reload} about=${skills.find(({ name }) => name === each.skill)?.description}
+      ) => html`<${RequestCard} key=${each.id} request=${each} reload=${reload} earlier=${earlierOf(each, known)} about=${skills.find(({ name }) => name === each.skill)?.description}
         alike=${value.filter(({ skill }) => skill === each.skill)} />`,
     )}</div>`
 }
 
+/** Maximum number of loaded requests: for the list of decisions, and for those of a card's person. */
+const MAX_DECIDED = 1_000
+const MAX_EARLIER = 200
+
 /** The requests that no longer wait and ended within the bounds, loaded only if they are wanted. */
-function useDecided(isWanted, { since, until }) {
+function useDecided(isWanted, { since, until }, limit = MAX_DECIDED) {
   return useLoaded(
     async (signal) => {
       if (!isWanted) return undefined
-      const all = await invoke('approval-list', { ...boundsIn({ since, until }), limit: 1_000 }, signal)
+      const all = await invoke('approval-list', { ...boundsIn({ since, until }), limit }, signal)
       return all.filter(({ status }) => status !== 'pending')
     },
     [isWanted, since, until, changes.approvals.value],
   )
+}
+
+/** The decided requests of the same verified person, newest first. */
+function earlierOf({ id, by, message }, decided) {
+  if (!message || !isIdentity(by)) return []
+  return decided.filter((each) => each.by === by && each.id !== id).toSorted((a, b) => endOf(b) - endOf(a))
 }
 
 /** The waiting requests. One that ends while visible stays: nothing moves under the pointer. */
@@ -127,72 +137,6 @@ const POLL_INTERVAL = 3_000
 /** Whether nothing more happens to a request. */
 function hasEnded({ status, run }) {
   return status === 'denied' || status === 'expired' || (status === 'approved' && run !== undefined)
-}
-
-/** A request as a card. `alike`: the requests for its skill. `isAlone`: the page has its title. */
-function Request({ request, alike, about, reload, isAlone }) {
-  const { id, skill, title, by, args, status } = request
-  const differing = differingOf(alike)
-  const asked = about && !title.includes(about) ? about : undefined
-  const decideIt = async (approve) => {
-    if (await decide(request, approve, { about: asked, differing })) reload()
-  }
-  // A short text that distinguishes it from similar requests.
-  const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
-  const name = [title, own, authorOf(by)].filter(Boolean).join(', ')
-  const place = alike.findIndex((each) => each.id === id)
-  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
-    <header class="card-head">${!isAlone && html`<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}<${Badge} kind=${KINDS[status]}>${status}<//></header>
-    <${Requester} request=${request} about=${asked} />
-    <${Quote} of=${request.message} />
-    <${Arguments} args=${args} differing=${differing} />
-    ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; differences are marked'}.</p>`}
-    ${
-      status === 'pending'
-        ? html`<div class="decide"><div class="buttons"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
-          <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>
-          <p class="dim"><${Expiry} of=${request} /></p></div>${request.pausedBy && html`<p class="after">Once approved: <${RunsWhen} pausedBy=${request.pausedBy} /></p><${PauseList} of=${request.pausedBy} />`}`
-        : html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`
-    }
-  </article>`
-}
-
-function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
-  return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html`, <${Moment} at=${decidedAt} /> (<${Age} at=${decidedAt} /> ago)`}${reason && `: ${reason}`}`
-}
-
-/**
- * How long (ms) after the decision an approved call without a recorded run counts as about to run.
- * Later, its run was not recorded.
- */
-const RUN_EXPECTED_WITHIN = 600_000
-
-/** What becomes of an approved call: what it waits for, or how its run ended. */
-function After({ of: { status, pausedBy, run, message, decidedAt } }) {
-  if (status !== 'approved') return null
-  if (pausedBy)
-    return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
-  if (run) return html`<${Ran} of=${run} />`
-  const isSoon = decidedAt === undefined || clock.value - decidedAt < RUN_EXPECTED_WITHIN
-  return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
-}
-
-/** The arguments in which requests for one skill differ; empty if they have nothing in common. */
-function differingOf(alike) {
-  const names = [...new Set(alike.flatMap(({ args }) => Object.keys(Object(args))))]
-  const differing = names.filter(
-    (name) => new Set(alike.map(({ args }) => JSON.stringify(Object(args)[name]))).size > 1,
-  )
-  return differing.length < names.length ? differing : []
-}
-
-/** The differing arguments in words, for a title. Leaves out long ones, such as texts. */
-function briefOf(args, differing) {
-  return differing
-    .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)
-    .slice(0, 3)
-    .map((name) => `${name} ${String(Object(args)[name] ?? 'not given').replaceAll(/\s+/g, ' ')}`)
-    .join(', ')
 }
 
 /**

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import { RunsWhen } from '../lib/approval.js'
+import { wentTo } from '../lib/approval-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, Empty, Moment, took, Wait } from '../lib/parts.js'
+import { Badge, Empty, Moment, took, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -21,27 +22,39 @@ export function Decided({ loaded, requests, isFiltered }) {
   const sorted = requests.toSorted((a, b) => endOf(b) - endOf(a))
   return html`<${Wait} of=${loaded} what="the decisions" />
     ${loaded.value && sorted.length === 0 && html`<${Empty} title=${isFiltered ? 'No decision matches.' : 'No decisions.'}>${isFiltered ? html`<a href=${link('approvals', { show: 'decided' })}>Show all decisions</a>` : 'Decided and expired requests are listed here.'}<//>`}
-    <ul class="plain decided" aria-label="Decided">${sorted.slice(0, shown).map((each) => html`<${DecidedRow} key=${each.id} of=${each} />`)}</ul>
+    ${
+      sorted.length > 0 &&
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="Decided"><table class="decided">
+      <thead><tr><th scope="col">time</th><th scope="col">decision</th><th scope="col">what</th><th scope="col">asked by</th><th scope="col">decided by</th><th scope="col">reason</th><th scope="col">run</th><th scope="col"><span class="unseen">audit</span></th></tr></thead>
+      <tbody>${sorted.slice(0, shown).map((each) => html`<${DecidedRow} key=${each.id} of=${each} />`)}</tbody></table></div>`
+    }
     ${sorted.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + STEP)}>Show ${count(Math.min(STEP, sorted.length - shown), 'more decision')}</button></p>`}`
 }
 
-function endOf({ decidedAt, expiresAt }) {
+/** When a request was decided, or expired. */
+export function endOf({ decidedAt, expiresAt }) {
   return decidedAt ?? expiresAt
 }
 
 function DecidedRow({ of: each }) {
   const { id, title, by, skill, status, decidedBy, reason } = each
-  return html`<li><${Moment} at=${endOf(each)} /> <span class="dim"><${Age} at=${endOf(each)} /> ago</span> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}
-    <a data-row href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${authorOf(by)}${decidedBy && `, by ${authorOf(decidedBy)}`}${reason && `: ${reason}`}</span><${RanShort} of=${each} />${decidedBy && html` <a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit entry</a>`}</li>`
+  return html`<tr><td class="at"><${Moment} at=${endOf(each)} /></td>
+    <td><${Badge} kind=${KINDS[status]}>${status}<//></td>
+    <td class="what"><a data-row href=${link('approvals', { id })}>${title}</a> <span class="dim">${skill}</span></td>
+    <td data-label="asked by">${authorOf(by)}</td>
+    <td data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
+    <td class="reason" data-label="reason">${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
+    <td data-label="run"><${RanShort} of=${each} /></td>
+    <td>${decidedBy && html`<a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a>`}</td></tr>`
 }
 
 /** How the run of an approved call ended, or what it waits for, in a few words. */
 function RanShort({ of: { pausedBy, run } }) {
-  if (pausedBy) return html` <span class="dim">·</span> <${RunsWhen} pausedBy=${pausedBy} />`
+  if (pausedBy) return html`<${RunsWhen} pausedBy=${pausedBy} />`
   if (!run) return null
   return run.code
-    ? html` <span class="error">· failed: ${causeOf(run.error)}</span>`
-    : html` <span class="dim">· ran in ${took(run.ms)}</span>`
+    ? html`<span class="error">failed: ${causeOf(run.error)}</span>`
+    : html`<span class="dim">ran in ${took(run.ms)}</span>`
 }
 
 /** Makes a function that tests whether a request has all words in what a person reads of it. */

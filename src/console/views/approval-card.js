@@ -1,0 +1,152 @@
+import { useState } from 'preact/hooks'
+import { isViewer } from '../lib/api.js'
+import { Arguments, decide, Expiry, Quote, Ran, RunsWhen, Value } from '../lib/approval.js'
+import { wentTo } from '../lib/approval-reason.js'
+import { authorOf } from '../lib/authors.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, Badge, Moment } from '../lib/parts.js'
+import { PauseList } from '../lib/pauses.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
+import { endOf, KINDS } from './decided.js'
+import { PERSON_HINT } from './message.js'
+
+/**
+ * A request as a card, which unfolds. `alike`: the requests for its skill. `earlier`: decided ones
+ * of the same person. `isAlone`: the page has its title and shows nothing else.
+ */
+export function RequestCard({ request, alike, earlier = [], about, reload, isAlone = false }) {
+  const { id, title, by, args, status, message } = request
+  const [isOpen, setOpen] = useState(isAlone)
+  const differing = differingOf(alike)
+  // A short text that distinguishes it from similar requests.
+  const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
+  const name = [title, own, authorOf(by)].filter(Boolean).join(', ')
+  const isShown = isOpen || !isCut(args)
+  const decideIt = async (approve) => {
+    if (await decide(request, approve, { own, isShown })) reload()
+  }
+  const isPending = status === 'pending'
+  return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${isAlone ? 'title' : `request-${id}`}>
+    <header class="card-head">${!isAlone && html`<h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2>`}${
+      isPending &&
+      html`<div class="decide"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
+        <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>`
+    }</header>
+    <${Asked} request=${request} earlier=${earlier} />
+    <${Quote} of=${message} isBrief=${!isOpen} />
+    ${isOpen && html`<${Arguments} args=${args} differing=${differing} /><${Details} request=${request} about=${about} earlier=${earlier} />`}
+    <div class="request-foot">${!isOpen && html`<${FactsLine} args=${args} differing=${differing} />`}
+      ${isPending && html`<span class="dim"><${Expiry} of=${request} /></span>`}
+      ${!isAlone && html`<button type="button" class="linkish" aria-expanded=${isOpen} aria-label=${`${isOpen ? 'Less' : 'More'} of ${name}`} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Less' : 'More'}</button>`}</div>
+    <div role="status">${!isPending && html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`}</div>
+    ${isPending && request.pausedBy && html`<p class="after">Once approved: <${RunsWhen} pausedBy=${request.pausedBy} /></p><${PauseList} of=${request.pausedBy} />`}
+  </article>`
+}
+
+/** Whether a requester is an identity that was verified, such as `support:ada@example.com`. */
+export function isIdentity(by) {
+  return /^\S+:\S+$/.test(by)
+}
+
+/** Who asked, when and where, and what was decided for them earlier. */
+function Asked({ request, earlier }) {
+  const { by, roles = [], skill, route, message, requestedAt } = request
+  const place =
+    message &&
+    html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${isIdentity(by) && !isViewer.value && html` · <a href=${link('people', { who: by })} title=${PERSON_HINT}>the person</a>`}`
+  return html`<p class="asked"><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
+    ${place && html`<span>${place}</span>`}
+    ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`
+}
+
+/** Counts by decision: `2 approved, 1 denied`. */
+function tallyOf(requests) {
+  const counts = Map.groupBy(requests, ({ status }) => status)
+  return [...counts].map(([status, { length }]) => `${length} ${status}`).join(', ')
+}
+
+/** Maximum number of facts in a folded card, and of characters of one. */
+const MAX_FACTS = 8
+const MAX_FACT = 100
+
+const isMessage = (name, value) => name === 'message' && typeof Object(value).id === 'string'
+
+function factOf(name, value) {
+  const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+  return isMessage(name, value) ? text.slice(0, MAX_FACT) : text
+}
+
+/** Whether a folded card leaves out a part of the arguments. */
+function isCut(args) {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return true
+  const facts = Object.entries(args).map(([name, value]) => factOf(name, value))
+  return facts.length > MAX_FACTS || facts.some((text) => text.length > MAX_FACT)
+}
+
+/** The arguments in one line, those in `differing` marked. */
+function FactsLine({ args, differing }) {
+  const entries = Object.entries(Object(args))
+  if (entries.length === 0) return html`<p class="dim">Without arguments.</p>`
+  return html`<dl class="facts-line">${entries.slice(0, MAX_FACTS).map(([name, value]) => {
+    const text = factOf(name, value)
+    return html`<div key=${name} class=${differing.includes(name) ? 'differs' : ''}><dt>${name}</dt> <dd>${isMessage(name, value) ? html`<${Value} name=${name} value=${value} />` : text.slice(0, MAX_FACT)}${text.length > MAX_FACT && ' …'}</dd></div>`
+  })}${entries.length > MAX_FACTS && html`<div><dt>and</dt> <dd>${count(entries.length - MAX_FACTS, 'more argument')}</dd></div>`}</dl>`
+}
+
+/** Maximum number of listed earlier decisions. */
+const MAX_LISTED = 5
+
+/** What a folded card leaves out, besides the arguments. */
+function Details({ request: { skill, title }, about, earlier }) {
+  return html`${about && !title.includes(about) && html`<p class="dim"><code>${skill}</code>: ${about}</p>`}
+    ${
+      earlier.length > 0 &&
+      html`<h3>Earlier decisions</h3><ul class="plain">${earlier
+        .slice(0, MAX_LISTED)
+        .map(
+          (each) =>
+            html`<li key=${each.id}><span class="dim"><${Moment} at=${endOf(each)} /></span> <${Badge} kind=${KINDS[each.status]}>${each.status}<//> <a href=${link('approvals', { id: each.id })}>${each.title}</a></li>`,
+        )}</ul>`
+    }`
+}
+
+function Decision({ of: request }) {
+  const { status, decidedBy, reason, decidedAt } = request
+  return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html`, <${Moment} at=${decidedAt} /> (<${Age} at=${decidedAt} /> ago)`}${reason && `: ${reason}`}${wentTo(request) && html` <span class="dim">(${wentTo(request)})</span>`}`
+}
+
+/**
+ * How long (ms) after the decision an approved call without a recorded run counts as about to run.
+ * Later, its run was not recorded.
+ */
+const RUN_EXPECTED_WITHIN = 600_000
+
+/** What becomes of an approved call: what it waits for, or how its run ended. */
+function After({ of: { status, pausedBy, run, message, decidedAt } }) {
+  if (status !== 'approved') return null
+  if (pausedBy)
+    return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
+  if (run) return html`<${Ran} of=${run} />`
+  const isSoon = decidedAt === undefined || clock.value - decidedAt < RUN_EXPECTED_WITHIN
+  return html`<p class="after dim">${isSoon ? 'It is about to run.' : 'How its run ended is not recorded here.'} ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
+}
+
+/** The arguments in which requests for one skill differ; empty if they have nothing in common. */
+function differingOf(alike) {
+  const names = [...new Set(alike.flatMap(({ args }) => Object.keys(Object(args))))]
+  const differing = names.filter(
+    (name) => new Set(alike.map(({ args }) => JSON.stringify(Object(args)[name]))).size > 1,
+  )
+  return differing.length < names.length ? differing : []
+}
+
+/** The differing arguments in words, for a title. Leaves out long ones, such as texts. */
+function briefOf(args, differing) {
+  return differing
+    .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)
+    .slice(0, 3)
+    .map((name) => `${name} ${String(Object(args)[name] ?? 'not given').replaceAll(/\s+/g, ' ')}`)
+    .join(', ')
+}
