@@ -124,6 +124,25 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await page.unroute('**/v1/skills/message-attempts')
   })
 
+  test('a request for attempts that is never answered does not hold up the next ones', async () => {
+    await show('messages?text=tent')
+    await page.getByText('0 messages', { exact: true }).waitFor()
+    await page.evaluate(
+      '{ const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 20) }',
+    )
+    let requests = 0
+    await page.route('**/v1/skills/message-attempts', (route) =>
+      requests++ === 0 ? new Promise(() => {}) : route.continue(),
+    )
+    const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+    await post('tent 1')
+    await row('tent 1').waitFor()
+    await until(() => requests === 1, 'the request')
+    await post('tent 2')
+    await row('tent 2').locator('.run-time').filter({ hasText: /ms/ }).waitFor()
+    await page.unroute('**/v1/skills/message-attempts')
+  })
+
   test('a message shows that its reply was not sent', async () => {
     await show(`messages/${await post('hello')}`)
     await page.getByText(/It was handled, but its reply was not sent: .*respond: result/).waitFor()

@@ -8,6 +8,8 @@ const WAIT = 60
 const INTERVAL = 1_000
 /** Age (ms) below which a message has just come in. The rows of older ones are scrolled to, or opened. */
 const NEW = 10_000
+/** How long (ms) to wait for the response to a request before the next one. */
+const MAX_RESPONSE_TIME = 15_000
 /** Maximum number of rows in one call. */
 const BATCH = 100
 /** Maximum number of attempts kept. */
@@ -74,7 +76,11 @@ async function load() {
   isLoading = true
   requestedAt = performance.now()
   // If the call fails, the columns stay empty until the row is shown again.
-  const found = await invoke('message-attempts', { ids: [...new Set(ids)] }).catch(() => [])
+  const found = await invoke(
+    'message-attempts',
+    { ids: [...new Set(ids)] },
+    AbortSignal.timeout(MAX_RESPONSE_TIME),
+  ).catch(() => [])
   isLoading = false
   schedule()
   if (known.size > MAX_KNOWN) known.clear()
