@@ -6,7 +6,7 @@ import { now } from './live.js'
 const WAIT = 60
 /** Minimum time (ms) between two requests for messages that have just come in. */
 const INTERVAL = 1_000
-/** Age (ms) below which a message has just come in. The rows of older ones are scrolled to, or opened. */
+/** Age (ms) below which a message has just come in. Rows of older ones are scrolled to, or opened. */
 const NEW = 10_000
 /** How long (ms) to wait for the response to a request before the next one. */
 const MAX_RESPONSE_TIME = 15_000

@@ -88,7 +88,9 @@ function statusOf(found) {
   return `The messages could not be counted: ${found.error.message} Trying again.`
 }
 
-/** `, 3 failed`: those that are dead or undelivered now; empty for none. `isPart`: there may be more. */
+/**
+ * `, 3 failed`: those that are dead or undelivered now; empty for none. `isPart`: there may be more.
+ */
 const failedText = (many = 0, isPart = false) => {
   if (many === 0) return isPart ? ', failed ones not counted' : ''
   return `, ${many.toLocaleString('en')}${isPart ? '+' : ''} failed`

@@ -46,7 +46,8 @@ function refusingOf(route) {
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
  * the route, the number of messages that wait for them, those that are tried again, its gateways
- * that do not work or refuse all deliveries, and the number of its dead letters, without those of tests.
+ * that do not work or refuse all deliveries, and the number of its dead letters, without those of
+ * tests.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()

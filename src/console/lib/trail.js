@@ -12,9 +12,9 @@ const MAX_STORED = 2_000
 
 /**
  * The last list, for navigation between the pages opened from it. `path` and `query`: its address.
- * `rows()`: `{ href, key, part }` of each row; `part`: the name of its part
- * of the list, if that is complete. `more()`: loads further rows. `isWhole()`: whether these are
- * all. `chosen(key)`: the row to select on going back to the list.
+ * `rows()`: `{ href, key, part }` of each row; `part`: the name of its part of the list, if that is
+ * complete. `more()`: loads further rows. `isWhole()`: whether these are all. `chosen(key)`: the row
+ * to select on going back to the list.
  */
 export const trail = signal(restored())
 

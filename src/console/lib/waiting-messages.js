@@ -17,7 +17,8 @@ export const MAX_READ = 200
 
 /**
  * The messages that wait for a pause: the ids of those that only this pause holds (`ids`) and of
- * those that another pause holds too (`others`); `messages`: the former, newest first. `isCut`: there may be more.
+ * those that another pause holds too (`others`); `messages`: the former, newest first. `isCut`:
+ * there may be more.
  */
 export async function heldBy({ kind, name, gateway }) {
   const filters = await filtersOf({ kind, name, gateway })

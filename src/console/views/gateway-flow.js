@@ -63,7 +63,7 @@ const MAX_LINKS = 6
 /** Routes of built-in skills are named `SKILL@TRANSPORT`. */
 const isOfSkill = ({ name }) => name.includes('@')
 
-/** Links to the configured routes; those of skills, such as the words of the assistant, are counted. */
+/** Links to the configured routes, and the number of those of skills, such as the assistant. */
 function routeLinks(routes) {
   const ofSkills = routes.filter(isOfSkill).length
   const configured = linksTo(

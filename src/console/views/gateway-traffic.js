@@ -69,8 +69,8 @@ function Bars({ of: { title, counts, bad, badWord }, from, width, countedTo = 0,
 }
 
 /**
- * The history of a gateway, read again while the page is shown. The first one appears with each call
- * that adds older messages; later ones when they are complete.
+ * The history of a gateway, read again while the page is shown. The first one appears after each
+ * call that adds older messages; later ones when they are complete.
  */
 function useHistory(gateway, { since, until }) {
   const [found, setFound] = useState({})
@@ -104,8 +104,8 @@ function useHistory(gateway, { since, until }) {
 }
 
 /**
- * Reads a history; messages that one call could not count are added by further calls. `show` gets it
- * after each of them.
+ * Reads a history; messages that one call could not count are added by further calls. `show` gets
+ * it after each of them.
  */
 async function readAll(args, signal, show) {
   const read = async (more) => {

@@ -66,7 +66,7 @@ export function SelectedConversations({ selection, done }) {
   })}<//>`
 }
 
-/** Asks once, then changes each conversation, and says how many were changed and why others were not. */
+/** Asks once, then changes each conversation. Says how many were changed, and why others were not. */
 async function runOn({ word, done, question }, rows, finish) {
   if (rows.length === 0) return
   await act(async () => {
