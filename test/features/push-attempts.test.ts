@@ -142,3 +142,22 @@ test('the policy of a push says how often and how long it tries', () => {
   })
   assert.match(words({ attempts: 1 }).retries, /^none: an event is a dead letter after/)
 })
+
+test('an attempt that was erased does not come back with the next one', async (t) => {
+  const store = await openStore(t)
+  const { url } = await startReceiver(t, (response) => response.end('thanks'))
+  const { show } = await startPush(t, store, [subscription(url)])
+  const shown = async (event: string) => {
+    const { attempts } = await show()
+    return objectsIn(attempts).some((each) => each.event === event)
+  }
+  const [ofAda, ofBob] = [await emit(store, { n: 1 }), await emit(store, { n: 2 })]
+  await until(async () => (await shown(ofAda)) && (await shown(ofBob)), 'both attempts')
+  const key = 'trivium:push:crm:report'
+  const report = Object((await store.kv.get(key))?.value)
+  const attempts = objectsIn(report.attempts).filter(({ event }) => event !== ofAda)
+  await store.kv.set(key, { ...report, attempts })
+  const ofEve = await emit(store, { n: 3 })
+  await until(() => shown(ofEve), 'the next attempt')
+  assert.deepEqual([await shown(ofAda), await shown(ofBob)], [false, true])
+})

@@ -60,7 +60,7 @@ test('a receiver that fails again after a success fails since the begin of its e
     reason: 'it answered 503',
     answer,
   }))
-  await records.setReport({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 })
+  await records.changeReport(() => ({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
   const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
@@ -79,7 +79,7 @@ test('after a success, the next attempt of an event that failed before is still 
   await store.jobs.settle('push/crm', [{ id, token, outcome: 'retry', delay: HOUR, error }])
   const records = createRecords(store.kv, 'crm')
   const attempts = [{ at: 20 }, { at: 10, reason: 'it answered 503' }]
-  await records.setReport({ ...(await records.report()), attempts })
+  await records.changeReport((last) => ({ ...last, attempts }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
   const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
   assert.ok(Number(crm?.nextAt) > Date.now() + MINUTE)

@@ -30,6 +30,8 @@ export function createAttemptList(stored: Report['attempts']) {
   let earlier = stored
   /** Newest last. */
   const attempts: Attempt[] = []
+  /** The keys of those that were in the last report. */
+  let reported = new Set(stored.map(keyOf))
   const newest = () => kept([...attempts.toReversed().map(shownAttempt), ...earlier])
   return {
     /** Those that the report keeps, newest first. */
@@ -40,6 +42,17 @@ export function createAttemptList(stored: Report['attempts']) {
       earlier = newest()
       attempts.length = 0
     },
+    /** Notes the attempts of a report that was stored. */
+    wasReported(report: Report['attempts']): void {
+      reported = new Set(report.map(keyOf))
+    },
+    /** Forgets those that an erasure has removed from the last report. `left`: the others. */
+    dropErased(left: Report['attempts']): void {
+      const kept = new Set(left.map(keyOf))
+      const isKept = (each: object) => !reported.has(keyOf(each)) || kept.has(keyOf(each))
+      earlier = earlier.filter(isKept)
+      attempts.splice(0, attempts.length, ...attempts.filter(isKept))
+    },
     /** Notes what follows a failed attempt at an event. */
     settle(event: string, attempt: number, settlement: Settlement): void {
       const isThis = (each: { event?: string; attempt?: number }) =>
@@ -47,6 +60,12 @@ export function createAttemptList(stored: Report['attempts']) {
       Object.assign(attempts.findLast(isThis) ?? earlier.find(isThis) ?? {}, settlement)
     },
   }
+}
+
+/** Tells attempts apart. */
+function keyOf(attempt: object): string {
+  const { at, event, attempt: number } = Object(attempt)
+  return JSON.stringify([at, event, number])
 }
 
 /** The attempts that the report keeps. `all`: newest first. */

@@ -58,19 +58,15 @@ export async function createAttempts(deps: AttemptsDeps) {
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
-    const newest = attempts.newest()
-    unreliableSince = errorsSince(newest, unreliableSince)
     await exchanges.write()
-    const pause = circuit.askedPause()
-    const retryAfter = pause && { host, ...pause }
-    await records.setReport({
-      attempts: newest,
-      replays,
-      chunk: exchanges.chunk(),
-      failures: circuit.failures(),
-      ...defined({ failingSince, errorsSince: unreliableSince, retryAfter }),
-      openUntil: circuit.openUntil(),
+    const written = await records.changeReport((last) => {
+      attempts.dropErased(last.attempts)
+      const newest = attempts.newest()
+      unreliableSince = errorsSince(newest, unreliableSince)
+      const since = defined({ failingSince, errorsSince: unreliableSince })
+      return { attempts: newest, replays, chunk: exchanges.chunk(), ...since, ...stateOf(circuit, host) }
     })
+    attempts.wasReported(written.attempts)
     await deps.reported()
   }
 
@@ -120,6 +116,13 @@ export async function createAttempts(deps: AttemptsDeps) {
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+/** The state of a circuit for a report. */
+function stateOf(circuit: AttemptsDeps['circuit'], host: string) {
+  const pause = circuit.askedPause()
+  const retryAfter = pause && { host, ...pause }
+  return { failures: circuit.failures(), openUntil: circuit.openUntil(), ...defined({ retryAfter }) }
 }
 
 function keepExchange(kept: Exchanges, at: number, event: string, answer: Answer): void {

@@ -81,7 +81,13 @@ export function createRecords(kv: KeyValues, name: string) {
         return { value: withUnknownFields(change(control), stored, control) }
       }),
     report: async () => reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {}),
-    setReport: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: REPORT_RETENTION }),
+    /** Replaces the report. `change` may be called again, with a newer report. */
+    async changeReport(change: (last: Report) => Report): Promise<Report> {
+      const written = await updateKv(kv, `${key}:report`, (stored) => {
+        return { value: toJson(change(reportSchema.parse(stored ?? {}))), ttl: REPORT_RETENTION }
+      })
+      return reportSchema.parse(written)
+    },
     setExchanges: (chunk: number, exchanges: readonly Exchange[]) =>
       kv.set(`${key}:exchanges:${chunk}`, toJson(exchanges), { ttl: REPORT_RETENTION }),
     /** Adds to those that are stored, from which an erasure may have removed some. */
