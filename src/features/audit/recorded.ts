@@ -14,9 +14,11 @@ const RECORDED_ARGUMENTS =
  */
 const OF_EVENTS = /^(?:event|subscription)-/
 const EVENT_ARGUMENTS = ['from', 'to']
-/** Skills with filters for dead letters: mail addresses and phone numbers are left out. */
+/** Skills with filters for dead letters. */
 const OF_LETTERS = /^dead-letter-/
-const LETTER_FILTERS = ['error', 'code', 'pattern']
+/** Filters with texts, from which mail addresses and phone numbers are left out. */
+const TEXT_FILTERS = ['error', 'code', 'pattern']
+const LETTER_FILTERS = ['message', ...TEXT_FILTERS]
 /** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['force', 'drop'])
 /** Parts of a result that are recorded: counts and flags. */
@@ -39,7 +41,7 @@ export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target'
   const recorded = names.flatMap((key) => {
     const given = Object.hasOwn(args, key) ? args[key] : undefined
     const value = shorten(
-      LETTER_FILTERS.includes(key) && typeof given === 'string' ? withoutAddresses(given) : given,
+      TEXT_FILTERS.includes(key) && typeof given === 'string' ? withoutAddresses(given) : given,
     )
     return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })

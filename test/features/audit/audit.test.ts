@@ -160,6 +160,10 @@ for (const kind of ['embedded', 'redis'] as const) {
         target: { do: 'drop', group: 'nothing', pattern: 'no: #' },
         result: { total: 0 },
       })
+      const message = '019a0000-0000-7000-8000-000000000001'
+      await daemon.invoke('dead-letter-drop', { all: true, message })
+      const [drop] = await list({ action: 'dead-letter-*', limit: 1 })
+      assert.deepEqual(drop?.target, { message, all: true })
     })
 
     test('has the reason and the end of a pause, and an entry by its id', async () => {
