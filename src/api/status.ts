@@ -2,8 +2,7 @@ import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { Trouble } from '../core/trouble.ts'
-import { withPauses } from '../features/troubles/pause-troubles.ts'
-import { withRefusals } from '../features/troubles/refusal-troubles.ts'
+import { withStates } from '../features/troubles/gateway-states.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
 import { roadsOf, withPulls } from './metrics/roads.ts'
@@ -31,7 +30,7 @@ export async function readStatus(
     pid: process.pid,
     startedAt: deps.startedAt,
     store: { kind: store.kind, address: store.address, ...ping },
-    gateways: withPauses(withRefusals(gateways.list(), current, deps.messaging.refusals.counts()), current),
+    gateways: withStates(gateways.list(), current, deps.messaging.refusals.counts()),
     subscriptions,
     disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
     queues: deps.queues.list(),

@@ -7,6 +7,7 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isLasting } from '../engine/event-access.ts'
 import { oldestOf } from '../engine/group-history.ts'
+import type { Pull } from '../engine/pulls.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
@@ -25,6 +26,8 @@ export function createStoredReadings(deps: {
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
   budgets(): Promise<BudgetStatus[]>
+  /** The gateways that workers use. */
+  pulls(): Promise<Pull[]>
   draining(): boolean
   log: Log
   now(): number
@@ -56,7 +59,7 @@ export function createStoredReadings(deps: {
   }
 
   async function readAll(): Promise<StoredReadings | undefined> {
-    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules] = await Promise.all([
+    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules, pulls] = await Promise.all([
       readPart('stats', () => store.stats(), undefined),
       readPart('groups', () => store.topics.groups(), undefined),
       readPart('subscriptions', deps.subscriptions, []),
@@ -64,6 +67,7 @@ export function createStoredReadings(deps: {
       readPart('budgets', deps.budgets, []),
       readPart('approvals', () => deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }), []),
       readPart('schedules', () => failingSchedules(store.kv), []),
+      readPart('pulls', deps.pulls, []),
     ])
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
@@ -72,7 +76,8 @@ export function createStoredReadings(deps: {
       readPart('dead letters', () => readCauses(stats), []),
       readPart('failures', () => withCauses(waiting, deps.now()), waiting),
     ])
-    return { stats, groups: timed, subscriptions, waiting: failed, budgets, approvals, schedules, causes }
+    const lists = { groups: timed, subscriptions, waiting: failed, budgets, approvals, schedules, causes }
+    return { stats, ...lists, pulls }
   }
 
   return () =>

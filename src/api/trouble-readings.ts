@@ -8,6 +8,7 @@ import type { Log } from '../core/log.ts'
 import type { Jobs, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import type { Gateways } from '../engine/gateways.ts'
+import type { ReadPulls } from '../engine/pulls.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
@@ -41,6 +42,7 @@ export function createTroubleReadings(deps: {
   pauses: { view: PauseView }
   storePause: { since(): number | undefined }
   unrouted: { list(): UnroutedCount[] }
+  readPulls: ReadPulls
   config(): Pick<Config, 'asRead'>
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
@@ -53,7 +55,10 @@ export function createTroubleReadings(deps: {
 }): () => Promise<TroubleReadings> {
   const { store } = deps
   const ping = createPing(store, deps.now)
-  const readStored = createStoredReadings(deps)
+  const readStored = createStoredReadings({
+    ...deps,
+    pulls: () => deps.readPulls(deps.gateways.list().map(({ name }) => name)),
+  })
   const runs = createRunLogs({ kv: store.kv, now: deps.now })
   const readPauses = createPauseReadings(store.jobs, deps.pauses.view, deps.now)
 

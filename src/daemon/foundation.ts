@@ -103,7 +103,7 @@ export async function makeFoundation(options: DaemonOptions) {
     routeTally: createNameTally(now),
     attempts: createRunningAttempts(now),
     lastPulls,
-    readPulls: createPulls(lastPulls, store.receive),
+    readPulls: createPulls(lastPulls, store.receive, (gateway) => hasRoute(current, gateway)),
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     known: () => knownNames(current),

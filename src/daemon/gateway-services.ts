@@ -17,9 +17,11 @@ import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
 import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import { storedSince } from '../features/troubles/first-seen.ts'
-import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
+import { withStates } from '../features/troubles/gateway-states.ts'
+import { pauseTroubles } from '../features/troubles/pause-troubles.ts'
+import { pullTroubles } from '../features/troubles/pull-troubles.ts'
 import { refusalCheck } from '../features/troubles/refusal-check.ts'
-import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
+import { refusalTroubles } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
 import type { SecretsOf } from '../features/troubles/secret-places.ts'
 import { troubleKey } from '../features/troubles/trouble-parts.ts'
@@ -62,11 +64,7 @@ export function createGatewayService(
   const notRunning = (name: string) => noGateway(name, known(), configured())
   const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
-  const listed = (call: Call) => {
-    const counts = refusals.counts()
-    const shown = withRefusals(visibleGateways(call), refusalTroubles(counts, Date.now()), counts)
-    return withPauses(shown, pauseTroubles(pauses.list()))
-  }
+  const listed = (call: Call) => statesOf(visibleGateways(call), deps)
   const withLastGood = createLastGood(journal)
   const groupsOf = async (visible: readonly string[]) => {
     const counts = refusals.counts().filter(({ gateway }) => visible.includes(gateway))
@@ -79,7 +77,7 @@ export function createGatewayService(
     list: async (_, call) => listed(call),
     async show({ gateway: name }, call) {
       requireKnownGateway(name, call)
-      const found = listed(call).find((gateway) => gateway.name === name)
+      const found = (await listed(call)).find((gateway) => gateway.name === name)
       if (!found) throw notRunning(name)
       const { minutes: _, ...traffic } = await trafficOf(name)
       const since = found.since ?? gateways.since(name)
@@ -116,6 +114,17 @@ export function createGatewayService(
       )
     },
   }
+}
+
+/** Adds to gateways what is wrong with them: refusals, workers that stopped, and pauses. */
+async function statesOf<T extends { name: string; ok: boolean }>(
+  gateways: readonly T[],
+  { refusals, pauses, readPulls }: Pick<CheckDeps, 'refusals'> & Facts & { pauses: PauseView },
+) {
+  const [counts, at] = [refusals.counts(), Date.now()]
+  const pulls = await readPulls(gateways.map(({ name }) => name))
+  const troubles = [...refusalTroubles(counts, at), ...pullTroubles(pulls, at)]
+  return withStates(gateways, [...troubles, ...pauseTroubles(pauses.list())], counts)
 }
 
 type CheckDeps = {

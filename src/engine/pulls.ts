@@ -1,8 +1,11 @@
 import type { Backlog, Store } from '../core/store.ts'
 import type { LastPull, LastPulls } from './last-pulls.ts'
 
-/** A gateway whose messages workers pull: the last call, and the messages that are not pulled yet. */
-export type Pull = { gateway: string; last: LastPull; backlog: Backlog }
+/**
+ * A gateway whose messages workers pull: the last call, and the messages that are not pulled yet.
+ * `hasRoute`: whether some route is for this gateway too.
+ */
+export type Pull = { gateway: string; hasRoute: boolean; last: LastPull; backlog: Backlog }
 
 export type ReadPulls = (gateways: readonly string[]) => Promise<Pull[]>
 
@@ -13,6 +16,7 @@ const LIFETIME = 10_000
 export function createPulls(
   lastPulls: Pick<LastPulls, 'of'>,
   receive: Pick<Store['receive'], 'backlog'>,
+  hasRoute: (gateway: string) => boolean,
 ): ReadPulls {
   const large = new Map<string, { readAt: number; backlog: Backlog }>()
 
@@ -28,7 +32,8 @@ export function createPulls(
   return async (gateways) => {
     const found = gateways.map(async (gateway) => {
       const last = await lastPulls.of(gateway)
-      return last ? [{ gateway, last, backlog: await backlogOf(gateway) }] : []
+      if (!last) return []
+      return [{ gateway, hasRoute: hasRoute(gateway), last, backlog: await backlogOf(gateway) }]
     })
     return (await Promise.all(found)).flat()
   }

@@ -32,6 +32,7 @@ test('the list of troubles has the shard that is away, and the causes of the dea
     },
     readCauses: createLetterCauses(deadLetters, Date.now),
     approvals: { list: async () => [] },
+    pulls: async () => [],
     subscriptions: async () => [],
     budgets: async () => [],
     draining: () => false,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { refusesAll, refusesNow } = await import(
+const { refusesAll, refusesNow, unpulledOf } = await import(
   new URL('../../src/console/lib/refusing.js', import.meta.url).href
 )
 
@@ -37,4 +37,11 @@ test('a gateway refuses all deliveries even if it accepted some within the hour,
   assert.equal(refusesAll('shop', hour, titled('Gateway shop refuses most deliveries')), false)
   assert.equal(refusesAll('desk', hour, titled('Gateway shop refuses every delivery')), false)
   assert.equal(refusesAll('shop', traffic([0], [3]), undefined), true)
+})
+
+test('a gateway whose workers stopped has a trouble of the receive road', () => {
+  const of = (road: string) => [{ code: 'backlog', where: { gateway: 'shop', road }, count: 62 }]
+  assert.equal(unpulledOf('shop', of('receive'))?.count, 62)
+  assert.equal(unpulledOf('shop', of('dispatch')), undefined)
+  assert.equal(unpulledOf('desk', of('receive')), undefined)
 })

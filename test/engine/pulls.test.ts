@@ -43,6 +43,7 @@ test('a large backlog is not counted each second, a small one is', async () => {
         return backlogs[gateway] ?? { messages: 0, more: false }
       },
     },
+    () => false,
   )
   const gateways = ['large', 'small', 'idle']
   for (let second = 0; second < 2; second++) {

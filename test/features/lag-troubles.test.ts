@@ -20,7 +20,7 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
     jobs: [],
   }
   const groups = [...subscriptions.map(({ name }) => lagging(name)), lagging('analytics')]
-  const none = { waiting: [], budgets: [], approvals: [], schedules: [], causes: [] }
+  const none = { waiting: [], budgets: [], approvals: [], schedules: [], pulls: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const readings: Pick<TroubleReadings, 'running' | 'unrouted' | 'pauses'> = {
     running: [],
@@ -61,7 +61,7 @@ test('dead letters, groups and pushes are in trouble since a time of their data'
     { ...push('bi', 'paused'), paused: { by: 'ada', since: 13 } },
   ]
   const groups = [{ topic: 'orders', group: 'analytics', lag: 2_000, pending: 0, oldestAt: 3 }]
-  const none = { waiting: [], budgets: [], approvals: [], schedules: [], causes: [] }
+  const none = { waiting: [], budgets: [], approvals: [], schedules: [], pulls: [], causes: [] }
   const stored: StoredReadings = { ...none, stats, subscriptions, groups }
   const found = roadTroubles(stored, { running: [], unrouted: [], pauses: [] }, 0)
   assert.deepEqual(Object.fromEntries(found.map(({ code, since }) => [code, since])), {
@@ -86,7 +86,15 @@ test('messages that are tried again have the route and the error of the last att
   }
   const one = { road: 'dispatch', gateway: 'shop', oldestAt: 0, state: 'retrying', count: 4 } as const
   const waiting = [{ ...one, nextAt: 3_600_000, failure }]
-  const none = { budgets: [], approvals: [], schedules: [], causes: [], groups: [], subscriptions: [] }
+  const none = {
+    budgets: [],
+    approvals: [],
+    schedules: [],
+    pulls: [],
+    causes: [],
+    groups: [],
+    subscriptions: [],
+  }
   const readings = { running: [], unrouted: [], pauses: [] }
   const [found] = roadTroubles({ ...none, stats, waiting }, readings, 3_000_000)
   assert.equal(

@@ -20,6 +20,7 @@ test('a feature that fails does not hide the troubles of others, and is logged o
     log,
     readCauses: createLetterCauses(store.jobs.deadLetters, Date.now),
     approvals: { list: async () => [] },
+    pulls: async () => [],
     subscriptions: async () => [],
     budgets: () => budgets(),
     draining: () => false,

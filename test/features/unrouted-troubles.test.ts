@@ -21,6 +21,7 @@ function stored(parts: Partial<StoredReadings>): StoredReadings {
     budgets: [],
     approvals: [],
     schedules: [],
+    pulls: [],
     causes: [],
   }
   return { ...none, stats, ...parts }

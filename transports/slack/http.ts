@@ -5,6 +5,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { MIB, MINUTE } from '../../src/core/units.ts'
 import { answerJson } from '../../src/lib/http.ts'
 import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
+import { lastEventText } from './last-event-text.ts'
 import type { Listener, Listening } from './listener.ts'
 import type { HttpOptions } from './options.ts'
 
@@ -29,6 +30,7 @@ export function createHttpListener(
   const checkSignature = createSignatureCheck([SLACK], keys, MAX_AGE_MS, now)
   let unmount: (() => void) | undefined
   let lastEvent = now()
+  let hasEvent = false
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const raw = await http.readBody(request, MAX_BODY_BYTES, gateway)
@@ -38,6 +40,7 @@ export function createHttpListener(
       throw new TriviumError('signature_invalid', { gateway, reason })
     }
     lastEvent = now()
+    hasEvent = true
     const payload = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
     // The header is missing in a first delivery.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
@@ -61,8 +64,9 @@ export function createHttpListener(
       unmount?.()
     },
     health() {
-      const gauges = { secondsSinceEvent: (now() - lastEvent) / 1000 }
-      return { ok: true, detail: `listening at ${options.path}`, gauges }
+      const silence = now() - lastEvent
+      const detail = `listening at ${options.path}, ${lastEventText(hasEvent, silence)}`
+      return { ok: true, detail, gauges: { secondsSinceEvent: silence / 1000 } }
     },
   }
 }

@@ -34,13 +34,14 @@ const MAX_MISSED_PONGS = 3
 export type ConnectionEnd = { why: string; wait?: number | undefined }
 
 /**
- * State over all connections. `lastEvent`, `since` (the last change of `ready`): Unix ms.
+ * State over all connections. `lastEvent` (until `hasEvent`: the start), `since` (the last change of `ready`): Unix ms.
  * `failures`: number of consecutive unproven connections, including the current one.
  */
 export type SocketState = {
   ready: boolean
   connections: number
   lastEvent: number
+  hasEvent: boolean
   since: number
   failures: number
 }
@@ -90,7 +91,7 @@ export function serveSocket(
   }, HANDSHAKE_TIMEOUT_MS)
 
   const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
-    Object.assign(state, { lastEvent: now(), failures: 0 })
+    Object.assign(state, { lastEvent: now(), hasEvent: true, failures: 0 })
     // Slack retries envelopes that a stopping daemon does not acknowledge.
     if (stopping.aborted) return
     try {

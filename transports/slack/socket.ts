@@ -1,8 +1,8 @@
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { ageText } from '../../src/lib/age-text.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
+import { lastEventText } from './last-event-text.ts'
 import type { Listener, Listening } from './listener.ts'
 import type { SocketOptions } from './options.ts'
 import { type ConnectionEnd, HANDSHAKE_TIMEOUT_MS, serveSocket } from './serve-socket.ts'
@@ -23,7 +23,15 @@ export function createSocketMode(
   listening: Listening,
 ): Listener {
   const { log, now } = deps
-  const state = { ready: false, connections: 0, lastEvent: now(), since: now(), why: '', failures: 0 }
+  const state = {
+    ready: false,
+    connections: 0,
+    lastEvent: now(),
+    hasEvent: false,
+    since: now(),
+    why: '',
+    failures: 0,
+  }
   const stopping = new AbortController()
   const api = createSlackApi(options['app-token'], options, deps)
   let running: Promise<void> | undefined
@@ -67,7 +75,7 @@ export function createSocketMode(
       const silence = now() - state.lastEvent
       const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
       if (ready && failures <= MAX_FAILURES) {
-        const detail = `connected (${connections} of at most 10 sockets of this app), last event ${ageText(silence)} ago`
+        const detail = `connected (${connections} of at most 10 sockets of this app), ${lastEventText(state.hasEvent, silence)}`
         return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the short gap is not a failure.

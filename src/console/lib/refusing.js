@@ -33,6 +33,13 @@ export function refusesAll(name, { errorShare }, troubles = []) {
   return errorShare === 1 || troubles.some(isOfAll)
 }
 
+/** The trouble of a gateway whose workers have stopped; undefined if there is none. */
+export function unpulledOf(name, troubles = []) {
+  return troubles.find(
+    ({ code, where }) => code === 'backlog' && where.road === 'receive' && where.gateway === name,
+  )
+}
+
 const isAny = (count) => count > 0
 
 /** `minutes`: deliveries per minute, oldest first. */

@@ -4,7 +4,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, useLoaded } from '../lib/parts.js'
-import { refusesAll, refusesNow } from '../lib/refusing.js'
+import { refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
 
 /** Polling interval of the traffic, in ms. */
 const POLL_INTERVAL = 10_000
@@ -62,7 +62,8 @@ function Sparkline({ of: { accepted, refused } }) {
 
 /** A paused gateway is not shown as working. If it refuses or is down, that is shown too. */
 export function GatewayState({ of, traffic, isUnknown, isPaused }) {
-  const isFine = of.ok && !refusesNow(of, traffic, now.value?.troubles)
+  const troubles = now.value?.troubles
+  const isFine = of.ok && !refusesNow(of, traffic, troubles) && !unpulledOf(of.name, troubles)
   return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} of=${of} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
 }
 
@@ -76,5 +77,6 @@ function Connection({ of, traffic, isUnknown }) {
     const isAll = refusesAll(of.name, traffic, troubles)
     return html`<${Badge} kind=${isAll ? 'bad' : 'warn'}>${isAll ? 'refuses all' : 'refuses many'}<//>`
   }
+  if (ok && unpulledOf(of.name, troubles)) return html`<${Badge} kind="warn">not pulled<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? recovered : 'does not work'}<//>`
 }

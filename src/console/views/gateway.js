@@ -73,9 +73,9 @@ export function GatewayPage({ name, query }) {
         workers: shown?.pulled && html`<${Pulled} of=${shown.pulled} />`,
         connections: connections === undefined ? undefined : String(connections),
         'last event':
-          secondsSinceEvent === undefined || /last event/.test(found.detail)
+          secondsSinceEvent === undefined || /last event|no event/.test(found.detail)
             ? undefined
-            : `${span(secondsSinceEvent * 1000)} ago, or none since the start`,
+            : `${span(secondsSinceEvent * 1000)} ago`,
         ...flow,
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`

@@ -5,7 +5,7 @@ import { now } from '../lib/live.js'
 import { Age, act, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseFacts, Waiting } from '../lib/pauses.js'
-import { refusesAll, refusesNow } from '../lib/refusing.js'
+import { refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
 import { withLocalTimes } from '../lib/troubles.js'
 import { downOf, GatewayState, Traffic, useTraffic } from './gateway-state.js'
@@ -37,14 +37,15 @@ function pausedGateways(troubles = []) {
   return new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
 }
 
-/** The order: not working, refusing all, refusing many, paused, and the others as configured. */
+/** The order: not working, refusing all, refusing many, not pulled, paused, and the others as configured. */
 function worstFirst(gateways, traffic, paused) {
   const rank = (gateway) => {
     const { name, ok } = gateway
     if (!ok) return 0
     if (refusesNow(gateway, traffic[name], now.value?.troubles))
       return refusesAll(name, traffic[name], now.value?.troubles) ? 1 : 2
-    return paused.has(name) ? 3 : 4
+    if (unpulledOf(name, now.value?.troubles)) return 3
+    return paused.has(name) ? 4 : 5
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
 }
@@ -53,11 +54,13 @@ function Card({ gateway, traffic, isUnknown }) {
   const { name, transport, ok, detail } = gateway
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downOf(name)?.since
+  const unpulled = unpulledOf(name, now.value?.troubles)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
     <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} of=${gateway} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${withLocalTimes(detail ?? '')}</p>
     ${downSince !== undefined && html`<p class="dim">for <${Age} at=${downSince} /></p>`}
+    ${unpulled && html`<p class="held">${unpulled.count.toLocaleString('en')} not pulled, last pull <${Age} at=${unpulled.since} /> ago</p>`}
     <${Traffic} of=${traffic} />
     <p class="buttons"><${Pause} isSmall kind="gateway" of=${{ gateway: name }} name=${name} />
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>

@@ -4,6 +4,7 @@ import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
 import type { LetterGroup } from '../../engine/letter-groups.ts'
+import type { Pull } from '../../engine/pulls.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
 import type { SecretsOf } from './secret-places.ts'
@@ -85,6 +86,8 @@ export type StoredReadings = {
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]
+  /** The gateways that workers use. */
+  pulls: readonly Pull[]
   /** The causes of the newest dead letters. */
   causes: readonly LetterCause[]
 }

@@ -7,6 +7,7 @@ import { defined } from '../../lib/defined.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { deadLetterTroubles, KNOWN_START } from './dead-letter-troubles.ts'
 import { longAttemptTrouble } from './long-attempt-trouble.ts'
+import { pullTroubles } from './pull-troubles.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
 import { error, firstLine, timeOfDay, warning } from './trouble-parts.ts'
@@ -38,6 +39,7 @@ export function roadTroubles(
       .filter(({ lag }) => lag >= FAR_BEHIND)
       .flatMap((group) => lagTrouble(group, subscriptions, isPaused)),
     ...unroutedTroubles(readings.unrouted, stored, at),
+    ...pullTroubles(stored.pulls, at),
   ]
 }
 
