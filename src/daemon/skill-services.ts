@@ -6,6 +6,7 @@ import { createConversationNotes } from '../features/conversation-notes/service.
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import { withPushFilter } from '../features/push/group-filters.ts'
 import { withPushStates } from '../features/push/group-states.ts'
+import { withDeliveries } from '../features/push/message-deliveries.ts'
 import type { createPush } from '../features/push/push.ts'
 import { storePausedSince } from '../features/store-pause/record.ts'
 import type { TroubleService } from '../features/troubles/service.ts'
@@ -39,7 +40,7 @@ export function skillServices(
     ...durable.services,
     messages: {
       ...roadServices.messages,
-      show: withoutFilteredGroups(roadServices.messages.show, matchOf),
+      show: withDeliveries(withoutFilteredGroups(roadServices.messages.show, matchOf), push.isPush),
     },
     conversations: {
       ...roadServices.conversations,

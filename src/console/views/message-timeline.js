@@ -1,6 +1,7 @@
 import { answerText } from '../../lib/answer-text.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
+import { deliveryOf } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
@@ -63,7 +64,7 @@ export function Timeline({ shown }) {
     'receive road': `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,
     'events road':
       events.length > 0
-        ? events.map(({ group, state }) => `${group}: ${state}`).join(' · ')
+        ? events.map((each) => `${each.group}: ${deliveryOf(each).text}`).join(' · ')
         : 'no consumer group',
   }} />`
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
+import { deliveryOf } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
@@ -55,23 +56,23 @@ export function TestResult({ test, again }) {
 
 /** The state of the message on each road. */
 function Roads({ of: { outcome, receive, events = [], pushes = [], running }, route }) {
-  const read = events.filter(({ state }) => state === 'read').length
-  const pushed = new Map(pushes.map((attempt) => [attempt.subscription, attempt]))
-  const receivers = [
-    ...events.map(
-      ({ group, state }) =>
-        html`<li key=${`group ${group}`}>${group} <${Badge} kind=${state === 'read' ? 'good' : 'dim'}>${state === 'read' ? 'read' : 'not read yet'}<//></li>`,
-    ),
-    ...[...pushed.values()].map(
-      ({ subscription, status, reason, attempt, ms }) =>
-        html`<li key=${`push ${subscription}`}>push ${subscription} <${Badge} kind=${reason ? 'bad' : 'good'}>${reason ? `attempt ${attempt} failed` : 'delivered'}<//> <span class="dim">${[status, ms !== undefined && took(ms), reason].filter(Boolean).join(', ')}</span></li>`,
-    ),
-  ]
+  // A push has one entry: that of its group.
+  const receivers = events.map(
+    (one) =>
+      html`<li key=${one.group}>${one.push && 'push '}${one.group} <${Badge} kind=${deliveryOf(one).kind}>${deliveryOf(one).text}<//> <span class="dim">${lastAttempt(one, pushes)}</span></li>`,
+  )
+  const got = events.filter((one) => deliveryOf(one).kind === 'good').length
   return html`<dl class="facts roads" aria-label="The three roads">
     <div><dt>dispatch</dt><dd>${route ? html`route ${route} ` : 'no route matches '}<${Outcome} outcome=${outcome} />${running?.attempt > 1 && html` <span class="dim">attempt ${running.attempt}</span>`}</dd></div>
     <div><dt>receive</dt><dd>${receive?.by ? `taken by ${receive.by}` : receive?.state === 'waiting' ? 'no worker has taken it' : (receive?.state ?? 'not kept')}</dd></div>
-    <div><dt>events</dt><dd>${receivers.length === 0 ? 'no consumer group, no push' : html`<span class="dim">${read + [...pushed.values()].filter(({ reason }) => !reason).length} of ${receivers.length} got it</span><ul class="plain">${receivers}</ul>`}</dd></div>
+    <div><dt>events</dt><dd>${receivers.length === 0 ? 'no consumer group, no push' : html`<span class="dim">${got} of ${receivers.length} got it</span><ul class="plain">${receivers}</ul>`}</dd></div>
   </dl>`
+}
+
+/** The answer to the last attempt of a push, and how long it took. */
+function lastAttempt({ group, push }, pushes) {
+  const last = push && pushes.findLast(({ subscription }) => subscription === group)
+  return last && [last.status, last.ms !== undefined && took(last.ms), last.reason].filter(Boolean).join(', ')
 }
 
 function repliesOf(shown) {

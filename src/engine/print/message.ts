@@ -48,7 +48,7 @@ export function humanMessage(found: Json): string {
     '',
     stringify({
       receive: { ...receive, state: RECEIVE_STATES[receive.state] ?? receive.state, ...until },
-      ...(objectsIn(events).length > 0 && { events }),
+      ...(objectsIn(events).length > 0 && { events: objectsIn(events).map(groupOf) }),
     }).trimEnd(),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
     ...retry,
@@ -68,6 +68,17 @@ function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
   if (of === undefined) return `attempt ${attempt}, ${when}`
   const end = attempt === of ? 'the last one' : `gives up after attempt ${of}, about ${timeOf(givesUpAt)}`
   return `attempt ${attempt} of ${of}, ${when}; ${end}`
+}
+
+/** A group that reads the event. The one of a push has the last attempt, in words. */
+function groupOf({ push, open, ...group }: JsonObject): JsonObject {
+  if (push === undefined) return { ...group, ...defined({ open }) }
+  const { attempt, reason, nextAt } = Object(push)
+  if (reason === undefined)
+    return { ...group, push: attempt === undefined ? 'delivered or queued' : `attempt ${attempt}` }
+  const left = Number(nextAt) - Date.now()
+  const next = nextAt === undefined ? '' : `; the next one ${left > 0 ? `in ${ageText(left)}` : 'is due'}`
+  return { ...group, push: `attempt ${attempt} failed: ${reason}${next}` }
 }
 
 /** The log lines, without the failures that the history has too. */

@@ -151,10 +151,20 @@ export async function attemptsOf(
   const history = await store.journal.history(messageId)
   const kept = history.filter(({ road, what }) => road === 'push' && what === ATTEMPT)
   const known = kept.map(({ detail }) => Object(detail))
-  const isKept = ({ subscription, at }: { subscription: string; at?: unknown }) =>
-    known.some((each) => each.subscription === subscription && each.at === at)
-  const others = (await Promise.all(reported)).flat().filter((each) => !isKept(each))
-  return [...others, ...known].sort((a, b) => Number(a.at) - Number(b.at))
+  const inReports = (await Promise.all(reported)).flat()
+  const others = inReports.filter((each) => !known.some((one) => isSame(one, each)))
+  // What follows a failed attempt is known after it was kept: only the reports have it.
+  const settled = known.map((one) => {
+    const { nextAt, isDead } = inReports.find((each) => isSame(one, each)) ?? {}
+    return { ...one, ...defined({ nextAt, isDead }) }
+  })
+  return [...others, ...settled].sort((a, b) => Number(a.at) - Number(b.at))
+}
+
+type AttemptAt = { subscription?: unknown; at?: unknown }
+
+function isSame(a: AttemptAt, b: AttemptAt): boolean {
+  return a.subscription === b.subscription && a.at === b.at
 }
 
 function healthOf(

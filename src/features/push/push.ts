@@ -84,6 +84,9 @@ export function createPush(deps: PushDeps) {
     /** The filter of the subscription that reads a topic as a group, if any. */
     matchOf: (topic: string, group: string) =>
       all().find((each) => each.name === group && each.topic === topic)?.match,
+    /** Whether a subscription reads a topic as the group. */
+    isPush: (topic: string, group: string) =>
+      all().some((each) => each.name === group && each.topic === topic),
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
     /**
      * Applies the subscriptions of routes.yaml, beside the stored ones. Resolves once their groups
