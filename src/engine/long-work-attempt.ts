@@ -21,7 +21,10 @@ export type JobTools = { save(progress: JobProgress): Promise<void>; signal: Abo
  */
 export type WorkKind = {
   kind: string
-  run(job: Pick<StoredJob, 'id' | 'by' | 'data' | 'done' | 'total'>, tools: JobTools): Promise<Json>
+  run(
+    job: Pick<StoredJob, 'id' | 'by' | 'target' | 'data' | 'done' | 'total'>,
+    tools: JobTools,
+  ): Promise<Json>
 }
 
 /** Ms after which a daemon that has not renewed its lease counts as dead. */

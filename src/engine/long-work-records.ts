@@ -45,6 +45,14 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
     })
     return read(key, value) ?? find(id)
   }
+  const end = (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>
+    change(id, ({ error: _, at: __, retryAt: ___, ...job }) => ({
+      ...job,
+      ...how,
+      data: null,
+      failures: 0,
+      endedAt: now(),
+    }))
   return {
     /** Like `find`, but undefined if there is no such job. */
     peek,
@@ -56,14 +64,15 @@ export function createRecords(kv: Store['kv'], log: Pick<Log, 'warn'>, now: () =
       const values = await Promise.all(keys.map(readKey))
       return values.filter((job) => job !== undefined)
     },
-    end: (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>
-      change(id, ({ error: _, at: __, retryAt: ___, ...job }) => ({
-        ...job,
-        ...how,
-        data: null,
-        failures: 0,
-        endedAt: now(),
-      })),
+    end,
+    /** Throws `job_ended`, also if the job ends meanwhile. */
+    async cancel(id: string): Promise<StoredJob> {
+      const { state } = await find(id)
+      if (state !== 'running') throw new TriviumError('job_ended', { id, state })
+      const job = await end(id, { state: 'cancelled' })
+      if (job.state !== 'cancelled') throw new TriviumError('job_ended', { id, state: job.state })
+      return job
+    },
     drop: (id: string) => kv.delete(PREFIX + id),
   }
 }

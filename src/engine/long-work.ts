@@ -99,7 +99,7 @@ export function createLongWork(deps: {
         const [found = job] = await described(descriptions, [job])
         return found
       },
-      cancel: async ({ id }) => shown(await records.end(id, { state: 'cancelled' })),
+      cancel: async ({ id }) => shown(await records.cancel(id)),
     } satisfies ServiceOf<typeof longJobs>,
     /**
      * Stops each job after its current step. The jobs continue after the next start, or on another

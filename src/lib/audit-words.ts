@@ -38,8 +38,11 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
 }
 
+/** The end of an erasure, which its job records. */
+const ERASED = 'person-erased'
+
 /** Includes the actions that are not skills. */
-export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), 'person-erased']
+export const ACTIONS_IN_WORDS: readonly string[] = [...Object.keys(PHRASES), ERASED]
 
 /** Past tenses of the verbs at the end of actions. */
 const DONE: Record<string, string> = {
@@ -61,11 +64,16 @@ const DONE: Record<string, string> = {
   reconnect: 'reconnected',
 }
 
-/** What an entry says was done, or tried: `dropped a dead letter`, `tried to pause a route`. */
+/**
+ * What an entry says was done, begun or tried: `dropped a dead letter`, `began to erase a person`,
+ * `tried to pause a route`.
+ */
 export function actionInWords(entry: Entry): string {
   const { action, status = 'done', target = {}, result = {} } = entry
-  const [done, tried] = PHRASES[action] ?? phraseOf(action, target, result)
-  return status === 'done' && !changedNothing(entry) ? done : `tried to ${tried}`
+  const [done, tried, many = tried] = PHRASES[action] ?? phraseOf(action, target, result)
+  if (status !== 'done' || changedNothing(entry)) return `tried to ${tried}`
+  // The entry was written at the start of the job.
+  return typeof result.job === 'string' ? `began to ${many}` : done
 }
 
 /**
@@ -113,7 +121,11 @@ function phraseOf(
   action: string,
   target: Record<string, unknown>,
   { total, count = total }: Record<string, unknown>,
-): readonly [string, string] {
+): readonly [done: string, tried: string, many?: string] {
+  if (action === ERASED) {
+    const what = typeof target.messages === 'number' ? counted(target.messages, 'message') : 'a person'
+    return [`erased ${what}: ${counted(Number(target.records ?? 0), 'record')}`, `erase ${what}`]
+  }
   if (action === 'approval-decide') {
     const call = 'the call of a skill'
     return [target.status === 'denied' ? `denied ${call}` : `approved ${call}`, `decide about ${call}`]
@@ -127,7 +139,8 @@ function phraseOf(
   const name = noun === 'subscription' ? 'push' : noun.replaceAll('-', ' ')
   const object = withArticle(name, isMany)
   const known = isMany && typeof count === 'number' ? counted(count, name) : object
-  return [`${past} ${known}`, `${verb === 'update' ? 'change' : verb} ${object}`]
+  const infinitive = verb === 'update' ? 'change' : verb
+  return [`${past} ${known}`, `${infinitive} ${object}`, `${infinitive} ${known}`]
 }
 
 function withArticle(noun: string, isMany: boolean): string {

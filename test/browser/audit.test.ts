@@ -11,6 +11,8 @@ gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } 
 routes: [{ name: all, skill: echo }]
 tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*"], gateways: [shop] }]
 `
+/** The colour of the button *Hide submitted messages*. */
+const COLOUR = "getComputedStyle(document.querySelector('.inbox > button')).backgroundColor"
 
 describe('the audit log in the console', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
@@ -112,6 +114,14 @@ describe('the audit log in the console', { timeout: 120_000 }, async () => {
     await page.waitForURL(/without=message-submit/)
     await rows.filter({ hasText: 'Submitted a message' }).waitFor({ state: 'detached' })
     await rows.filter({ hasText: 'Started the daemon' }).waitFor()
+    assert.equal(await page.getByText('is no parameter of').count(), 0)
+    const hide = page.getByRole('button', { name: 'Hide submitted messages' })
+    const colour = () => page.evaluate(COLOUR)
+    await page.mouse.move(0, 0)
+    const pressed = await colour()
+    await hide.click()
+    await page.mouse.move(0, 0)
+    await until(async () => (await colour()) !== pressed, 'another colour of the released button')
   })
 
   test('a parameter of another view in the address is used for the search, or reported as ignored', async () => {

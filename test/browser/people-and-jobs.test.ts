@@ -30,7 +30,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
   const jobs = page.getByRole('region', { name: 'Jobs' })
   const eraseWith = async (typed: string) => {
     await press('Erase …')
-    await dialog.getByRole('textbox').fill(typed)
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill(typed)
     await answer('Erase')
   }
 
@@ -63,6 +63,19 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     assert.doesNotMatch(audit, /person-(erase|count)/)
   })
 
+  test('a part of an address takes the only sender who has it, and a whole one only its own', async () => {
+    await show('people')
+    const wanted = page.getByRole('searchbox', { name: 'Address or id' })
+    await wanted.fill('bob@exa')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove *:bob@example.com' }).waitFor()
+    await row('messages').getByText('1', { exact: true }).waitFor()
+    await show('people')
+    await wanted.fill('ob@example.com')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove *:ob@example.com' }).waitFor()
+  })
+
   test('a message leads to its sender, whose export is a file of all retained events', async () => {
     await show('messages')
     await page.getByRole('listitem').filter({ hasText: ADA }).first().click()
@@ -84,7 +97,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await press('Erase …')
     const erases = dialog.getByRole('button', { name: 'Erase', exact: true })
     assert.ok(await erases.isDisabled())
-    await dialog.getByRole('textbox').fill('somebody else')
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill('somebody else')
     await dialog.getByText(`This is not ${ADA}.`).waitFor()
     await page.keyboard.press('Enter')
     assert.ok(await erases.isDisabled())
@@ -133,12 +146,22 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     )
     await show(`people?who=${encodeURIComponent('*:dan@example.com')}`)
     await page.getByText(/1 message of others has/).waitFor()
-    await eraseWith('dan@example.com')
+    await press('Erase …')
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill('dan@example.com')
+    const reference = dialog.getByRole('textbox', { name: 'Number of the request' })
+    await reference.fill('dan@example.com')
+    assert.ok(await dialog.getByRole('button', { name: 'Erase', exact: true }).isDisabled())
+    await reference.fill('GDPR-17')
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('Erase')
     const erasure = page.getByRole('region', { name: 'Erasure' })
     await erasure.getByText('running', { exact: true }).waitFor()
     assert.equal(await page.getByRole('button', { name: 'Erase …' }).count(), 0)
     await erasure.getByText(/\d+ records were erased/).waitFor()
-    await erasure.getByText(/by control token/).waitFor()
+    await erasure.getByText(/for GDPR-17 by control token/).waitFor()
+    const { entries } = Object(await daemon.invoke('audit-list', { what: 'GDPR-17' }))
+    const actions = Object(entries).map(({ action }: { action: string }) => action)
+    assert.deepEqual(actions, ['person-erased', 'person-erase'])
     await erasure
       .getByRole('row')
       .filter({ hasText: /^messages/ })

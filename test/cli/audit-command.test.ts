@@ -96,3 +96,14 @@ test('an action that changed nothing says so', () => {
   const changed = { pause: { before: null, after: pause } }
   assert.match(did('route-pause', { target: { route: 'orders' }, changes: changed }), /route-pause\tok\t/)
 })
+
+test('the start of a job is not its end, and the end of an erasure says how much was erased', () => {
+  const begun = { action: 'person-erase', target: { confirm: true }, result: { job: 'person-erase-1' } }
+  assert.equal(actionInWords(begun), 'began to erase a person')
+  const bulk = { action: 'dead-letter-bulk', target: { do: 'drop' }, result: { job: 'd-1', total: 11 } }
+  assert.equal(actionInWords(bulk), 'began to drop 11 dead letters')
+  const erased = { action: 'person-erased', target: { job: 'person-erase-1', records: 17 } }
+  assert.equal(actionInWords(erased), 'erased a person: 17 records')
+  const messages = { job: 'person-erase-2', records: 5, messages: 1 }
+  assert.equal(actionInWords({ action: 'person-erased', target: messages }), 'erased 1 message: 5 records')
+})

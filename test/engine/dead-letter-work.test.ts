@@ -31,7 +31,7 @@ describe('bulk work on dead letters', () => {
       signal: new AbortController().signal,
       save: async ({ done }: { done?: number }) => void saved.push(done),
     }
-    const result = await kind?.run({ id: 'job', by: 'anna', data, done: 0, total: 1_200 }, tools)
+    const result = await kind?.run({ id: 'job', by: 'anna', data, target: {}, done: 0, total: 1_200 }, tools)
     assert.deepEqual(result, { count: 1_200 })
     assert.deepEqual(saved, [500, 1_000, 1_200])
     assert.equal(searches, 2)

@@ -90,6 +90,18 @@ describe('long work', { concurrency: true }, () => {
     assert.deepEqual(await listed({ since: first.startedAt, until: begun + HOUR / 2 }), [first.id])
   })
 
+  test('refuses to cancel a job that has ended, and cancels a running one once', async (t) => {
+    const { work, stateOf } = stage(t, await openStore(t), async () => null)
+    const { id } = await work.begin(DIG, ADA)
+    await until(async () => (await stateOf(id)) === 'done', 'the end of the job')
+    await assert.rejects(() => work.service.cancel({ id }), { code: 'job_ended', message: /it is done/ })
+    assert.equal(await stateOf(id), 'done')
+    const { work: other } = stage(t, await openStore(t), endless)
+    const running = await other.begin(DIG, ADA)
+    assert.equal((await other.service.cancel({ id: running.id })).state, 'cancelled')
+    await assert.rejects(() => other.service.cancel({ id: running.id }), { code: 'job_ended' })
+  })
+
   test('continues after an unexpected error, from the state saved last', async (t) => {
     const startedFrom: unknown[] = []
     const { work, stateOf, clock, log } = stage(t, await openStore(t), async ({ data }, { save }) => {

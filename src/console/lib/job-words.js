@@ -44,7 +44,12 @@ export function aboutJob({ kind, target }) {
     return `${verb} ${lettersOf(target)}${why ? `: ${errorInWords(why)}` : ''}${range ? `, dead ${range}` : ''}`
   }
   if (kind === 'person-erase')
-    return target.messages ? `Erase ${count(target.messages, 'message')}` : 'Erase a person'
+    return [
+      target.messages ? `Erase ${count(target.messages, 'message')}` : 'Erase a person',
+      target.reference && `for ${target.reference}`,
+    ]
+      .filter(Boolean)
+      .join(' ')
   return `${kind} ${Object.values(target).join(' ')}`
 }
 

@@ -13,8 +13,16 @@ export function authorIn({ by, kind, action, target }) {
     }
   if (kind === 'system') return { name: 'Trivium', known: 'Trivium itself' }
   if (by === 'control-token') return { name: 'control token', known: 'control token, without a name' }
-  const [, how, name = by] = /^(oidc|control-token|token):(.*)$/s.exec(by) ?? []
+  const [, how] = NAMED.exec(by) ?? []
+  const name = shownName(by)
   return { name, known: HOW[how] ?? (/^[^:\s]+@[^@\s]+$/.test(by) ? 'command line' : 'sender of a message') }
+}
+
+const NAMED = /^(oidc|control-token|token):(.*)$/s
+
+/** The name of an author as the rows show it. A search for it finds the author. */
+export function shownName(by) {
+  return NAMED.exec(by)?.[2] ?? by
 }
 
 function fileName(path) {

@@ -10,7 +10,7 @@ import { save } from '../lib/save-file.js'
 import { SavedViews } from '../lib/saved.js'
 import { count } from '../lib/troubles.js'
 import { AuditEntryPage } from './audit-entry.js'
-import { DECISION, inWords, RESULT_NAMES, Result, What, Who } from './audit-parts.js'
+import { DECISION, inWords, RESULT_NAMES, Result, shownName, What, Who } from './audit-parts.js'
 
 const PAGE = 100
 /** Entries that an export reads in one call. */
@@ -143,7 +143,7 @@ function useKnown() {
   const distinct = (of) => [...new Set(value.flatMap(of))]
   const codes = distinct(({ outcome }) => (outcome === 'ok' ? [] : [outcome]))
   return {
-    by: distinct(({ by }) => by),
+    by: distinct(({ by }) => shownName(by)),
     action: distinct(({ action }) => action).toSorted(),
     outcome: [...new Set([...STATUSES, ...codes])],
     what: distinct(({ target = {} }) => Object.values(target).filter((one) => typeof one === 'string')),

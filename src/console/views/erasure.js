@@ -33,7 +33,8 @@ export function Erasure({ id, places, ended }) {
 
 function ErasureState({ of: job }) {
   const { state, by, at, done, total, startedAt, endedAt, result, error } = job
-  const who = html`by <b>${authorOf(by)}</b>, <${Moment} at=${endedAt ?? startedAt} />`
+  const { reference } = job.target
+  const who = html`${reference && html`for <b>${reference}</b> `}by <b>${authorOf(by)}</b>, <${Moment} at=${endedAt ?? startedAt} />`
   if (state === 'running')
     return html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>
       <p>${progressOf(job)}${at && `, now: ${at}`} <span class="dim">· started ${who}. It goes on if you leave the page.</span></p>`

@@ -101,7 +101,7 @@ export const VIEWS = [
   {
     path: 'audit',
     title: 'Audit',
-    keys: ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
+    keys: ['by', 'action', 'without', 'what', 'kind', 'outcome', 'since', 'until', 'search'],
     parts: 1,
     Page: later.page('AuditPage'),
   },

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
@@ -54,12 +54,14 @@ const isErasing = ({ kind }) => kind === 'person-erase'
 function Who({ who, show, typing }) {
   const [given, setGiven] = useState({ gateway: ANY, name: '' })
   const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
-  const add = (event) => {
+  const add = async (event) => {
     event.preventDefault()
     const name = given.name.trim()
     // `email:ada@example.com` may be pasted.
     const isWhole = [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
-    const identity = isWhole ? name : `${given.gateway}:${name}`
+    const exact = isWhole ? name : `${given.gateway}:${name}`
+    const isPart = who.length === 0 && !isWhole && !ADDRESS.test(name)
+    const identity = (isPart && (await onlySender(name, given.gateway))) || exact
     show([...who.filter((each) => each !== identity), identity])
     setGiven({ ...given, name: '' })
   }
@@ -82,6 +84,22 @@ function Who({ who, show, typing }) {
       )}</ul>`
     }
   </form>`
+}
+
+/** A complete address: another one that contains it is another person. */
+const ADDRESS = /^\S+@\S+\.\w+$/
+
+/**
+ * The identity of the only recent sender whose name, address or id has this text, unless the text
+ * is an id itself.
+ */
+async function onlySender(text, gateway) {
+  const { messages } = await invoke('message-search', { limit: MAX_SEARCHED, sender: text }).catch(() => ({
+    messages: [],
+  }))
+  const here = messages.filter((message) => gateway === ANY || message.gateway === gateway)
+  const people = peopleIn(here)
+  return people.length === 1 && people[0].name !== text ? people[0].identity : undefined
 }
 
 /** How long (ms) a call waits for the count to end. */
@@ -300,12 +318,16 @@ function megabytes(bytes) {
   return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
+/** Empty, or as `person-erase` takes it. */
+const REFERENCE = /^[^\s@]*$/
+
 /** Asks first: the question repeats the counts of the page, and the name must be typed. */
 async function erase(who, counts, total, showErasure) {
   const [wanted] = who
   const { name } = partsOf(wanted)
   const isTyped = signal(false)
   const typed = signal('')
+  const reference = signal('')
   const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
     counts,
   )
@@ -318,17 +340,26 @@ async function erase(who, counts, total, showErasure) {
     ) => {
       typed.value = event.target.value.trim()
       isTyped.value = typed.value === name || typed.value === wanted
-    }} /></label><${NotTyped} ...${{ typed, isTyped, name }} />`
+    }} /></label><${NotTyped} ...${{ typed, isTyped, name }} />
+    <label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" onInput=${(
+      event,
+    ) => {
+      reference.value = event.target.value.trim()
+    }} /></label><p class="hint">A ticket number or a link, without spaces and mail addresses. It is kept with the proof.</p>`
   const question = {
     title: `Erase ${who.join(', ')}?`,
     body,
     action: 'Erase',
     danger: true,
-    isReady: isTyped,
+    isReady: computed(() => isTyped.value && REFERENCE.test(reference.value)),
   }
   if (!(await ask(question))) return
   await act(async () => {
-    const { job } = await invoke('person-erase', { identity: who, confirm: true })
+    const { job } = await invoke('person-erase', {
+      identity: who,
+      confirm: true,
+      ...(reference.value && { reference: reference.value }),
+    })
     startedJobs.value++
     showErasure(job.id)
     return 'Erasing has begun. You may close this page.'

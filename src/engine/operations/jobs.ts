@@ -6,7 +6,8 @@ import { spoken } from '../../core/spoken.ts'
 const id = spoken(name.describe('The job, as in job-list'), { id: 'job' })
 
 /**
- * Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`.
+ * Work that takes long and survives a restart: `job-…`. `show` and `cancel` throw `job_not_found`, and
+ * `cancel` throws `job_ended`.
  */
 export const longJobs = {
   list: closed({

@@ -30,9 +30,9 @@ export function aboutJob({ kind, target }: JsonObject): string {
   return [kind, ...Object.values(Object(target))].join(' ')
 }
 
-function erasedBy({ messages }: JsonObject): string {
-  if (messages === undefined) return 'erase the data about a person'
-  return `erase the data about ${counted(Number(messages), 'message')}`
+function erasedBy({ messages, reference }: JsonObject): string {
+  const whose = messages === undefined ? 'a person' : counted(Number(messages), 'message')
+  return `erase the data about ${whose}${reference === undefined ? '' : ` for ${reference}`}`
 }
 
 /** How `job-list` names filters: like their flags. */

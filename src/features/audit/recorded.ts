@@ -6,7 +6,7 @@ import { withoutAddresses } from '../../lib/without-addresses.ts'
 
 /** Arguments that are recorded: names, ids, times and flags. Texts and addresses are not. */
 const RECORDED_ARGUMENTS =
-  'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm for drop force'.split(
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm for drop force reference'.split(
     ' ',
   )
 /**

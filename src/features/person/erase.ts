@@ -52,7 +52,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   const { store, places, dirs } = deps
   return {
     kind: KIND,
-    async run({ id, by, data: stored }, tools) {
+    async run({ id, by, data: stored, target }, tools) {
       const data = dataSchema.parse(stored)
       try {
         if (!data.isErased) await eraseAll(id, data, tools)
@@ -67,9 +67,10 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       const total = Object.values(data.counts).reduce((sum, count) => sum + count, 0)
       await deps.record({
         by,
-        via: 'code',
+        via: 'system',
         action: 'person-erased',
-        target: { job: id, records: total },
+        // The number of messages if only these were erased, and the reference of the request.
+        target: { job: id, records: total, ...target },
         outcome: 'ok',
       })
       return {

@@ -4,6 +4,7 @@ import { isOperator, isViewer } from '../../core/identity.ts'
 import { type JsonObject, toJson } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import { defined } from '../../lib/defined.ts'
 import { uncounted } from './before-restore.ts'
 import type { Wanted } from './collect.ts'
 import { countOf } from './counting.ts'
@@ -43,10 +44,11 @@ export function createErasure(deps: {
 /** `message-erase`: the erasure of messages, without the other data of their senders. */
 export function messageErasure(erase: Erase) {
   return {
-    async erase({ id, ...options }, call) {
+    async erase({ id, reference, ...options }, call) {
       requireOperator(call, 'Erasing messages')
       const messages = [...new Set(id)]
-      return erase({ identities: [], messages }, { messages: messages.length }, options, call)
+      const target = { messages: messages.length, ...defined({ reference }) }
+      return erase({ identities: [], messages }, target, options, call)
     },
   } satisfies ServiceOf<typeof operations.messageErasure>
 }

@@ -29,6 +29,13 @@ const messageIds = z
   .transform((given) => [given].flat())
   .describe('The ids of the messages')
 
+/** Without spaces and addresses, because it stays after the erasure. */
+const reference = z
+  .string()
+  .regex(/^[^\s@]{1,200}$/, 'expected a ticket number or a link, without spaces and mail addresses')
+  .exactOptional()
+  .describe('The number or link of the request, kept with the proof: GDPR-17. No names or addresses')
+
 /** The stored data about one person, for operators only: `person-…`. They throw `forbidden`. */
 export const people = {
   count: closed({
@@ -44,6 +51,7 @@ export const people = {
   erase: closed({
     identity: identities,
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
+    reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
   }).describe('Counts the stored data about one person, by place. With confirm, erases it as a job.'),
 }
@@ -53,6 +61,7 @@ export const messageErasure = {
   erase: closed({
     id: spoken(messageIds, { id: 'message' }),
     confirm: z.boolean().default(false).describe('Erase the data; otherwise only count it'),
+    reference,
     wait: wait.default(0).describe('Wait up to this many ms for the end of the job'),
   }).describe(
     'Counts the stored data about some messages, by place: replies, events, lines of the transcript and others. With confirm, erases it as a job.',

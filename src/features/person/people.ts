@@ -10,6 +10,7 @@ import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { GIB, HOUR } from '../../core/units.ts'
 import type { LongWork } from '../../engine/long-work.ts'
+import { defined } from '../../lib/defined.ts'
 import { repeat } from '../../lib/loop.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { uncounted } from './before-restore.ts'
@@ -109,10 +110,10 @@ export function createPeople(deps: PeopleDeps) {
       await exports.add(identity, file.sha256)
       return { file, counts, total: sumOf(counts), ...(await uncounted(deps.dataDir)) }
     },
-    async erase({ identity, confirm, wait }, call) {
+    async erase({ identity, reference, ...options }, call) {
       requireOperator(call, 'Erasing a person')
       await requireGateways(identity, call.signal)
-      return erase({ identities: identity }, {}, { confirm, wait }, call)
+      return erase({ identities: identity }, defined({ reference }), options, call)
     },
   } satisfies ServiceOf<typeof operations.people>
 
