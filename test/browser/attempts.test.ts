@@ -96,6 +96,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
   })
 
   test('the attempts of messages that come in are loaded about once a second', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 })
     await show('messages?text=parcel')
     await page.getByText('0 messages', { exact: true }).waitFor()
     const begun = performance.now()
@@ -125,6 +126,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
   })
 
   test('a request for attempts that is never answered does not hold up the next ones', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 })
     await show('messages?text=tent')
     await page.getByText('0 messages', { exact: true }).waitFor()
     await page.evaluate(
