@@ -59,6 +59,13 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     assert.match(page.url(), new RegExp(`#/jobs/${job.id}$`))
   })
 
+  test('of a bulk drop for one message names it, not all dead letters', async () => {
+    const message = '019a0000-0000-7000-8000-000000000001'
+    await daemon.invoke('dead-letter-bulk', { do: 'drop', message })
+    await show('jobs')
+    await page.getByRole('link', { name: 'Drop dead letters of message 00000001' }).waitFor()
+  })
+
   test('of a replay says what its filter left out, and leads to the group', async () => {
     const of = { topic: 'gateway-message', queue: 'archive' }
     await daemon.invoke('event-wait', { ...of, max: 10, timeout: 0 })

@@ -54,7 +54,8 @@ export function aboutJob({ kind, target }) {
 }
 
 /** Dead letters with their origin: `dead letters of the route orders`. */
-function lettersOf({ queue = '', group }) {
+function lettersOf({ queue = '', group, message }) {
+  if (message) return `dead letters of message ${message.slice(-8)}`
   const [, push] = /^push\/(.+)$/.exec(queue) ?? []
   if (push) return `dead letters of the push ${push}`
   if (queue === 'outbox') return `replies that were not delivered${group ? ` by ${group}` : ''}`
