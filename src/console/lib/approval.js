@@ -45,7 +45,9 @@ function Requester({ request: { by, roles = [], skill, route, message, requested
 const MAX_QUOTED = 600
 const MAX_BRIEF = 300
 
-/** The text of the message behind a request, to compare the request with it. `isBrief`: in two lines. */
+/**
+ * The text of the message behind a request, to compare the request with it. `isBrief`: in two lines.
+ */
 export function Quote({ of: message, isBrief }) {
   const { value } = useLoaded(
     async (signal) => (message ? invoke('message-show', { id: message.id }, signal).catch(() => ({})) : {}),
@@ -105,7 +107,7 @@ export async function decide(request, approve, { own = '', isShown = false } = {
   const { id, title, skill, by, pausedBy = [] } = request
   const verb = approve ? 'Approve' : 'Deny'
   let reason = ''
-  const body = html`<p class="effect">${effectOf(approve, request)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
+  const body = html`<p class="effect">${effectOf(approve, request, isShown)}${!isShown && html` <${Expiry} of=${request} />.`}</p>
     ${approve && pausedBy.length > 0 && html`<${PauseList} of=${pausedBy} />`}
     ${!isShown && html`<${WholeRequest} of=${request} />`}
     <label>${reasonLabel(request, approve)} <input maxlength="500" autofocus=${!isNarrow.peek()} onInput=${(
@@ -130,10 +132,10 @@ function WholeRequest({ of: request }) {
     <${Arguments} args=${request.args} />`
 }
 
-function effectOf(approve, request) {
+function effectOf(approve, request, isShown) {
   const { pausedBy = [] } = request
   if (!approve) return effectOfDenial(request)
-  if (pausedBy.length === 0) return 'It runs immediately, with these arguments.'
+  if (pausedBy.length === 0) return `It runs immediately${isShown ? '' : ', with these arguments'}.`
   return html`<b>It does not run yet.</b> <${RunsWhen} pausedBy=${pausedBy} />`
 }
 
