@@ -97,12 +97,11 @@ function Navigation({ current }) {
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${COMMAND_KEY} K</kbd></button>
-    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${hasBadge && html`<span class="count" title="listed on Now">${problems}</span>`}</button>
+    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${hasBadge && html`<span class="count problems" title=${`${problems} problems on Now`}>${problems}</span>`}</button>
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {
-          // In the menu of a phone, Now explains the number beside the button.
-          const many = (path === 'now' && isOpen ? problems : count?.(now.value)) ?? 0
+          const many = (path === 'now' ? problems : count?.(now.value)) ?? 0
           return html`<li key=${path} class=${begins ? 'begins' : ''}><a href=${link(path)} aria-current=${path === current?.path ? 'page' : undefined}>
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`

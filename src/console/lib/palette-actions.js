@@ -1,9 +1,9 @@
-import { call, invoke, isViewer, signOut } from './api.js'
+import { call, isViewer, signOut } from './api.js'
 import { authorOf } from './authors.js'
 import { pausePush, resumePush, tryPush } from './group-actions.js'
-import { changes, now } from './live.js'
+import { now } from './live.js'
 import { act, ask } from './parts.js'
-import { cancelRun, pauseWith, retryNow } from './pause.js'
+import { pauseWith } from './pause.js'
 import { placeOfPause } from './pauses.js'
 import { resumeWith } from './resume.js'
 import { go } from './router.js'
@@ -81,25 +81,6 @@ export function resumeActions(paused) {
         run: () => act(async () => ((await resumeWith(skill, args, pause)) ? `${name} goes on.` : undefined)),
       }
     })
-}
-
-/** What can be done with the message of the page that is open. `shown`: its id and outcome. */
-export function messageActions(shown) {
-  if (!shown || isViewer.value) return []
-  const { id, outcome } = shown
-  const about = 'the open message'
-  if (outcome === 'retrying' || outcome === 'replying')
-    return [{ kind: 'action', name: 'Retry this message now', about, run: () => retryNow(id) }]
-  if (outcome === 'running')
-    return [{ kind: 'action', name: 'Cancel this attempt …', about, run: () => cancelRun(id) }]
-  if (outcome !== 'dead') return []
-  const retry = () =>
-    act(async () => {
-      await invoke('dead-letter-retry', { id })
-      changes.dead.value++
-      return 'It is being retried.'
-    })
-  return [{ kind: 'action', name: 'Retry this message', about, run: retry }]
 }
 
 /** Schedules, and what can be done with them. */

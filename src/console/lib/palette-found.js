@@ -49,6 +49,9 @@ export function useFound(search, isId) {
   return found.flatMap((entries) => entries ?? [])
 }
 
+/** Further words that find an approval, by its status. */
+const WORDS_OF = { pending: 'waiting approve deny decide' }
+
 const pendingFirst = ({ status }) => (status === 'pending' ? 0 : 1)
 
 async function approvals(search, signal) {
@@ -56,8 +59,8 @@ async function approvals(search, signal) {
   const fits = wordTests(search)
   return all
     .toReversed()
-    .filter(({ title = '', skill, by, id, args }) =>
-      fits(`${title} ${skill} ${authorOf(by)} ${id} ${JSON.stringify(args)}`),
+    .filter(({ title = '', skill, by, id, args, status }) =>
+      fits(`${title} ${skill} ${authorOf(by)} ${id} ${JSON.stringify(args)} ${WORDS_OF[status] ?? ''}`),
     )
     .toSorted((a, b) => pendingFirst(a) - pendingFirst(b))
     .map(({ id, title, skill, status, requestedAt }) => ({

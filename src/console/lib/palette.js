@@ -4,17 +4,20 @@ import { html } from './html.js'
 import { now } from './live.js'
 import { Marked, wantedIn } from './marked.js'
 import { Modal } from './modal.js'
+import { pageActions } from './page-actions.js'
 import {
   generalActions,
   groupEntries,
-  messageActions,
   pauseActions,
   resumeActions,
   scheduleEntries,
 } from './palette-actions.js'
 import { useFound } from './palette-found.js'
+import { matching, nearlyMatching } from './palette-rank.js'
 import { preview, useLoaded } from './parts.js'
-import { go, route, titles } from './router.js'
+import { recentPages } from './recent-pages.js'
+import { go, titles } from './router.js'
+import { placeOf, withLocalTimes } from './troubles.js'
 
 /** Maximum entries per kind, and in total. */
 const LIMITS = { kind: 6, all: 30 }
@@ -55,8 +58,8 @@ export function Palette({ start, close }) {
       (
         entry,
         index,
-      ) => html`<li key=${`${entry.kind} ${entry.name}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
-        onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span><${Marked} text=${entry.name} wanted=${wanted} /></span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
+      ) => html`<li key=${`${entry.kind} ${entry.name} ${entry.about}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
+        onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span><${Marked} text=${entry.name} wanted=${wanted} /></span><span class="dim">${entry.about}</span><span class="dim kind">${entry.kind}</span></li>`,
     )}</ul>
     ${entries.length === 0 && html`<p class="dim">No matches.</p>`}
   <//>`
@@ -64,6 +67,7 @@ export function Palette({ start, close }) {
 
 /** Other words for views. */
 const ABOUT = {
+  approvals: 'approve or deny requests',
   cost: 'budgets, tokens, models',
   queues: 'consumer groups, push subscriptions, replay',
   configuration: 'routes, routes.yaml, control token',
@@ -82,9 +86,10 @@ function useEntries(text) {
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
-  const { value: shown } = useLoaded(openMessage, [])
   const searched = useFound(wordsIn(text), ID.test(text))
   const idMatches = useIdMatches(text)
+  const onPage = useMemo(pageActions, [])
+  const recent = useMemo(recentPages, [])
   const fixed = useMemo(
     () => [
       ...[...titles].map(([path, title]) => ({
@@ -99,7 +104,6 @@ function useEntries(text) {
         about: transport,
         run: to(['gateways', name]),
       })),
-      ...messageActions(shown),
       ...resumeActions(paused),
       ...generalActions(),
       ...groupEntries(),
@@ -110,32 +114,22 @@ function useEntries(text) {
         about: skill && `to ${skill}`,
         run: to(['configuration', name]),
       })),
-      ...skills.map(({ name, description }) => ({
-        kind: 'skill',
+      ...skills.map(({ name, description, kind }) => ({
+        kind: kind === 'built-in' ? 'built-in skill' : 'skill',
         name,
         about: description?.slice(0, 60),
         run: to(['skills', name]),
       })),
     ],
-    [
-      skills,
-      routes,
-      paused,
-      schedules,
-      shown,
-      now.value?.gateways,
-      now.value?.groups,
-      now.value?.subscriptions,
-    ],
+    [skills, routes, paused, schedules, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // There are many pauses, so they are offered only if the text begins with `pa`.
-  const all = PAUSES.test(text) ? [...pauseActions(skills, routes, paused), ...fixed] : fixed
-  const found = all
-    .map((entry) => ({ entry, rank: rankOf(entry, words) }))
-    .filter(({ rank }) => rank !== undefined)
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ entry }) => entry)
+  const pauses = PAUSES.test(text) ? pauseActions(skills, routes, paused) : []
+  const all =
+    text === '' ? [...onPage, ...recent, ...fixed] : [...onPage, ...fixed, ...pauses, ...troubleEntries()]
+  const exact = matching(all, words)
+  const found = exact.length > 0 ? exact : nearlyMatching(all, words)
   const limited = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
     found.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
@@ -149,35 +143,21 @@ function useEntries(text) {
   ].slice(0, LIMITS.all)
 }
 
-/** The message of the open page: its id and outcome. */
-async function openMessage(signal) {
-  const [view, id] = route.peek().path
-  if (view !== 'messages' || id === undefined) return undefined
-  const { outcome } = await invoke('message-show', { id }, signal)
-  return { id, outcome }
+/** The problems of Now, found by their titles and by what to do. */
+function troubleEntries() {
+  return (now.value?.troubles ?? []).map((trouble) => {
+    const { path, query } = placeOf(trouble)
+    const name = withLocalTimes(trouble.title)
+    return { kind: 'problem', name, more: trouble.todo, run: to(path, query) }
+  })
 }
 
-/** How many entries of a kind are shown: all views without a text, all actions with one. */
+/** Kinds of which all are shown without a text, and with one. */
+const WHOLE = { without: ['view'], with: ['action', 'this page'] }
+
+/** How many entries of a kind are shown. */
 function mostOf(kind, text) {
-  const isWhole = text === '' ? kind === 'view' : kind === 'action'
-  return isWhole ? LIMITS.all : LIMITS.kind
-}
-
-/**
- * Lower is better: a name that starts with a word, then one that contains it, then a match in its
- * description.
- */
-function rankOf({ name, about = '' }, words) {
-  const own = name.toLowerCase()
-  let rank = 0
-  for (const word of words) {
-    if (own.startsWith(word)) continue
-    if (own.split(/[\s-]/).some((part) => part.startsWith(word))) rank += 1
-    else if (own.includes(word)) rank += 2
-    else if (about.toLowerCase().includes(word)) rank += 5
-    else return undefined
-  }
-  return rank
+  return WHOLE[text === '' ? 'without' : 'with'].includes(kind) ? LIMITS.all : LIMITS.kind
 }
 
 function messageEntries(text) {

@@ -1,0 +1,52 @@
+/** Maximum number of actions of a page: a list may offer the same for each of its parts. */
+const MAX_ACTIONS = 40
+/** Maximum characters of the card that has an action. */
+const MAX_PART = 70
+/** Further words that find an action, by its name. */
+const WORDS_OF = { 'No answer is needed …': 'settle resolve close', 'Send the answer': 'reply' }
+
+/** Buttons of single rows, of filters and of the way through a list are no actions of a page. */
+const NOT_ACTIONS = '[role=listitem] *, tr *, .take, .filter *, .ways *, [aria-pressed=true]'
+
+/**
+ * What the open page offers: its buttons, by the names that assistive technology reads. Choosing
+ * one presses the button, so it asks the same questions. With rows selected, the page has the
+ * buttons for the selection.
+ */
+export function pageActions() {
+  const found = new Map()
+  for (const button of document.querySelectorAll('main button:enabled')) {
+    const name = nameOf(button)
+    if (button.matches(NOT_ACTIONS) || !button.checkVisibility() || !/\p{L}/u.test(name)) continue
+    const of = partOf(button)
+    const key = `${name} ${of}`
+    if (!found.has(key)) found.set(key, { name, about: of, more: WORDS_OF[name], run: () => press(name, of) })
+  }
+  return [...found.values()].slice(0, MAX_ACTIONS).map((action) => ({ kind: 'this page', ...action }))
+}
+
+/** A page may have been rendered again since the palette was opened: the button is looked up. */
+function press(name, of) {
+  const buttons = [...document.querySelectorAll('main button:enabled')]
+  buttons.find((button) => nameOf(button) === name && partOf(button) === of)?.click()
+}
+
+function nameOf(button) {
+  return button.ariaLabel ?? textOf(button)
+}
+
+/** The card that has the button, by its heading or error: several cards may have the same button. */
+function partOf(button) {
+  const card = button.closest('.card')
+  return textOf(card?.querySelector('h2, h3') ?? card?.querySelector('.error')).slice(0, MAX_PART)
+}
+
+/** The text of an element without the keys that it names. */
+function textOf(element) {
+  const parts = [...(element?.childNodes ?? [])].filter(({ localName }) => localName !== 'kbd')
+  return parts
+    .map(({ textContent }) => textContent)
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

@@ -1,0 +1,63 @@
+/** Rank of a match in the description. */
+const IN_ABOUT = 5
+/** Built-in skills come after everything that has a page or does something. */
+const BUILT_IN = 10
+/** Minimum length of a word in which one typing error is forgiven. */
+const MIN_FORGIVEN = 4
+
+/**
+ * The entries that have all `words` (lower case), best first: a name that starts with a word, then
+ * one that contains it, then a match in `about` or in `more`, which is not shown.
+ */
+export function matching(entries, words) {
+  return ranked(entries, (entry) => rankOf(entry, words, has))
+}
+
+/** The same with one typing error in each word of at least four letters. */
+export function nearlyMatching(entries, words) {
+  return ranked(entries, (entry) => rankOf(entry, words, nearlyHas))
+}
+
+function ranked(entries, rank) {
+  return entries
+    .map((entry) => ({ entry, rank: rank(entry) }))
+    .filter((each) => each.rank !== undefined)
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ entry }) => entry)
+}
+
+function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
+  const parts = name.toLowerCase().split(/[\s-]/)
+  const described = `${about} ${more}`.toLowerCase()
+  let rank = kind === 'built-in skill' ? BUILT_IN : 0
+  for (const word of words) {
+    if (name.toLowerCase().startsWith(word)) continue
+    if (hasWord(parts, word)) rank += 1
+    else if (name.toLowerCase().includes(word)) rank += 2
+    else if (described.includes(word)) rank += IN_ABOUT
+    else return undefined
+  }
+  return rank
+}
+
+function has(parts, word) {
+  return parts.some((part) => part.startsWith(word))
+}
+
+function nearlyHas(parts, word) {
+  return has(parts, word) || (word.length >= MIN_FORGIVEN && parts.some((part) => isNear(part, word)))
+}
+
+/** Whether a word becomes `part` by adding, removing or changing one letter, or by swapping two. */
+function isNear(part, word) {
+  if (Math.abs(part.length - word.length) > 1) return false
+  let at = 0
+  while (at < part.length && part[at] === word[at]) at++
+  const [one, other] = [part.slice(at), word.slice(at)]
+  return (
+    one.slice(1) === other ||
+    one === other.slice(1) ||
+    one.slice(1) === other.slice(1) ||
+    (one[0] === other[1] && one[1] === other[0] && one.slice(2) === other.slice(2))
+  )
+}
