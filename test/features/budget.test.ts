@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pathGet } from '../../src/core/json.ts'
-import { HOUR } from '../../src/core/units.ts'
+import { DAY, HOUR } from '../../src/core/units.ts'
 import { createBudgets } from '../../src/features/budget/budgets.ts'
 import { budgetSchema } from '../../src/features/budget/schema.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
@@ -108,7 +108,12 @@ test('the status has the total, and the senders over their budget or the fullest
   })
   await first.spend(callFrom('mail', { who: 'ann@example.com' }), tokens(30))
   // With senders given, the status lists those of them that are fullest.
-  const [, asked] = await second.status(['mail:nobody@example.com', 'mail:ann@example.com', 'team:bob'])
+  const windows: number[] = []
+  const [, asked] = await second.status(async (per) => {
+    windows.push(per)
+    return ['mail:nobody@example.com', 'mail:ann@example.com', 'team:bob']
+  })
+  assert.deepEqual(windows, [DAY, DAY / 2])
   assert.partialDeepStrictEqual(asked, {
     fullest: [
       { sender: 'team:bob', left: 0 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
-import { DAY, HOUR } from '../../src/core/units.ts'
+import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { createCost } from '../../src/features/usage/cost.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
@@ -34,7 +34,7 @@ async function make(t: TestContext) {
     requireSkill: () => undefined,
     now,
   })
-  return { clock, ledger, runs, cost, skillUsage, failing, kv }
+  return { clock, now, ledger, runs, cost, skillUsage, failing, kv }
 }
 
 test('the cost of the last month is complete after a year of use', async (t) => {
@@ -63,6 +63,41 @@ test('the runs of a skill are counted even if JavaScript objects have a property
     assert.equal(Object(all)[0].runs, count)
   }
   assert.equal(Object(await skillUsage({ name: 'valueof', since, limit: 30 }, callFrom())).runs, 0)
+})
+
+test('the senders of a budget are those of its window, whatever the range of the cost is', async (t) => {
+  const { clock, ledger, now } = await make(t)
+  const step = { model: 'm', skill: 's', inputTokens: 1, outputTokens: 1 }
+  await ledger.add({ ...step, sender: 'lena', inputTokens: 79_000 })
+  clock.time += 10 * HOUR
+  await ledger.add({ ...step, sender: 'omar' })
+  const asked: (readonly string[])[] = []
+  const budgets = async (topSenders: (per: number) => Promise<readonly string[]>) => {
+    for (const per of [DAY, HOUR, 30 * DAY]) asked.push(await topSenders(per))
+    return []
+  }
+  const cost = createCost({ ledger, currency: () => undefined, budgets, now })
+  assert.equal((await cost({ by: 'sender', since: clock.time - HOUR })).rows.length, 1)
+  assert.deepEqual(asked, [['lena', 'omar'], ['omar'], ['lena', 'omar']])
+})
+
+test('the cost over time has steps of five minutes, an hour or a day, as fits the range', async (t) => {
+  const { clock, ledger, cost } = await make(t)
+  const step = { model: 'm', skill: 's', sender: 'ada', inputTokens: 1, outputTokens: 1 }
+  for (const minutes of [0, 55, 8, 61]) {
+    clock.time += minutes * MINUTE
+    await ledger.add(step)
+  }
+  const namesSince = async (age: number) => {
+    const { rows, step } = Object(await cost({ by: 'time', since: clock.time - age }))
+    return [step, ...rows.map(({ name }: { name: string }) => name.slice(8))]
+  }
+  assert.deepEqual(await namesSince(3 * HOUR), [
+    5 * MINUTE,
+    ...['01T12:00Z', '01T12:55Z', '01T13:00Z', '01T14:00Z'],
+  ])
+  assert.deepEqual(await namesSince(6 * HOUR), [HOUR, '01T12:00Z', '01T13:00Z', '01T14:00Z'])
+  assert.deepEqual(await namesSince(7 * DAY), [DAY, '01'])
 })
 
 for (const isStored of [false, true]) {

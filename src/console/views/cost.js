@@ -1,6 +1,6 @@
 import { invoke } from '../lib/api.js'
 import { Budget, BudgetInShort, BudgetLeft, HowToSet, WhenUsedUp } from '../lib/budget.js'
-import { daysBetween } from '../lib/days.js'
+import { stepsBetween } from '../lib/days.js'
 import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
@@ -24,12 +24,12 @@ export function CostPage({ query }) {
   const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const loaded = useLoaded(
     async (signal) => {
-      const [shown, days, senders] = await Promise.all([
+      const [shown, steps, senders] = await Promise.all([
         invoke('cost', { by, ...range, ...only }, signal),
-        invoke('cost', { by: 'day', ...range, ...only }, signal),
+        invoke('cost', { by: 'time', ...range, ...only }, signal),
         invoke('cost', { by: 'sender', ...range, ...only }, signal),
       ])
-      return { shown, days: days.rows, senders: senders.rows }
+      return { shown, steps, senders: senders.rows }
     },
     [JSON.stringify(query)],
   )
@@ -50,14 +50,14 @@ export function CostPage({ query }) {
       )}</p>`
     }
     <${Wait} of=${loaded} what="the cost" />
-    ${value && html`<${Shown} of=${value.shown} days=${value.days} senders=${value.senders} query=${query} />`}
+    ${value && html`<${Shown} of=${value.shown} steps=${value.steps} senders=${value.senders} query=${query} />`}
   </section>`
 }
 
-function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, days, senders, query }) {
-  const rows = by === 'day' ? everyDay(used, from, to).toReversed() : used
+function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, steps, senders, query }) {
+  const rows = by === 'day' ? used.toReversed() : used
   if (used.length === 0)
-    return html`<${Budgets} of=${budgets} senders=${[]} /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
+    return html`<${Budgets} of=${budgets} senders=${[]} /><${AboutBudgets} of=${budgets} /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
   const shareOf = measureOf(used)
   const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
   const isBySkill = by === 'skill'
@@ -69,9 +69,9 @@ function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, day
     </div>
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
     <${Budgets} of=${budgets} senders=${senders} currency=${currency} query=${query} />
-    ${days.length > 0 && html`<${Bars} days=${days} from=${from} to=${to} currency=${currency} />`}
+    ${steps.rows.length > 0 && html`<${Bars} of=${steps} currency=${currency} />`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost">
-      <caption>By ${by}, ${from.replace('T', ' ')} to ${to.replace('T', ' ')} (UTC)</caption>
+      <caption>By ${by}, ${rangeIn(from, to)}</caption>
       <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th>${isBySkill && html`<th scope="col" class="budget-column">budget</th>`}</tr></thead>
       <tbody>${rows.map(
         (
@@ -79,7 +79,22 @@ function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, day
         ) => html`<tr key=${row.name}><td class="share" style=${{ '--share': shareOf(row) / most }}>${drill(by, row.name, query)}</td>
         <td class="number" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
         <td class="number wide">${row.steps.toLocaleString('en')}</td><td class="number">${amountOf(row, currency)}</td>${isBySkill && html`<td class="budget-column"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}</tr>`,
-      )}</tbody></table></div>`
+      )}</tbody></table></div>
+    <${AboutBudgets} of=${budgets} />`
+}
+
+/** `22 Nov to 29 Nov 2026, whole days (UTC)`, or `29 Nov 2026, 20:35 to 21:37 (UTC)`. */
+function rangeIn(from, to) {
+  const year = to.slice(0, 4)
+  if (!from.includes('T'))
+    return from === to
+      ? `${dayIn(to)} ${year} (UTC)`
+      : `${dayIn(from)} to ${dayIn(to)} ${year}, whole days (UTC)`
+  const clock = (time) => time.slice(11, 16)
+  const isOneDay = from.slice(0, 10) === to.slice(0, 10)
+  return isOneDay
+    ? `${dayIn(to)} ${year}, ${clock(from)} to ${clock(to)} (UTC)`
+    : `${dayIn(from)} ${clock(from)} to ${dayIn(to)} ${year} ${clock(to)} (UTC)`
 }
 
 /** The basis for comparing rows: money if all have a price, else tokens. */
@@ -101,24 +116,40 @@ function drill(by, name, query) {
   return next ? html`<a href=${link('cost', { ...query, by: next, [by]: name })}>${name}</a>` : name
 }
 
-/** One bar per day, with its day and its amount. */
-function Bars({ days: used, from, to, currency }) {
-  const days = everyDay(used, from, to)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** The words for the steps of the bars, by their length (ms). */
+const STEP_WORDS = { [5 * MINUTE]: 'in 5 minutes', [HOUR]: 'an hour' }
+
+/** One bar per day, hour or 5 minutes, with its time and its amount. */
+function Bars({ of: { rows: used, from, to, step }, currency }) {
+  // Includes steps without usage, so that bars are in the right places.
+  const steps = stepsBetween(from, to, step).map(
+    (name) => used.find((row) => row.name === name) ?? { ...NOTHING, name },
+  )
   const shareOf = measureOf(used)
   const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
   const isMoney = used.every(({ money, unpriced }) => money !== undefined && !unpriced)
   const amount = (value) => (isMoney ? money(value, currency) : `${tokens(value)} tokens`)
-  const isFew = days.length <= MAX_LABELS
-  const height = (day) => ({
-    height: `${shareOf(day) === 0 ? 0 : Math.max(2, (100 * shareOf(day)) / most)}%`,
+  const isFew = steps.length <= MAX_LABELS
+  const height = (row) => ({
+    height: `${shareOf(row) === 0 ? 0 : Math.max(2, (100 * shareOf(row)) / most)}%`,
   })
-  return html`<figure class=${`bars ${isFew ? 'labelled' : ''}`}><figcaption>${isMoney ? 'Cost' : 'Tokens'} a day <span class="dim">highest ${amount(most)}</span></figcaption>
-    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${amount(shareOf(day))}`} style=${height(day)}></span>`)}</div>
+  return html`<figure class=${`bars ${isFew ? 'labelled' : ''}`}><figcaption>${isMoney ? 'Cost' : 'Tokens'} ${STEP_WORDS[step] ?? 'a day'} <span class="dim">highest ${amount(most)}</span></figcaption>
+    <div aria-hidden="true">${steps.map((row) => html`<span key=${row.name} title=${`${titleOf(row.name)}: ${amount(shareOf(row))}`} style=${height(row)}></span>`)}</div>
     ${
       isFew
-        ? html`<p class="dim bar-labels" aria-hidden="true">${days.map((day) => html`<span key=${day.name}>${dayIn(day.name)}<br />${shareOf(day) === 0 ? '–' : amount(shareOf(day))}</span>`)}</p>`
-        : html`<p class="dim"><span>${days[0].name}</span><span>${days.at(-1).name}</span></p>`
+        ? html`<p class="dim bar-labels" aria-hidden="true">${steps.map((row) => html`<span key=${row.name}>${labelOf(row.name)}<br />${shareOf(row) === 0 ? '–' : amount(shareOf(row))}</span>`)}</p>`
+        : html`<p class="dim"><span>${labelOf(steps[0].name)}</span><span>${labelOf(steps.at(-1).name)}</span></p>`
     }</figure>`
+}
+
+function titleOf(name) {
+  return name.includes('T') ? `${dayIn(name)} ${name.slice(11, 16)} UTC` : name
+}
+
+function labelOf(name) {
+  return name.includes('T') ? name.slice(11, 16) : dayIn(name)
 }
 
 /** With more days, not every bar has room for a label. */
@@ -129,11 +160,6 @@ function dayIn(name) {
 }
 
 const NOTHING = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0 }
-
-/** Includes days without usage, so that bars are in the right places. */
-function everyDay(used, from, to) {
-  return daysBetween(from, to).map((name) => used.find((day) => day.name === name) ?? { ...NOTHING, name })
-}
 
 /** How much of its budgets a skill has used. */
 function SkillBudget({ of }) {
@@ -161,7 +187,11 @@ function Budgets({ of: budgets, senders, currency, query }) {
           ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.${each.fullest && ' Who has used most:'}</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}<${TopBudgetUsers} of=${each.fullest} query=${query} /></li>`
       : html`<li key=${index} class="card"><${Budget} of=${each} name=${each.budget === 'skill' ? html`Budget of <a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'Budget of all'} /></li>`,
   )}
-    ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>
-    ${budgets.length === 0 ? html`<p class="hint">No budget is set.</p>` : html`<${WhenUsedUp} />`}
+    ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>`
+}
+
+/** Below the figures, which people come for. */
+function AboutBudgets({ of: budgets }) {
+  return html`${budgets.length === 0 ? html`<p class="hint">No budget is set.</p>` : html`<${WhenUsedUp} />`}
     <${HowToSet} example="budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }" />`
 }

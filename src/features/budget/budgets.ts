@@ -30,6 +30,9 @@ const REFUSED_MARGIN_MS = DAY
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
 
+/** The senders who used most in the last `per` ms. */
+type TopSenders = (per: number) => Promise<readonly string[]>
+
 /**
  * Budgets of models, counted in the store for all daemons. A run may start while something is left.
  * Its usage is counted step by step, so concurrent runs can together exceed the budget.
@@ -45,7 +48,7 @@ export function createBudgets(deps: {
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
-}): Budgets & { status(senders?: readonly string[]): Promise<BudgetStatus[]> } {
+}): Budgets & { status(topSenders?: TopSenders): Promise<BudgetStatus[]> } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
   const recordRefusal = createRefusals(kv, now)
@@ -97,8 +100,8 @@ export function createBudgets(deps: {
       })
       return money
     },
-    /** The state of the budgets; `[]` without budgets. `senders`: candidates for `fullest`. */
-    status: (senders = []) => statusOf(deps.budget(), kv, sums, now, senders),
+    /** The state of the budgets; `[]` without budgets. `topSenders`: candidates for `fullest`. */
+    status: (topSenders = async () => []) => statusOf(deps.budget(), kv, sums, now, topSenders),
   }
 }
 
@@ -124,7 +127,7 @@ async function statusOf(
   kv: KeyValues,
   sums: ReturnType<typeof createSlidingSums>,
   now: () => number,
-  senders: readonly string[],
+  topSenders: TopSenders,
 ): Promise<BudgetStatus[]> {
   const { sender = [], total = [], skill = {} } = budget ?? {}
   const useOf = async (owner: string, amount: Amount): Promise<BudgetUse> => {
@@ -153,10 +156,12 @@ async function statusOf(
     return entry ? [{ sender: key.slice(OVER.length), until: Number(entry.value) }] : []
   })
   const limit = sender.map(({ text }) => text).join(', ')
-  const uses = senders.flatMap((name) =>
-    sender.map(async (amount) => ({ sender: name, ...(await useOf(name, amount)) })),
-  )
+  const uses = sender.map(async (amount) => {
+    const names = await topSenders(amount.per)
+    return Promise.all(names.map(async (name) => ({ sender: name, ...(await useOf(name, amount)) })))
+  })
   const fullest = (await Promise.all(uses))
+    .flat()
     .filter(({ used }) => used > 0)
     .sort((a, b) => a.left / a.most - b.left / b.most)
     .slice(0, MAX_FULLEST)

@@ -33,7 +33,8 @@ export type Sum = {
   unpriced: number
 }
 type Row = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum
-export type DayRow = Row & { day: string }
+/** `slot`: only in a span of slots. */
+export type DayRow = Row & { day: string; slot?: string }
 
 /** Key prefix of the documents by day. */
 const DAY_KEY = 'usage-cost:'
@@ -102,11 +103,15 @@ export function createCostLedger({ kv, now }: { kv: KeyValues; now(): number }) 
     },
     /** Stores what could not be stored so far. */
     flush,
-    /** The rows of a span, with their days. */
+    /** The rows of a span, with their days or slots. */
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
       const prefix = isExact ? SLOT_KEY : DAY_KEY
       const found = await valuesOf(kv, prefix, names, (name, value) =>
-        readRows(value).entries.map((row) => ({ day: name.slice(0, 10), ...row })),
+        readRows(value).entries.map((row) => ({
+          day: name.slice(0, 10),
+          ...(isExact && { slot: name }),
+          ...row,
+        })),
       )
       return found.flat()
     },

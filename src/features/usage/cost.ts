@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
-import { DAY } from '../../core/units.ts'
+import { DAY, HOUR } from '../../core/units.ts'
 import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import type { createCostLedger, Sum } from './cost-ledger.ts'
 import type * as operations from './operations.ts'
-import { DAY_RETENTION, spanOf } from './slots.ts'
+import { DAY_RETENTION, SLOT, type Span, slotOf, spanOf } from './slots.ts'
 
 /**
  * One row of `cost`. `money` is absent if nothing in it has a price; `unpriced` counts tokens
@@ -18,17 +18,22 @@ export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>
 const WEEK = 7 * DAY
 /** Maximum number of rows in a result. The total includes all others. */
 const MAX_ROWS = 500
+/** The longest range (ms) that `by: time` shows in slots; up to a day it shows hours. */
+const IN_SLOTS = 3 * HOUR
 
-/** `cost`: tokens and cost of models, by model, skill, sender or day. */
+/** `cost`: tokens and cost of models, by model, skill, sender, day or time. */
 export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The currency code of `prices`, if known. */
   currency(): string | undefined
-  /** The state of the budgets, with those of some senders. */
-  budgets(senders: readonly string[]): Promise<BudgetStatus[]>
+  /** The state of the budgets. `topSenders`: those who used most in the last `per` ms. */
+  budgets(topSenders: (per: number) => Promise<readonly string[]>): Promise<BudgetStatus[]>
   now(): number
 }) {
   const { ledger, now } = deps
+  // Of the window of the budget, whatever range the result has.
+  const topSendersIn = async (per: number) =>
+    topSenders(await ledger.rows(spanOf(now() - Math.min(per, DAY_RETENTION), now(), now())))
   return async ({
     by,
     since = now() - WEEK,
@@ -42,19 +47,33 @@ export function createCost(deps: {
         (key) => only[key] === undefined || row[key] === only[key],
       ),
     )
-    const groups = Map.groupBy(rows, (row) => row[by])
+    const step = stepOf(span)
+    const groups = Map.groupBy(rows, (row) => (by === 'time' ? startOf(row, step) : row[by]))
     const lines = [...groups].map(([name, group]) => lineOf(name, group))
-    const sorted = lines.sort(by === 'day' ? byName : byCost)
+    const sorted = lines.sort(by === 'day' || by === 'time' ? byName : byCost)
     return {
       by,
+      ...(by === 'time' && { step }),
       from: span.from,
       to: span.to,
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
       rows: sorted.slice(0, MAX_ROWS),
-      budgets: await deps.budgets(topSenders(all)),
+      budgets: await deps.budgets(topSendersIn),
     }
   }
+}
+
+/** The length (ms) of the steps of `by: time`. */
+function stepOf({ isExact, names }: Span): number {
+  if (!isExact) return DAY
+  return names.length * SLOT <= IN_SLOTS + SLOT ? SLOT : HOUR
+}
+
+/** The name of the step in which a row is: its day, or its start such as `2026-11-28T09:05Z`. */
+function startOf({ day, slot }: { day: string; slot?: string }, step: number): string {
+  if (slot === undefined) return day
+  return slotOf(Math.floor(Date.parse(slot) / step) * step)
 }
 
 function byName(a: CostRow, b: CostRow): number {

@@ -4,7 +4,10 @@ import { closed, optional, time } from '../../core/arguments.ts'
 /** Usage of models and skills: `cost` and `skill-usage`. */
 export const usage = {
   cost: closed({
-    by: z.enum(['model', 'skill', 'sender', 'day']).default('model').describe('Grouping'),
+    by: z
+      .enum(['model', 'skill', 'sender', 'day', 'time'])
+      .default('model')
+      .describe('Grouping; time: steps of 5 minutes up to 3 hours, of an hour up to a day, else days'),
     since: time
       .exactOptional()
       .describe(

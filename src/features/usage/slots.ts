@@ -5,7 +5,7 @@ import { DAY, HOUR, MINUTE } from '../../core/units.ts'
 import { dayOf, daysBetween } from './day.ts'
 
 /** Length of a slot in ms. Usage is counted by slots for the last day, and by days before. */
-const SLOT = 5 * MINUTE
+export const SLOT = 5 * MINUTE
 /** How long (ms) slots are kept: a day, plus tolerance for different clocks. */
 export const SLOT_RETENTION = DAY + HOUR
 /** How long (ms) days are kept. */

@@ -37,7 +37,7 @@ export function createUsage(deps: {
     /** `cost` and `skill-usage`. */
     service(parts: {
       currency(): string | undefined
-      budgets(senders: readonly string[]): Promise<BudgetStatus[]>
+      budgets(topSenders: (per: number) => Promise<readonly string[]>): Promise<BudgetStatus[]>
       /** Throws `skill_not_found`. */
       requireSkill(name: string): unknown
     }): ServiceOf<typeof operations.usage> {
