@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -95,6 +96,11 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     await group.getByText(/^refused from .* to .* \(lasted \d+ s\)$/).waitFor()
     await group.getByText(/^3 accepted since\. Last good delivery/).waitFor()
     assert.equal(await group.getByText('of the deliveries').count(), 0)
+    // Those that are alike are one row, which has each of them.
+    await page.getByText('Each of the 12', { exact: true }).click()
+    const bodies = await page.locator('.refusals ol > li pre').allTextContents()
+    assert.equal(new Set(bodies).size, 12)
+    assert.deepEqual(await faultsOf(page), [])
     const { ok } = await fetch(`${daemon.control}/v1/reload`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}` },

@@ -4,7 +4,19 @@ import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, Copy, CopyLink, dateTime, span, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
+import {
+  Age,
+  Badge,
+  Copy,
+  CopyLink,
+  dateTime,
+  Moment,
+  span,
+  useLoaded,
+  useOnce,
+  Wait,
+  Words,
+} from '../lib/parts.js'
 import { link, replace, route } from '../lib/router.js'
 import { withSecond } from '../lib/second-secret.js'
 import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
@@ -35,7 +47,7 @@ export function Refusals({ gateway, at }) {
     ${isFiltered && refusals.length === 0 && html`<p class="dim">None of the kept refusals matches.</p>`}
     <ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
-    <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
+    <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} run=${run} /></li>`)}</ul></details>`
 }
 
 /** The filter of refusals in an address, which may have other parameters. */
@@ -136,10 +148,15 @@ function Accepted({ of: { acceptedAfter, endedAt, lastGoodAt } }) {
   return html`${since}Last good delivery <${Age} at=${lastGoodAt} /> ago.`
 }
 
-function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) {
+/** Refusals that differ only in their time and body: the newest one, and on request each of them. */
+function Refusal({ run }) {
+  const [{ at, gateway, reason, from, why, body }] = run
+  const many = run.length
+  const since = run.at(-1).at
   return html`<p><${Age} at=${at} />${at - since > MINUTE && html` to <${Age} at=${since} />`} ago${many > 1 && html` <b>${many.toLocaleString('en')} ×</b>`} <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
     ${why && html`<p>${why}</p>`}
-    ${body && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
+    ${body && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}
+    ${many > 1 && html`<details><summary>Each of the ${many.toLocaleString('en')}</summary><ol>${run.map((one, index) => html`<li key=${`${one.at} ${index}`}><${Moment} at=${one.at} />${one.body && html`<pre tabindex="0" aria-label=${`What was sent, ${index + 1}`}>${one.body}</pre>`}</li>`)}</ol></details>`}`
 }
 
 /**
