@@ -270,6 +270,8 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await entries.filter({ hasText: 'held by the pause of route guarded by control token' }).waitFor()
     await page.getByText(/^It ran .* ago, in/).waitFor()
     assert.equal(await page.getByText('Requested by:').count(), 0)
+    await page.getByText('Its text').click()
+    await page.getByLabel('Text of the request').getByText('Requested by:').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('message-held')
     await page

@@ -43,6 +43,15 @@ test('approval show says who decided, when and why, and how the run ended', () =
   assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
+test('approval show has the text that was posted in the conversation', () => {
+  const posted = { at: now, state: 'sent', text: 'Refund 64.50 EUR\n\nRequested by: luca' }
+  const text = show({ status: 'pending', posted })
+  assert.match(
+    text,
+    /^Posted in its conversation: sent 20.* ago\)\n {2}Refund 64\.50 EUR\n\n {2}Requested by: luca$/m,
+  )
+})
+
 test('the sender or the skill that gets a denial is shown with the request and its decision', () => {
   const skill = { reasonGoesTo: 'skill', calledBy: 'helpdesk' }
   const isShown = /^denial goes to\s+the skill helpdesk, which answers the sender$/m

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { Ran } from '../lib/approval.js'
 import { authorOf } from '../lib/authors.js'
@@ -21,9 +22,11 @@ export function useApprovals(history) {
   return value
 }
 
-/** The request for approval that was sent to the conversation. The approval itself has its text. */
-export function SentRequest({ detail: { error, reason } }) {
-  return (error || reason) && html`<span class="fields"><${Words} text=${causeOf(error ?? reason)} /></span>`
+/** The request for approval that was sent to the conversation, where the sender may have read it. */
+export function SentRequest({ detail: { text, error, reason } }) {
+  const [isOpen, setOpen] = useState(false)
+  return html`${(error || reason) && html`<span class="fields"><${Words} text=${causeOf(error ?? reason)} /></span>`}
+    ${text && html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Its text</summary>${isOpen && html`<pre class="reply" tabindex="0" aria-label="Text of the request">${text}</pre>`}</details>`}`
 }
 
 /** An attempt that waits for an approval. */

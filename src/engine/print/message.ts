@@ -6,6 +6,7 @@ import { answerText } from '../../lib/answer-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { durationText } from '../../lib/duration-text.ts'
+import { shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
@@ -110,10 +111,16 @@ function timeFrom(start: string, at: unknown): string {
   return start.startsWith(day) ? time : `${day} ${time}`
 }
 
-/** Leaves out the question of an approval: it is long, and `approval list` shows it. */
+/** Maximum characters of the question of an approval; `approval show` has all of it. */
+const MAX_QUESTION = 200
+
+/** Shortens the question of an approval, and names the request instead of its key. */
 function withoutQuestion({ text, key, ...rest }: JsonObject): JsonObject {
   const id = /^approval:([^:]+)/.exec(String(key))?.[1]
-  if (id !== undefined) return { ...rest, 'request for approval': id }
+  if (id !== undefined) {
+    const question = typeof text === 'string' ? shorten(text, MAX_QUESTION) : undefined
+    return { ...defined({ text: question }), ...rest, 'request for approval': id }
+  }
   return defined({ text, ...rest, key })
 }
 

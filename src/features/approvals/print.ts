@@ -1,6 +1,6 @@
 import { argumentsIn, argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -101,6 +101,7 @@ function humanApproval(approval: JsonObject): string {
     '',
     ...(entries.length === 0 ? ['It has no arguments.'] : entries.flatMap(argumentLines)),
     '',
+    ...postedLines(approval.posted),
     ...(messageId === undefined
       ? []
       : [paragraph('  → ', `${commandText('message show', messageId)} shows the message that led to it.`)]),
@@ -108,6 +109,16 @@ function humanApproval(approval: JsonObject): string {
   ]
     .join('\n')
     .trimEnd()
+}
+
+/** The text in the conversation of the message. Its sender may have read it. */
+function postedLines(posted: Json | undefined): string[] {
+  if (!isJsonObject(posted)) return []
+  const { at, state, text, error } = posted
+  const why = error === undefined ? '' : `: ${error}`
+  const head = paragraph('', `Posted in its conversation: ${state} ${whenText(at)}${why}`)
+  const lines = String(text ?? '').split('\n')
+  return [head, ...lines.map((line) => (line.trim() === '' ? '' : paragraph('  ', line))), '']
 }
 
 function factsOf(approval: JsonObject): [title: string, text: string][] {

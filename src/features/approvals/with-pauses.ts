@@ -1,7 +1,9 @@
 import type { Approval, ApprovalService } from '../../core/approval.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Journal } from '../../core/store.ts'
+import { defined } from '../../lib/defined.ts'
 import type { approvals } from './operations.ts'
+import { postedOf } from './posted.ts'
 
 /** The message whose skill run asked for approval. */
 type ApprovalMessage = NonNullable<Approval['message']>
@@ -9,12 +11,12 @@ type ApprovalMessage = NonNullable<Approval['message']>
 /**
  * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a
  * request. The call runs only after they end, even if it is approved. Only requests that are pending,
- * or approved and not run yet, have `pausedBy`.
+ * or approved and not run yet, have `pausedBy`. A request that is read by its id has its post too.
  */
 export function withPauses(
   service: Pick<ApprovalService, 'list' | 'decide'>,
   pausesOf: (message: ApprovalMessage, route: string | undefined) => readonly object[],
-  journal: Pick<Journal, 'outcomesIfReachable'>,
+  journal: Pick<Journal, 'outcomesIfReachable' | 'history'>,
 ): ServiceOf<typeof approvals> {
   const withPausedBy = (request: Approval) => {
     const { message, route } = request
@@ -29,10 +31,17 @@ export function withPauses(
       )
       const outcomes = approved.length > 0 ? await journal.outcomesIfReachable(approved) : []
       const waiting = new Set(approved.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
-      return requests.map((request) => {
+      const listed = requests.map((request) => {
         const isOpen = request.status === 'pending' || waiting.has(request.message?.id ?? '')
         return isOpen ? withPausedBy(request) : request
       })
+      if (!args.id) return listed
+      return Promise.all(
+        listed.map(async (request) => ({
+          ...request,
+          ...defined({ posted: await postedOf(journal, request) }),
+        })),
+      )
     },
     async decide(args, call) {
       const decided = await service.decide(args, call)
