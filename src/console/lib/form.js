@@ -42,8 +42,8 @@ function readWhole(text = '') {
   }
 }
 
-/** One argument: name, description and error. */
-export function Field({ field, value, set, error }) {
+/** One argument: name, description, and error, or a `warning` that does not keep it from being sent. */
+export function Field({ field, value, set, error, warning }) {
   const { name, required, description, kind } = field
   const id = `field-${name || 'all'}`
   const notes = [description, kind === 'lines' && 'One per line.', kind === 'json' && name && 'As JSON.']
@@ -55,8 +55,9 @@ export function Field({ field, value, set, error }) {
     'aria-required': required,
     'aria-invalid': error !== undefined,
     'aria-describedby': `${id}-notes ${id}-error`,
+    ...(warning && { 'aria-invalid': true }),
     value,
-    spellcheck: kind === 'long',
+    spellcheck: kind === 'long' && !field.isCode,
     placeholder: placeholderOf(field),
     onInput: (event) => set(event.target.value),
   }
@@ -64,12 +65,12 @@ export function Field({ field, value, set, error }) {
     <label for=${id}>${name || 'arguments'}${required && html`<span class="needed"> required</span>`}</label>
     ${inputOf(field, attributes)}
     <p class="hint" id=${`${id}-notes`}>${notes}</p>
-    <p class="error" id=${`${id}-error`} role=${error ? 'alert' : undefined}>${error}</p>
+    <p class="error" id=${`${id}-error`} role=${error ? 'alert' : undefined}>${error ?? warning}</p>
   </div>`
 }
 
 function inputOf(field, attributes) {
-  const { kind, options, rows } = field
+  const { kind, options, rows, isCode = false } = field
   if (kind === 'flag' || kind === 'choice') {
     const choices = kind === 'flag' ? [true, false] : options
     const { placeholder: _placeholder, onInput, ...rest } = attributes
@@ -78,7 +79,7 @@ function inputOf(field, attributes) {
   }
   if (kind === 'number') return html`<input type="number" step="any" ...${attributes} />`
   if (kind === 'text') return html`<input type="text" autocomplete="off" ...${attributes} />`
-  return html`<textarea rows=${rows ?? (kind === 'long' ? 4 : 3)} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
+  return html`<textarea rows=${rows ?? (kind === 'long' ? 4 : 3)} class=${kind === 'long' && !isCode ? 'prose' : ''} ...${attributes}></textarea>`
 }
 
 /** The label of the choice that gives no value. */

@@ -1,3 +1,5 @@
+import { faultText, jsonFault } from './json-fault.js'
+
 /** Names of arguments with several lines of text. */
 const LONG = /^(text|body|prompt|content|message|instructions?|description|html|markdown|sql|query)$/i
 
@@ -99,19 +101,11 @@ function readField({ kind, options, shape }, text) {
   return kind === 'number' ? Number(text) : text
 }
 
-/**
- * Parses JSON. Errors name the line if that of the browser does. `shape`: `object` or `array`, if
- * required.
- */
+/** Parses JSON. Errors name the place. `shape`: `object` or `array`, if required. */
 export function readJson(text, shape) {
-  let value
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    const [, line] = /\bline (\d+)/.exec(error.message) ?? []
-    const reason = error.message.replace(/^JSON\.parse: |(?: in JSON)? at (?:position|line) .*/g, '')
-    throw new Error(`Invalid JSON${line === undefined ? '' : `, line ${line}`}: ${reason}`)
-  }
+  const fault = jsonFault(text)
+  if (fault) throw new Error(`Invalid JSON, ${faultText(fault)}`)
+  const value = JSON.parse(text)
   const isArray = Array.isArray(value)
   if (shape === 'array' && !isArray) throw new Error('This must be a list: [ … ]')
   if (shape === 'object' && (isArray || typeof value !== 'object' || value === null))

@@ -2,13 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { bodyFault, faultText, looksLikeJson } from '../lib/json-fault.js'
+import { isNarrow, now } from '../lib/live.js'
 import { act, ask, preview, say, span, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { noteTest, tests } from '../lib/tests.js'
-import { effectOf, RoutingResult } from './routing.js'
+import { effectOf, NotChecked, RoutingResult, Verdict } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
 /** Delay (ms) after the last key before routes are explained. */
@@ -75,8 +76,11 @@ export function ComposePage({ query }) {
   useLike(query.like, setValues)
   const [sent, setSent] = useState()
   const { args, errors } = readFields(fields, values)
+  const fault = about?.transport === 'webhook' ? bodyFault(values.text) : undefined
+  const warning = fault && `Not valid JSON, ${faultText(fault)}`
   const draft = draftOf(gateway, args)
-  const explained = useExplained(draft, Object.keys(errors).length > 0)
+  const isWrong = Object.keys(errors).length > 0
+  const explained = useExplained(draft, isWrong)
   const { send, isBusy } = useSend(setSent)
   const pick = (name) => replace('compose', { gateway: name })
   const load = (test) => {
@@ -85,8 +89,8 @@ export function ComposePage({ query }) {
   }
   const submit = (event) => {
     event.preventDefault()
-    if (Object.keys(errors).length > 0) return say('There is an error in the form.', 'bad')
-    send({ gateway, values, draft })
+    if (isWrong) return say('There is an error in the form.', 'bad')
+    send({ gateway, values, draft, warning })
   }
   return html`<section class="page compose" aria-labelledby="title">
     <header class="bar"><h1 id="title">Test message</h1></header>
@@ -104,20 +108,30 @@ export function ComposePage({ query }) {
         ${fields.map(
           (
             field,
-          ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${errors[field.name]}
+          ) => html`<${Field} key=${field.name} field=${field.name === 'text' ? { ...field, isCode: looksLikeJson(values.text ?? '') } : field} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
             set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
         )}
-        <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
+        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explained.value} />`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
         <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
         <h2>Routing</h2>
-        <${Wait} of=${explained} what="the routes" />
-        ${explained.value && html`<${RoutingResult} routes=${explained.value} />`}
+        ${
+          isWrong
+            ? html`<${NotChecked} errors=${errors} />`
+            : html`<${Wait} of=${explained} what="the routes" />
+          ${explained.value && html`<${RoutingResult} routes=${explained.value} warning=${warning} />`}`
+        }
       </div>
     </div>
     <${TestHistory} load=${load} again=${send} />
   </section>`
+}
+
+/** On a phone, the routing is below the form: which route takes the message, beside the button. */
+function Line({ errors, warning, routes }) {
+  if (Object.keys(errors).length > 0) return html`<${NotChecked} errors=${errors} />`
+  return routes && html`<${Verdict} chosen=${routes.find(({ chosen }) => chosen)} warning=${warning} />`
 }
 
 /** Fills the form with the message of an id. */
@@ -143,11 +157,11 @@ function draftOf(gateway, { text = '', event, headers, data, ...args }) {
 function useSend(setSent) {
   const [isBusy, setBusy] = useState(false)
   const confirmed = useRef(new Set())
-  const send = async ({ gateway, values, draft }) => {
+  const send = async ({ gateway, values, draft, warning }) => {
     await act(async () => {
       const taken = (await call('POST', '/v1/explain', draft)).find((route) => route.chosen)
       const way = `${gateway} ${taken?.route}`
-      if (!confirmed.current.has(way) && !(await askFor(gateway, taken))) return
+      if (!confirmed.current.has(way) && !(await askFor(gateway, taken, warning))) return
       confirmed.current.add(way)
       setBusy(true)
       const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
@@ -161,11 +175,11 @@ function useSend(setSent) {
   return { send, isBusy }
 }
 
-function askFor(gateway, taken) {
+function askFor(gateway, taken, warning) {
   const route = taken
     ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
-  const body = html`<p>It is accepted as if it had arrived there. ${route}</p>
+  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there. ${route}</p>
     <p>Workers, consumers of events, and pushes get it too. Lists mark it as a test.</p>`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }

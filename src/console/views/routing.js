@@ -11,7 +11,7 @@ const MAX_NEAR = 5
  * What the routes do with a draft: which one answers and why, those that nearly match, and how many
  * others there are.
  */
-export function RoutingResult({ routes }) {
+export function RoutingResult({ routes, warning }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const chosen = routes.find((route) => route.chosen)
   const isOfAssistant = ({ skill, route }) => {
@@ -29,10 +29,22 @@ export function RoutingResult({ routes }) {
     ['route of other gateways', own.filter((route) => !isForGateway(route)), 'routes of other gateways'],
     ['route of the assistant', others.filter(isOfAssistant), 'routes of the assistant'],
   ].filter(([, group]) => group.length > 0)
-  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${missingEvent(near)}`}</p>
+  return html`<${Verdict} chosen=${chosen} hint=${missingEvent(near)} warning=${warning} />
     ${chosen && html`<${Routes} routes=${[chosen]} />`}
     ${near.length > 0 && html`<h3 class="near">${chosen ? 'Also considered' : 'Nearest'}</h3><${Routes} routes=${near} />`}
     ${groups.map(([what, group, plural = `${what}s`]) => html`<details key=${what}><summary>${group.length === 1 ? count(1, what) : `${group.length} ${plural}`}</summary><${Routes} routes=${group} /></details>`)}`
+}
+
+/** Which route answers. `warning`: what is wrong with the text. */
+export function Verdict({ chosen, hint = '', warning }) {
+  return html`<p class=${`verdict ${chosen && !warning ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${effectOf(chosen)}.` : `No route matches.${warning ? '' : hint}`}${warning && ' The text is not valid JSON, so its fields do not count.'}</p>`
+}
+
+/** Says that the routes are not known, because of errors in the form. */
+export function NotChecked({ errors }) {
+  return html`<p class="verdict warn">Not checked. ${Object.entries(errors)
+    .map(([name, error]) => `${name}: ${error}`)
+    .join(' ')}</p>`
 }
 
 /** What happens to the messages of a route, as a clause. */
