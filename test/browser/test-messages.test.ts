@@ -104,7 +104,8 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await start.selectOption('JSON with a type')
     await verdict.getByText('paid answers').waitFor()
     const text = page.getByLabel('text')
-    const font = () => text.evaluate((field) => getComputedStyle(field).fontFamily)
+    const font = () =>
+      page.evaluate<string>("getComputedStyle(document.querySelector('#field-text')).fontFamily")
     assert.match(await font(), /mono/)
     await text.fill('{"type": "order.paid",\n"name": "#9001", broken')
     const hint = 'Not valid JSON, line 2, column 18: expected a name in double quotes, found broken'

@@ -43,8 +43,8 @@ function DecidedRow({ of: each }) {
     <td class="what"><a data-row href=${link('approvals', { id })}>${title}</a> <span class="dim">${skill}</span></td>
     <td data-label="asked by">${authorOf(by)}</td>
     <td data-label="decided by">${decidedBy ? authorOf(decidedBy) : html`<span class="dim">nobody in time</span>`}</td>
-    <td class="reason" data-label="reason">${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
-    <td data-label="run"><${RanShort} of=${each} /></td>
+    <td class="reason" data-label=${reason && 'reason'}>${reason}${reason && html` <span class="dim">${wentTo(each)}</span>`}</td>
+    <td><${RanShort} of=${each} /></td>
     <td>${decidedBy && html`<a href=${link('audit', { what: id })} aria-label=${`Audit entry of ${title}`}>audit</a>`}</td></tr>`
 }
 
