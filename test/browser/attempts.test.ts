@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
@@ -93,6 +94,8 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await route.getByRole('link', { name: '1 tried again' }).waitFor()
     await route.getByRole('link', { name: 'customs', exact: true }).click()
     await page.getByText(/^1 message is tried again after a failed attempt\.$/).waitFor()
+    const retried = page.getByRole('list', { name: 'Tried again' }).getByRole('link')
+    assert.match(String(await retried.textContent()), /no money\s*attempt \d failed, again in \d+ h/)
   })
 
   test('the attempts of messages that come in are loaded about once a second', async () => {
@@ -248,5 +251,25 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
       .getByText(/moving house/)
       .waitFor()
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+
+  test('a route shows its messages over time, and why they failed', async () => {
+    await post('another charge of a route')
+    await until(async () => {
+      const groups = await daemon.invoke('dead-letter-groups', { group: 'charges' })
+      return Array.isArray(groups) && groups.length > 0
+    }, 'its dead letter')
+    await show('configuration/charges')
+    const traffic = page.getByRole('region', { name: 'Traffic' })
+    await traffic.getByRole('img', { name: /^Messages over time\. .* failed/ }).waitFor()
+    const causes = traffic.getByRole('list', { name: 'Why messages failed' })
+    await causes.getByText(/^no money$/).waitFor()
+    await traffic.getByRole('combobox').selectOption('6h')
+    await until(() => page.url().endsWith('configuration/charges?since=6h'), 'the range in the address')
+    await traffic.getByRole('link', { name: /^\d+ failed$/ }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await causes.getByRole('link').first().click()
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+    assert.match(page.url(), /group=charges/)
   })
 })

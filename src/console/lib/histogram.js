@@ -18,7 +18,7 @@ const REFRESH_INTERVAL = 10_000
  * `narrow({ since, until })`.
  */
 export function Histogram({ filter, narrow }) {
-  const found = useCounts(filter)
+  const found = useMessageCounts(filter)
   const [drag, setDrag] = useState()
   const [at, setAt] = useState(0)
   const [isPointed, setPointed] = useState(false)
@@ -108,8 +108,11 @@ function Bar({ at, height, isCut, failed }) {
   return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${bad > 0 && html`<rect class="bar-of bad" x=${at + 0.1} y=${40 - bad} width="0.8" height=${bad} />`}${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
 }
 
-/** The counts so far; older spans are added later. `isOld`: they are of the previous filter. */
-function useCounts(filter) {
+/**
+ * The messages that match a filter, in spans of time: the counts so far, to which older spans are
+ * added later. `isOld`: they are of the previous filter.
+ */
+export function useMessageCounts(filter) {
   const [found, setFound] = useState()
   const filterKey = JSON.stringify(filter)
   const set = (counted) => setFound({ ...counted, filterKey })

@@ -14,7 +14,7 @@ import { RoutePage } from './route.js'
 export function ConfigurationPage({ path: [route], query }) {
   return route === undefined
     ? html`<${AllPage} query=${query} />`
-    : html`<${RoutePage} key=${route} name=${route} />`
+    : html`<${RoutePage} key=${route} name=${route} query=${query} />`
 }
 
 /** The routes in the order in which they are tried. */

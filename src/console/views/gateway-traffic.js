@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
-import { clockOf } from '../lib/clock-of.js'
 import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
 import { percent } from '../lib/money.js'
@@ -8,6 +7,7 @@ import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import { Age, dateTime } from '../lib/parts.js'
 import { instant, RANGES, Range } from '../lib/range.js'
 import { go, link } from '../lib/router.js'
+import { amount, sumOf, TimeBars } from '../lib/time-bars.js'
 
 /** The range without one in the address. */
 const NORMAL = '1h'
@@ -17,7 +17,6 @@ const SLOW_INTERVAL = 60_000
 const FAST_RANGES = new Set(['15m', '1h', '6h'])
 /** Maximum number of calls for one history, after which older messages stay uncounted. */
 const MAX_CALLS = 40
-const DAY = 86_400_000
 /** The outcomes of messages that failed. */
 const FAILED = 'dead,undelivered'
 
@@ -47,25 +46,10 @@ function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {} }) {
       <${Figure} name="A minute, now" value=${perMinute === undefined ? '…' : perMinute.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt !== undefined ? html`<${Age} at=${lastAt} /> ago` : searchedTo === undefined ? 'none yet' : html`none for <${Age} at=${searchedTo} />`} />
     </div>
-    <${Bars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', { gateway: name, since: instant(from + at * width), until: instant(from + (at + 1) * width) })} />
-    ${refusals > 0 && html`<${Bars} of=${ofRefusals} from=${from} width=${width} />`}
+    <${TimeBars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', { gateway: name, since: instant(from + at * width), until: instant(from + (at + 1) * width) })} />
+    ${refusals > 0 && html`<${TimeBars} of=${ofRefusals} from=${from} width=${width} />`}
     ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}
     ${refusalsFrom !== undefined && html`<p class="dim">Refusals are known since ${dateTime(refusalsFrom)}.</p>`}`
-}
-
-/** A bar chart of counts over time; the `bad` part of each bar is red. `choose` gets a bar. */
-function Bars({ of: { title, counts, bad, badWord }, from, width, countedTo = 0, choose }) {
-  const most = Math.max(1, ...counts)
-  const timeOf = (at) => timeIn(from + at * width, width)
-  const words = (at) =>
-    `${timeOf(at)} to ${timeOf(at + 1)}: ${amount(counts[at])}${badWord && bad[at] > 0 ? `, ${amount(bad[at])} ${badWord}` : ''}`
-  const busy = counts.flatMap((many, at) => (many > 0 ? [words(at)] : []))
-  if (busy.length === 0) return html`<p>${title} <span class="dim">none</span></p>`
-  const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(4, (100 * many) / most)}%` })
-  const end = from + counts.length * width
-  return html`<figure class="bars days" role="img" aria-label=${`${title} over time. ${busy.join('; ')}`}><span>${title} <span class="dim">up to ${amount(most)} in ${spanWords(width)}${badWord && sumOf(bad) > 0 ? `, ${badWord} ones in red` : ''}</span></span>
-    <div>${counts.map((many, at) => html`<span key=${at} class=${`slot ${choose && many > 0 ? 'is-link' : ''} ${from + at * width < countedTo ? 'uncounted' : ''}`} title=${words(at)} onClick=${choose && many > 0 ? () => choose(at) : undefined}><span style=${height(many)}>${bad[at] > 0 && html`<span class="bad" style=${{ height: `${(100 * Math.min(bad[at], many)) / Math.max(1, many)}%` }}></span>`}</span></span>`)}</div>
-    <p class="dim"><span>${timeOf(0)}</span><span>${end >= Date.now() ? 'now' : timeIn(end, width)}</span></p></figure>`
 }
 
 /**
@@ -123,29 +107,4 @@ async function readAll(args, signal, show) {
     known = { ...known, accepted, failed, countedTo: older.countedTo }
   }
   return known
-}
-
-const sumOf = (counts) => counts.reduce((sum, many) => sum + many, 0)
-const amount = (many) => many.toLocaleString('en')
-
-/** The time of a bar, with its day if the bars are long. */
-function timeIn(ms, width) {
-  if (width < DAY / 24) return clockOf(ms)
-  const date = new Date(ms)
-  const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-  return width >= DAY
-    ? day
-    : `${day} ${date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`
-}
-
-/** `a minute`, `10 minutes`, `2 hours`, `a day`. */
-function spanWords(ms) {
-  const [unit, length] = [
-    ['day', DAY],
-    ['hour', DAY / 24],
-    ['minute', 60_000],
-  ].find(([, size]) => ms >= size)
-  const many = Math.round(ms / length)
-  if (many === 1) return `${unit === 'hour' ? 'an' : 'a'} ${unit}`
-  return `${many} ${unit}s`
 }

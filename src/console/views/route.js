@@ -15,12 +15,13 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
+import { RetriedMessages, RouteTraffic } from './route-traffic.js'
 
 /** Number of messages that are shown. */
 const MAX_MESSAGES = 15
 
 /** One route: its lines in the configuration, its counts, last messages and pause. */
-export function RoutePage({ name }) {
+export function RoutePage({ name, query }) {
   const { at = 0 } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at])
   const { value } = loaded
@@ -30,16 +31,16 @@ export function RoutePage({ name }) {
     <${Back} to="routes" />
     <${Wait} of=${loaded} what="the configuration" />
     ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('routes')}>All routes</a><//>`}
-    ${route && html`<${Shown} route=${route} routes=${value.routes} place=${place} since=${value.countedSince} warnings=${warningsOf(name, value)} />`}
+    ${route && html`<${Shown} route=${route} query=${query} routes=${value.routes} place=${place} since=${value.countedSince} warnings=${warningsOf(name, value)} />`}
   </section>`
 }
 
-function Shown({ route, routes, place, since, warnings }) {
+function Shown({ route, query, routes, place, since, warnings }) {
   const { name, skill } = route
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
-  const { retried, down, refusing } = useRouteStates(routes)(route)
+  const { retried, down, refusing, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
@@ -51,7 +52,9 @@ function Shown({ route, routes, place, since, warnings }) {
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
     <p>Its messages go to <${Target} of=${route} />. <${RoutesBefore} of=${route} routes=${routes} /></p>
-    <${Figures} of=${route} since=${since} />
+    <${Figures} of=${route} since=${since} dead=${dead} />
+    ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
+    <${RouteTraffic} name=${name} query=${query} />
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
@@ -119,12 +122,13 @@ async function failedTests(route, signal) {
   return messages.filter(({ test }) => test).length
 }
 
-function Figures({ of: { name, hour, day, lastAt }, since }) {
+function Figures({ of: { name, hour, day, lastAt }, since, dead }) {
   const counts = useCounts(name)
   const number = (value) => value.toLocaleString('en')
   const { failed = 0 } = counts ?? {}
   return html`<div class="figures-row"><${Figure} name="Last hour" value=${number(counts?.hour ?? hour)} /><${Figure} name="Last day" value=${number(counts?.day ?? day)} />
       ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : html`<a href=${link('messages', { route: name, outcome: FAILED_OUTCOMES, since: '24h' })}>${number(failed)} (${percent(failed / counts.day)})</a>`} isBad=${failed > 0} />`}
+      <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: name })}>${number(dead)}</a>`} isBad=${dead > 0} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     ${!counts && html`<p class="dim">Counted by this daemon, which has run for <${Age} at=${since} />.</p>`}`
 }
