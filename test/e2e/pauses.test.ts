@@ -85,11 +85,14 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await site.run(['pause', 'list'])).out.match(/the CRM is down/)?.length, 1)
       await daemon.invoke('subscription-pause', { name: 'crm' })
       await daemon.invoke('schedule-pause', { id: 'nightly' })
+      await daemon.invoke('schedule-pause', { id: 'nightly', reason: 'holidays' })
       await daemon.invoke('route-pause', { route: 'other', reason: 'looks wrong' })
       const everything = [await daemon.invoke('pause-list')]
         .flat()
         .map((each) => `${Object(each).kind} ${Object(each).name}`)
       assert.deepEqual(everything, ['gateway one', 'route other', 'subscription crm', 'schedule nightly'])
+      assert.match((await site.run(['pause', 'list'])).out, /nightly.*holidays/)
+      assert.match((await site.run(['schedule', 'show', 'nightly'])).out, /paused \(holidays\);/)
       const routes = [await daemon.invoke('route-list')].flat()
       assert.partialDeepStrictEqual(routes, [
         { name: 'other', target: 'skill', to: 'work', paused: { kind: 'route', reason: 'looks wrong' } },

@@ -11,7 +11,7 @@ export function originOf({ id, source, by }) {
 /** The next planned time, or the pause. */
 export function Next({ of: { paused, next } }) {
   if (paused)
-    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} /></span>`
+    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} />${paused.reason && `: ${paused.reason}`}</span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
   return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
 }

@@ -11,7 +11,14 @@ import type { PauseService } from './service.ts'
 /** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
 type Listed =
   | (Pause & HeldCount)
-  | { kind: 'store' | 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
+  | {
+      kind: 'store' | 'subscription' | 'schedule'
+      name: string
+      label?: string
+      since?: number
+      by?: string
+      reason?: string
+    }
 
 type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }
 

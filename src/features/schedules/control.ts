@@ -61,9 +61,9 @@ export function createScheduleControl(deps: {
       if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })
       return { ok: true, id, key: runKey, repeated: !isNew }
     },
-    async pause({ id }, call) {
+    async pause({ id, reason }, call) {
       const schedule = await require(id, call)
-      await pauses.add(id, authorOf(call.caller))
+      await pauses.add(id, authorOf(call.caller), reason)
       await record({ event: 'schedule_paused', ...aboutSchedule(schedule) })
       return { ok: true, id, paused: true }
     },

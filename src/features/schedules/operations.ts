@@ -46,7 +46,9 @@ export const schedules = {
     id: schedule,
     key: optional('Idempotency key: runs once per key'),
   }).describe('Runs a schedule now, in addition to its planned times, even if it is paused.'),
-  pause: open({ id: schedule }).describe('Pauses a schedule: planned times are skipped.'),
+  pause: open({ id: schedule, reason: optional('The reason, shown to others') }).describe(
+    'Pauses a schedule: planned times are skipped.',
+  ),
   resume: open({ id: schedule }).describe(
     'Resumes a schedule from its next planned time; skipped runs are not made up.',
   ),

@@ -102,7 +102,7 @@ const RUN_COLUMNS: readonly Column[] = [
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
   const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
   const end = paused
-    ? `paused; ${commandText('schedule resume', id)} continues it`
+    ? `paused${reasonText(paused)}; ${commandText('schedule resume', id)} continues it`
     : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
@@ -117,6 +117,12 @@ function factsOf(schedule: JsonObject): [title: string, text: string][] {
     ['overlap', OVERLAP[String(overlap)] ?? ''],
     ['missed', missedText(misfire)],
   ]
+}
+
+/** ` (stocktaking)`; empty for a pause without a reason. */
+function reasonText(paused: Json): string {
+  const reason = pathGet(paused, 'reason')
+  return reason === undefined ? '' : ` (${reason})`
 }
 
 /** What happens to runs that were due while no daemon ran. */

@@ -3,11 +3,16 @@ import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { defined } from '../../lib/defined.ts'
 
 const PAUSED = 'schedules-paused'
 
 /** `since`: Unix ms. `by` is absent in pauses of older versions. */
-const pauseSchema = z.object({ since: z.number(), by: z.string().exactOptional() })
+const pauseSchema = z.object({
+  since: z.number(),
+  by: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+})
 
 /** The pauses, by the id of the schedule. */
 export type PausedSchedules = Readonly<Record<string, z.infer<typeof pauseSchema>>>
@@ -18,11 +23,14 @@ const readPaused = (value: Json | undefined) => readStoredRecord(pauseSchema, va
 export function createSchedulePauses(kv: KeyValues, now: () => number) {
   return {
     read: async (): Promise<PausedSchedules> => readPaused((await kv.get(PAUSED))?.value).entries,
-    /** An existing pause stays unchanged. */
-    add: (id: string, by: string) =>
+    /** An existing pause keeps its start and author; it gets the reason, if one is given. */
+    add: (id: string, by: string, reason?: string) =>
       updateKv(kv, PAUSED, (current) => {
         const { entries, write } = readPaused(current)
-        return id in entries ? undefined : { value: write({ ...entries, [id]: { since: now(), by } }) }
+        const known = pauseOf(entries, id)
+        if (known && reason === undefined) return undefined
+        const pause = { ...(known ?? { since: now(), by }), ...defined({ reason }) }
+        return { value: write({ ...entries, [id]: pause }) }
       }),
     end: (id: string) =>
       updateKv(kv, PAUSED, (current) => {
