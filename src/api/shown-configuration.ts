@@ -7,10 +7,10 @@ import { defined } from '../lib/defined.ts'
 import type { LastReload } from './metrics/readings.ts'
 
 /**
- * The configuration before the last reload that changed it; `at`: the time of that reload (Unix
- * ms).
+ * The configuration before the last reload that changed it, in force from `at` until `until`, the
+ * time of that reload (Unix ms).
  */
-export type Previous = Config['asRead'] & { at: number }
+export type Previous = Config['asRead'] & { at: number; until: number }
 
 /**
  * The configuration for operators, without secrets: as read, in force, and before the last change,

@@ -42,20 +42,27 @@ export function createUsedVariables() {
     },
 
     /**
-     * The names of all variables, and whether they are set. A variable is optional if all its uses
-     * are.
+     * The names of all variables, whether they are set, and where they are used: `gateways.shop`. A
+     * variable is optional if all its uses are.
      */
     names() {
       return [...Map.groupBy(all, ({ name }) => name)].map(([name, uses]) => ({
         name,
         isSet: uses.some(({ value }) => !!value),
         optional: uses.every(({ optional }) => optional),
+        usedIn: [...new Set(uses.map(({ path }) => placeOf(path)))],
       }))
     },
 
     /** The substituted values, for redaction in logs. */
     secrets: () => all.flatMap(({ name, value }) => (value && !isPublic(name, value) ? [value] : [])),
   }
+}
+
+/** The section of a path, and the name in it: `gateways.shop`, `model.prices`, `routes`. */
+function placeOf(path: Path): string {
+  const [section, name] = path
+  return typeof name === 'string' ? `${String(section)}.${name}` : String(section)
 }
 
 /** Whether a path is `prefix`, or below it. */

@@ -4,6 +4,7 @@ import type { Config } from '../config/load-config.ts'
 import { type RecordAudit, SYSTEM } from '../core/audit.ts'
 import { toTriviumError } from '../core/errors.ts'
 import { objectsIn } from '../core/json.ts'
+import { type Changes, changesOf } from './changed-settings.ts'
 
 type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
 
@@ -13,11 +14,14 @@ const MAX_NAMES = 20
 const LONGEST_ERROR = 200
 
 /**
- * Records in the audit log that a reload changed the configuration, with the names of what changed.
- * The values stay out, as they may be secret. The files do not say who changed them.
+ * Records in the audit log that a reload changed the configuration: the names of what changed, and
+ * the settings before and after, masked as in the shown files. Values of variables stay out. The
+ * files do not say who changed them.
  */
 export async function recordChange(before: Read, after: Read, record: RecordAudit): Promise<void> {
-  const changed = changedNames(partsIn(before), partsIn(after))
+  const parts = { before: partsIn(before), after: partsIn(after) }
+  const changed = changedNames(parts.before, parts.after)
+  const changes: Changes = changesOf(changed, parts)
   const variables = changedVariables(before, after)
   const isSame = before.asRead.yaml === after.asRead.yaml
   if (isSame && variables.length === 0) return
@@ -31,6 +35,7 @@ export async function recordChange(before: Read, after: Read, record: RecordAudi
       ...(variables.length > 0 && { variables: shortened(variables) }),
     },
     outcome: 'ok',
+    ...(Object.keys(changes).length > 0 && { changes }),
   })
 }
 

@@ -57,7 +57,8 @@ export function createReload(
       const before = config()
       const { asRead } = before
       await apply(next)
-      if (asRead.yaml !== next.asRead.yaml) previous = { ...asRead, at: last.goodAt }
+      if (asRead.yaml !== next.asRead.yaml)
+        previous = { ...asRead, at: previous?.until ?? startedAt, until: at }
       // Without waiting: the store may be unreachable.
       void recordChange(before, next, base.audit.record)
       last = { ok: true, at, goodAt: at }

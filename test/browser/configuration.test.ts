@@ -80,8 +80,8 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await facts.filter({ hasText: /^listens127\.0\.0\.1:[1-9]/ }).waitFor()
   })
 
-  test('has the changes of the last reload, line by line', async () => {
-    await press('Last change')
+  test('has the last change, line by line, and the history with each setting before and after', async () => {
+    await press('Changes')
     await page.getByText('Nothing has changed since the daemon started').waitFor()
     site.write('routes.yaml', ROUTES.replace('*refund*', '*money back*'))
     const changes = page.getByRole('region', { name: 'Changes of routes.yaml' })
@@ -92,7 +92,21 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     assert.match(`${removed[0]} ${added[0]}`, /−.*\*refund\*.* \+.*\*money back\*/)
     assert.equal(await changes.locator('.added .line-number').last().getAttribute('data-line'), '10')
     assert.deepEqual(await faultsOf(page), [])
+    const settings = page.getByRole('region', { name: 'Settings' })
+    await settings.first().getByText('*refund*').waitFor()
+    await settings.first().getByText('*money back*').waitFor()
     await shots('configuration-change')
+    const since = async () => String(await page.getByText('What was in force from').textContent())
+    const before = await since()
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    const reloaded = await fetch(`${daemon.control}/v1/reload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${daemon.token}` },
+    })
+    assert.equal(reloaded.status, 200)
+    await page.reload()
+    await page.getByText('What was in force from').waitFor()
+    assert.equal(await since(), before)
   })
 
   test('has the routes in their order, with their numbers of messages', async () => {

@@ -40,9 +40,9 @@ tokens: [{ name: p, token: "of-a-program-0123456789", skills: [a-skill], gateway
     )
     assert.match(shown, /redis:\/\/me:\[secret\]@localhost[\s\S]*skills: \[a-skill\]/)
     assert.deepEqual(config?.asRead.variables, [
-      { name: 'WHERE', isSet: true, optional: false },
-      { name: 'BOT', isSet: true, optional: false },
-      { name: 'TOKEN', isSet: false, optional: true },
+      { name: 'WHERE', isSet: true, optional: false, usedIn: ['gateways.g'] },
+      { name: 'BOT', isSet: true, optional: false, usedIn: ['gateways.s'] },
+      { name: 'TOKEN', isSet: false, optional: true, usedIn: ['daemon.token'] },
     ])
   })
 })
@@ -125,8 +125,8 @@ describe('variables', () => {
     const text = slack(`\${A}\${B:-b}\${A:-a}`)
     const { config } = await read(t, text, { env: { A: 'alpha' } })
     assert.deepEqual(config?.asRead.variables, [
-      { name: 'A', isSet: true, optional: false },
-      { name: 'B', isSet: false, optional: true },
+      { name: 'A', isSet: true, optional: false, usedIn: ['gateways.s'] },
+      { name: 'B', isSet: false, optional: true, usedIn: ['gateways.s'] },
     ])
   })
 

@@ -28,6 +28,11 @@ test('after the erasure of a person, no part of an audit entry names them, and t
     { ...entry, target: { gateway: 'mail', conversation: 'of-ada' } },
     { ...entry, target: { gateway: 'shop', conversation: 'of-ada' } },
     { ...entry, target: { gateway: 'mail', conversation: 'thread of ada@example.com' } },
+    {
+      ...entry,
+      target: { file: 'routes.yaml' },
+      changes: { 'routes.vip.match': { before: null, after: { from: 'Ada <ada@example.com>' } } },
+    },
   ]
   await store.topics.publish(
     AUDIT_TOPIC,
@@ -39,7 +44,7 @@ test('after the erasure of a person, no part of an audit entry names them, and t
       for await (const count of place.erase(subject)) erased += count
     return erased
   }
-  assert.equal(await erase(), 3)
+  assert.equal(await erase(), 4)
   const { items } = await store.topics.tail(AUDIT_TOPIC, 0, 10)
   assert.deepEqual(
     items.map(({ event }) => event.data),
@@ -49,6 +54,7 @@ test('after the erasure of a person, no part of an audit entry names them, and t
       { ...entry, target: { id: '2' }, result: { count: 2 } },
       { ...entry, target: { gateway: 'mail' } },
       { ...entry, target: { gateway: 'mail' } },
+      { ...entry, target: { file: 'routes.yaml' } },
     ],
   )
   assert.equal(await erase(), 0, 'a second erasure finds nothing')

@@ -3,7 +3,8 @@ import { html } from '../lib/html.js'
 import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { authorIn, inWords, Result, What, When, Who } from './audit-parts.js'
+import { authorIn, inWords, Result, What, Who } from './audit-parts.js'
+import { Changes } from './changes.js'
 
 /** One entry of the audit log: who, what, why, with which result, and what it changed. */
 export function AuditEntryPage({ id }) {
@@ -44,18 +45,4 @@ function shown(name, value) {
   if (name === 'messages')
     return html`<ul class="plain">${value.map((id) => html`<li key=${id}><a href=${link(['messages', id])}><code>${id}</code></a></li>`)}</ul>`
   return typeof value === 'number' ? value.toLocaleString('en') : String(value)
-}
-
-/** What was before and after, side by side. */
-function Changes({ of }) {
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Changes"><table class="changed"><thead><tr><th scope="col">what</th><th scope="col">before</th><th scope="col">after</th></tr></thead>
-    <tbody>${Object.entries(of).map(([name, { before, after }]) => html`<tr key=${name}><td><b>${name}</b></td><td class="before"><${State} of=${before} /></td><td class="after"><${State} of=${after} /></td></tr>`)}</tbody></table></div>`
-}
-
-const TIMES = new Set(['since', 'until'])
-
-function State({ of }) {
-  if (of === null) return html`<span class="dim">none</span>`
-  if (typeof of !== 'object' || Array.isArray(of)) return typeof of === 'string' ? of : JSON.stringify(of)
-  return html`<dl class="facts">${Object.entries(of).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${TIMES.has(name) ? html`<${When} at=${value} />` : typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`)}</dl>`
 }

@@ -217,17 +217,21 @@ function partWithout(part: Json, { about, person }: Subject): Json | undefined {
 function isEventAbout(topic: string, { source, data, rootContextId = '' }: Event, subject: Subject): boolean {
   const { about, person } = subject
   if (topic === AUDIT_TOPIC) {
-    const { action, by = null, target = null, result = null, reason = null, error = null } = Object(data)
+    const { action, by = null, target = null, result = null } = Object(data)
+    const { reason = null, error = null, changes = null } = Object(data)
     if (isNamedIn(by, about)) return true
     // The ids of erased messages stay, because only this entry proves the erasure.
     if (action === 'message-erase') return false
     const isInPart = (part: Json) => !isDeepStrictEqual(partWithout(part, subject), part)
-    return [reason, error].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
+    return (
+      [reason, error, changes].some((value) => isNamedIn(value, about)) || [target, result].some(isInPart)
+    )
   }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
 }
 
 /** Whether a part of an audit entry is about the person, or a text in it names them. */
 function isNamedIn(value: Json, about: Subject['about']): boolean {
-  return about.refersTo(value) || (typeof value === 'string' && about.isInKey(value))
+  if (about.refersTo(value)) return true
+  return value !== null && about.isInKey(typeof value === 'string' ? value : JSON.stringify(value))
 }
