@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
+import { retriedMessages } from './route-retries.ts'
 
 /** Outcomes of messages whose last attempt failed. */
 const FAILED = 'dead,retrying'
@@ -12,16 +13,20 @@ type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
 /**
  * Adds to each route what holds its messages (`pauses`, of `pause-list`), how many wait for that
- * (`waiting`), and the number of its dead letters (`dead`), without those of tests.
+ * (`waiting`), how many are tried again (`retrying`) and the number of its dead letters (`dead`),
+ * both without tests, and the names of its gateways that do not work (`down`).
  */
 export async function withStates(daemon: Daemon, routes: readonly JsonObject[]): Promise<JsonObject[]> {
   if (!daemon.running) return [...routes]
-  const [pauses, letters] = await Promise.all([
+  const [pauses, letters, retried, status] = await Promise.all([
     ask(daemon, 'pause-list', {}),
     ask(daemon, 'dead-letter-groups', { queue: 'dispatch' }),
+    retriedMessages(daemon),
+    daemon.status().catch(() => null),
   ])
   const states = routes.map(async (route) => {
     const own = objectsIn(pauses).filter((pause) => holds(pause, route))
+    const down = downOf(route, status)
     const dead = objectsIn(letters).filter(({ group }) => group === route.name)
     return {
       ...route,
@@ -29,10 +34,21 @@ export async function withStates(daemon: Daemon, routes: readonly JsonObject[]):
         pauses: own,
         ...defined({ waiting: await heldBy(daemon, own, route, routes) }),
       }),
+      ...(down.length > 0 && { down }),
+      retrying: retried.filter((message) => message.route === route.name).length,
       dead: sumOf(dead.map(({ count, tests = 0 }) => Number(count) - Number(tests))),
     }
   })
   return Promise.all(states)
+}
+
+/** The names of the gateways of a route that do not work. */
+function downOf(route: JsonObject, status: unknown): string[] {
+  const own = gatewaysOf(route)
+  const gateways = objectsIn(pathGet(Object(status), 'gateways'))
+  return gateways.flatMap(({ name, ok }) =>
+    ok === false && own.includes(String(name)) ? [String(name)] : [],
+  )
 }
 
 /**
@@ -57,7 +73,7 @@ async function waitingOf(daemon: Daemon, { name }: JsonObject): Promise<number |
 }
 
 /**
- * The route with its state, the routes that are tried `before` it, its last message (`lastAt`) and
+ * The route with its state, the messages that are tried again (`retries`), the routes that are tried `before` it, its last message (`lastAt`) and
  * its messages of the last day, where tests do not count as failed, and why it can match nothing (`never`).
  */
 export async function withFacts(
@@ -68,7 +84,7 @@ export async function withFacts(
 ): Promise<JsonObject> {
   if (!daemon.running) return route
   const day = { route: route.name, since: '1d', buckets: 1 }
-  const [states, newest, waiting, all, failed, rows, never] = await Promise.all([
+  const [states, newest, waiting, all, failed, rows, never, retries] = await Promise.all([
     withStates(daemon, routes),
     ask(daemon, 'message-search', { route: route.name, limit: 1 }),
     waitingOf(daemon, route),
@@ -76,6 +92,7 @@ export async function withFacts(
     ask(daemon, 'message-histogram', { ...day, outcome: FAILED }),
     ask(daemon, 'message-search', { route: route.name, since: '1d', outcome: FAILED, limit: MAX_FAILED }),
     neverOf(daemon, route, environs),
+    retriedMessages(daemon, { route: String(route.name) }),
   ])
   const state = states.find(({ name }) => name === route.name)
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
@@ -86,6 +103,8 @@ export async function withFacts(
     before: rivalsBefore(route, routes),
     ...(typeof lastAt === 'number' && { lastAt }),
     ...defined({ waiting }),
+    retrying: retries.length,
+    ...(retries.length > 0 && { retries }),
     ...(messages !== undefined &&
       failedCount !== undefined && {
         lastDay: { messages, failed: Math.max(0, failedCount - testsIn(rows)) },

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { withStates } from '../../src/cli/route-facts.ts'
+import { humanResult } from '../../src/cli/skill-output.ts'
+import type { Json } from '../../src/core/json.ts'
 import { humanRoute } from '../../src/engine/print/route.ts'
+import { wholeText } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -42,7 +46,10 @@ describe('route show', { timeout: 120_000 }, async () => {
     assert.match(shown, /^tried before it +refunds$/m)
     assert.match(shown, /^gateway +shop\nnot +data\.body\.kind: spam$/m)
     assert.match(await run('route', 'show', 'refunds'), /^data\.body\.kind +refund or return$/m)
-    assert.match(await run('route', 'list'), /^labels +skill label +\S.* 1 +1 +paused until .*: no paper$/m)
+    assert.match(
+      await run('route', 'list'),
+      /^labels\s+skill label\s+\S.*\s1\s+1\s+paused until .*: no paper$/m,
+    )
     const { pauses, dead, lastDay } = JSON.parse(await run('route', 'show', 'labels', '--json'))
     const listed = JSON.parse(await run('route', 'list', '--json'))
     const { waiting, dead: deadInList } = listed.find(({ name }: { name: string }) => name === 'labels')
@@ -50,6 +57,34 @@ describe('route show', { timeout: 120_000 }, async () => {
     const [gateway] = JSON.parse(await run('gateway', 'list', '--json'))
     assert.ok(gateway.traffic.accepted >= 2)
     assert.deepEqual([pauses[0].reason, dead, lastDay], ['no paper', 1, { messages: 2, failed: 1 }])
+  })
+})
+
+describe('a route with a retry and a gateway that does not work', () => {
+  const found = { name: 'orders', match: { gateway: 'shop' }, target: 'skill', to: 'erp' }
+  const nextAt = Date.now() + 5 * 60_000 + 30_000
+  const retries = [{ id: 'a1', route: 'orders', attempt: 2, error: 'the ERP is away', nextAt }]
+
+  test('route show lists the messages that are tried again, with the next attempt', () => {
+    const text = humanRoute({ ...found, retrying: 1, retries, down: ['shop'] })
+    assert.match(text, /^Its gateway does not work: shop\.$/m)
+    assert.match(text, /^tried again +1 message$/m)
+    assert.match(text, /^a1\s+attempt 2\s+in [56] min\s+the ERP is away$/m)
+  })
+
+  test('both are in the list too', async () => {
+    const answers: Record<string, Json> = {
+      'message-search': { messages: [{ id: 'a1' }, { id: 't1', test: true }] },
+      'message-attempts': [{ ...retries[0], outcome: 'retrying' }],
+    }
+    const daemon = {
+      running: true,
+      invoke: async (operation: string) => answers[operation] ?? null,
+      status: async () => ({ gateways: [{ name: 'shop', ok: false }] }),
+    }
+    const routes = await withStates(daemon, [found])
+    const text = wholeText(humanResult('route-list', routes, {}, true))
+    assert.match(text, /gateway shop does not work, 1 tried again$/m)
   })
 })
 

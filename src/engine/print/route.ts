@@ -4,25 +4,29 @@ import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'
+import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age } from '../../lib/short-text.ts'
+import { age, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { pauseNote } from './pause-note.ts'
 
 /** `route show`: the target of a route, its pauses, its messages, then what it matches. */
 export function humanRoute(found: Json): string {
   const route: JsonObject = Object(found)
-  const { name, target, to, never, pauses } = route
+  const { name, target, to, never, pauses, down } = route
+  const broken = Array.isArray(down) ? down : []
   const reasons = Array.isArray(never) ? never : []
   return [
     `${paint('bold', String(name))}  route to the ${TARGETS[String(target)] ?? target} ${to}`,
     ...reasons.map((reason) => paragraph('', `${paint('red', 'It matches nothing')}: ${reason}.`)),
+    ...broken.map((gateway) => paragraph('', `${paint('red', 'Its gateway does not work')}: ${gateway}.`)),
     ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
     '',
     ...factLines(factsOf(route)),
     '',
+    ...retriesOf(route),
     matchTable(route),
     ...nextSteps(route),
   ].join('\n')
@@ -37,7 +41,7 @@ function heldBy({ kind, name }: JsonObject): string[] {
 }
 
 function factsOf(route: JsonObject): [title: string, text: string][] {
-  const { lastAt, lastDay, waiting, dead, retry, approval, before } = route
+  const { lastAt, lastDay, waiting, retrying, dead, retry, approval, before } = route
   const { messages, failed } = Object(lastDay)
   const rivals = Array.isArray(before) ? before : []
   const failures = Number(failed) > 0 ? `, ${paint('red', `${number(failed)} failed`)}` : ', 0 failed'
@@ -45,11 +49,40 @@ function factsOf(route: JsonObject): [title: string, text: string][] {
     ['last message', lastAt === undefined ? 'none is retained' : `${secondOf(lastAt)} (${age(lastAt)} ago)`],
     ['last day', lastDay === undefined ? '' : `${counted(Number(messages), 'message')}${failures}`],
     ['waiting', waiting === undefined ? '' : counted(Number(waiting), 'message')],
+    ['tried again', retrying === undefined ? '' : counted(Number(retrying), 'message')],
     ['dead letters', dead === undefined ? '' : number(dead)],
     ['attempts', attemptsOf(Object(retry))],
     ['approval', approval === true ? 'each message needs one' : ''],
     ['tried before it', rivals.length === 0 ? 'no route of its gateways' : rivals.join(', ')],
   ]
+}
+
+const RETRY_COLUMNS: readonly Column[] = [
+  { title: 'tried again' },
+  { title: 'failed' },
+  { title: 'next' },
+  { title: 'last error', least: 24, wraps: true },
+]
+/** Number of messages that are listed. */
+const MAX_RETRIES = 5
+
+/** The messages that are tried again, the next attempt first. */
+function retriesOf({ retries }: JsonObject): string[] {
+  const rows = objectsIn(retries).map(({ id, attempt, nextAt, error }) => [
+    shortId(id),
+    attempt === undefined ? '' : `attempt ${attempt}`,
+    nextOf(nextAt),
+    error ?? '',
+  ])
+  if (rows.length === 0) return []
+  const others = rows.length - MAX_RETRIES
+  const more = others > 0 ? [`… ${counted(others, 'other')}`] : []
+  return [lineTable(RETRY_COLUMNS, rows.slice(0, MAX_RETRIES)), ...more, '']
+}
+
+function nextOf(at: unknown): string {
+  if (typeof at !== 'number') return ''
+  return at > Date.now() ? `in ${ageText(at - Date.now())}` : 'now'
 }
 
 function number(value: unknown): string {

@@ -6,6 +6,7 @@ import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
+import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
@@ -57,8 +58,20 @@ function humanRoutes(
     : withNotes(list, `${counted(others, 'route')} of the assistant: --json lists all`)
 }
 
+/** `gateway wholesale does not work, 4 tried again, paused by ada`. */
+function stateOf(route: JsonObject): string {
+  const { down, retrying } = route
+  const broken = (Array.isArray(down) ? down : []).map((name) =>
+    paint('red', `gateway ${name} does not work`),
+  )
+  const again = numberIfAny(retrying)
+  return [...broken, again && paint('yellow', `${again} tried again`), pauseOf(route)]
+    .filter(Boolean)
+    .join(', ')
+}
+
 /** The pause of a route or of its skill; else that of its gateway: `gateway paused by ada`. */
-function stateOf({ paused, pauses }: JsonObject): string {
+function pauseOf({ paused, pauses }: JsonObject): string {
   if (paused !== undefined) return pausedText(Object(paused))
   const [other] = objectsIn(pauses)
   if (other === undefined) return ''

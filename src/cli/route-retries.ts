@@ -1,0 +1,33 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { defined } from '../lib/defined.ts'
+import type { Connection } from './connection.ts'
+
+/** Maximum number of messages that are examined. */
+const MAX_RETRIED = 100
+
+/**
+ * The messages that are tried again after a failed attempt, without tests, the next attempt first:
+ * each with its `route`, last `error`, number of the last `attempt`, and `nextAt`. `route`: only
+ * those of this route.
+ */
+export async function retriedMessages(
+  daemon: Pick<Connection, 'invoke'>,
+  filter: { route?: string } = {},
+): Promise<JsonObject[]> {
+  const search = { ...filter, outcome: 'retrying', limit: MAX_RETRIED }
+  const found = await daemon.invoke('message-search', search).catch(() => null)
+  const ids = objectsIn(pathGet(found, 'messages')).flatMap(({ id, test }) =>
+    test === true || typeof id !== 'string' ? [] : [id],
+  )
+  if (ids.length === 0) return []
+  const attempts = objectsIn(await daemon.invoke('message-attempts', { ids }).catch(() => null))
+  return attempts
+    .filter(({ outcome }) => outcome === 'retrying')
+    .map(({ id, route, attempt, error, nextAt }) => defined({ id, route, attempt, error, nextAt }))
+    .sort((a, b) => timeIn(a.nextAt) - timeIn(b.nextAt))
+}
+
+/** Times that are not known come last. */
+function timeIn(at: Json | undefined): number {
+  return typeof at === 'number' ? at : Number.MAX_SAFE_INTEGER
+}
