@@ -3,11 +3,25 @@ import { defined } from '../lib/defined.ts'
 import type { Connection } from './connection.ts'
 
 /**
+ * Adds to a message its running attempt (`attempt`, as in `message-attempts`), or its `next` one if
+ * it is retried.
+ */
+export async function withOwnAttempt(
+  daemon: Pick<Connection, 'running' | 'invoke'>,
+  found: Json,
+): Promise<Json> {
+  if (pathGet(found, 'outcome') !== 'running') return withNextAttempt(daemon, found)
+  const ids = [String(pathGet(found, 'message.id'))]
+  const attempts = daemon.running ? await daemon.invoke('message-attempts', { ids }).catch(() => []) : []
+  return { ...Object(found), ...defined({ attempt: objectsIn(attempts)[0] }) }
+}
+
+/**
  * Adds its `next` attempt to a message that is retried: when it begins (`at`), its number
  * (`attempt`), the number of the last attempt before the message becomes a dead letter (`of`), and
  * when that one begins at the latest (`givesUpAt`), without the time that attempts take.
  */
-export async function withNextAttempt(
+async function withNextAttempt(
   daemon: Pick<Connection, 'running' | 'invoke'>,
   found: Json,
 ): Promise<Json> {

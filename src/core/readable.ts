@@ -72,7 +72,7 @@ function withTimes(value: Json): Json {
   if (!isJsonObject(value)) return value
   const entries = Object.entries(value).map(([name, one]) => [
     name,
-    isTime(name, one) ? timeOf(one) : withTimes(one),
+    isTime(name, one) ? secondOf(one) : withTimes(one),
   ])
   return Object.fromEntries(entries)
 }

@@ -19,7 +19,7 @@ test('the history of a message shows the date of entries of a later day', () => 
   })
   assert.match(printed, /^23:59:00\.000 +dispatch +queued/m)
   assert.match(printed, /^2026-11-29 00:04:00\.000 +dispatch +failed/m)
-  assert.match(printed, /until: 2026-11-29 00:04:00\.000/)
+  assert.match(printed, /^receive .*until 2026-11-29 00:04:00 UTC/m)
 })
 
 test('a message that is retried shows its next attempt, and each failure once', () => {
@@ -35,8 +35,8 @@ test('a message that is retried shows its next attempt, and each failure once', 
     receive: { state: 'waiting' },
     events: [],
   })
-  assert.match(printed, /^next: attempt 4 of 30, 2026-11-28 23:59:00 UTC \(now\); gives up after/m)
-  assert.match(printed, /about 2026-11-29 23:59 UTC/)
+  assert.match(printed, /^next +attempt 4 of 30, 2026-11-28 23:59:00 UTC \(now\); gives up after/m)
+  assert.match(printed, /about 2026-11-29 23:59:00 UTC/)
   assert.equal(printed.split('423 Locked').length, 2)
   assert.match(printed, /again in 43 min/)
   assert.match(printed, /again in 43 min, took 38 ms: 423 Locked/)
@@ -60,5 +60,18 @@ test('a dead message has the commands for its dead letter, and durations in one 
 test('a message that cannot be answered says why', () => {
   const found = { message: { id: 'm1', text: 'x', receivedAt: 0 }, outcome: 'done', history: [], receive: {} }
   const reason = 'its job has already ended'
-  assert.match(humanMessage({ ...found, unanswerable: reason }), /^answer: "?not possible: its job/m)
+  assert.match(humanMessage({ ...found, unanswerable: reason }), /^answer +not possible: its job/m)
+})
+
+test('a running message shows its attempt, and the command that cancels it', () => {
+  const found = { message: { id: 'm1', text: 'x', receivedAt: 0, from: { id: 'ada', verified: true } } }
+  const attempt = { route: 'ledger', attempt: 2, skill: 'export', since: Date.parse('2026-11-29T10:00:05Z') }
+  const printed = humanMessage({ ...found, outcome: 'running', attempt, history: [], receive: {} })
+  assert.match(
+    printed,
+    /^running +route ledger, attempt 2, skill export, since 2026-11-29 10:00:05 UTC \(.*\)$/m,
+  )
+  assert.match(printed, /^received +1970-01-01 00:00:00 UTC .*\noutcome +running$/m)
+  assert.match(printed, /^from +ada \(verified\)$/m)
+  assert.match(printed, /`trivium run cancel m1 --reason TEXT`/)
 })

@@ -14,7 +14,7 @@ import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../con
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { refuseMistypedVerb } from '../mistyped-verb.ts'
-import { withNextAttempt } from '../next-attempt.ts'
+import { withOwnAttempt } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
@@ -101,7 +101,7 @@ export const addMessage: AddCommand = (program, context) => {
       ask(
         context,
         async (daemon) =>
-          withNextAttempt(daemon, await daemon.invoke('message-show', { id: await fullId(daemon, id) })),
+          withOwnAttempt(daemon, await daemon.invoke('message-show', { id: await fullId(daemon, id) })),
         humanMessage,
       ),
     )

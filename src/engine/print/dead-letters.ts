@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { fields, type Printers, timeOf } from '../../core/readable.ts'
+import { fields, type Printers, secondOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -144,17 +144,17 @@ export function humanLetter(result: Json): string {
 function deathOf(letter: JsonObject): string {
   const { at, firstAt = at, retriedAt } = letter
   const retried = retriedAt === undefined ? '' : `, retried ${age(retriedAt)} ago, failed again`
-  return `dead since ${timeOf(firstAt)} (${age(firstAt)}${retried})`
+  return `dead since ${secondOf(firstAt)} (${age(firstAt)}${retried})`
 }
 
 /** All attempts: those before a retry, and those since. */
 function attemptsOf({ firstErrors = [], errors, retriedAt }: JsonObject): unknown[][] {
   const rows = (some: Json | undefined) =>
-    objectsIn(some ?? null).map((error, index) => [index + 1, timeOf(error.at), error.code, error.message])
+    objectsIn(some ?? null).map((error, index) => [index + 1, secondOf(error.at), error.code, error.message])
   const before = rows(firstErrors)
   return before.length === 0
     ? rows(errors)
-    : [...before, ['', timeOf(retriedAt), 'retried', ''], ...rows(errors)]
+    : [...before, ['', secondOf(retriedAt), 'retried', ''], ...rows(errors)]
 }
 
 /** The message that failed; without one, the data of the dead letter. */
@@ -169,7 +169,7 @@ function contentOf({ message, data }: JsonObject): string[] {
     receivedAt,
     ...head
   } = Object(message)
-  return ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]
+  return ['', fields({ received: secondOf(receivedAt), ...head }), '', String(text ?? '')]
 }
 
 /** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */

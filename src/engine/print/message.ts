@@ -1,17 +1,18 @@
-import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { secondOf, timeOf } from '../../core/readable.ts'
+import { secondOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { durationText } from '../../lib/duration-text.ts'
-import { shorten } from '../../lib/short-text.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events, next, traceUrl, unanswerable } =
+  const { message, outcome, history, logs, pushes, receive, events, next, attempt, traceUrl, unanswerable } =
     Object(found)
   const { text, html: _html, data, receivedAt, attachments, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
@@ -26,40 +27,49 @@ export function humanMessage(found: Json): string {
   const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
   const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason, answer }) => [
     subscription,
-    timeOf(at),
+    secondOf(at),
     attempt,
     reason === undefined ? status : [reason, answerText(String(answer ?? ''))].filter(Boolean).join(': '),
   ])
-  const retry = outcome === 'dead' ? ['', nextSteps(head.id)] : []
-  const until = receive.until && { until: timeFrom(received, receive.until) }
+  const steps = nextSteps(outcome, head.id)
   return [
-    stringify({
-      received,
-      outcome,
-      ...(next && { next: nextOf(next) }),
-      ...head,
-      ...recipientsOf(head, data),
-      ...(files.length > 0 && { files }),
-      ...(traceUrl && { traceUrl }),
-      ...(unanswerable && { answer: `not possible: ${unanswerable}` }),
-    }),
+    ...factLines([
+      ['received', `${secondOf(receivedAt)} (${age(receivedAt)} ago)`],
+      ['outcome', String(outcome)],
+      ['running', attempt === undefined ? '' : runningText(attempt)],
+      ['next', next === undefined ? '' : nextOf(next)],
+      ...factsIn({ ...head, ...recipientsOf(head, data), files, traceUrl }),
+      ['answer', unanswerable ? `not possible: ${unanswerable}` : ''],
+    ]),
+    '',
     String(text ?? ''),
     '',
     table(['time', 'road', 'what', ''], notes),
     '',
-    stringify({
-      receive: { ...receive, state: RECEIVE_STATES[receive.state] ?? receive.state, ...until },
-      ...(objectsIn(events).length > 0 && { events: objectsIn(events).map(groupOf) }),
-    }).trimEnd(),
+    ...factLines([['receive', receiveText(receive)], ...objectsIn(events).map(groupOf)]),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
-    ...retry,
+    ...(steps === '' ? [] : ['', steps]),
   ].join('\n')
 }
 
-/** What one can do about a dead letter: of the commands, `show` has its whole errors. */
-function nextSteps(id: string): string {
+/**
+ * What one can do about a running attempt or a dead letter: of its commands, `show` has its whole
+ * errors.
+ */
+function nextSteps(outcome: unknown, id: string): string {
+  if (outcome === 'running')
+    return paragraph('', `To cancel the attempt: ${commandText('run cancel', id, '--reason', 'TEXT')}`)
+  if (outcome !== 'dead') return ''
   const commands = ['show', 'retry', 'drop'].map((verb) => commandText(`dead-letter ${verb}`, id))
   return ['To see its errors, retry it or remove it:', ...commands.map((each) => `  ${each}`)].join('\n')
+}
+
+/** `route ledger, attempt 1, skill export, since 2026-11-29 12:50:03 UTC (8 min)`, with its end. */
+function runningText({ route, attempt, skill, since, timeoutAt }: JsonObject): string {
+  const facts = Object.entries(defined({ route, attempt, skill })).map(([name, value]) => `${name} ${value}`)
+  const start = typeof since === 'number' ? [`since ${secondOf(since)} (${age(since)})`] : []
+  const end = typeof timeoutAt === 'number' ? [`its timeout ends it at ${secondOf(timeoutAt)}`] : []
+  return [...facts, ...start, ...end].join(', ')
 }
 
 /** `attempt 4 of 30, 2026-11-29 12:50:03 UTC (in 7 min); …`, of a message that is retried. */
@@ -67,19 +77,55 @@ function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
   const left = Number(at) - Date.now()
   const when = `${secondOf(at)} (${left > 0 ? `in ${ageText(left)}` : 'now'})`
   if (of === undefined) return `attempt ${attempt}, ${when}`
-  const end = attempt === of ? 'the last one' : `gives up after attempt ${of}, about ${timeOf(givesUpAt)}`
+  const end = attempt === of ? 'the last one' : `gives up after attempt ${of}, about ${secondOf(givesUpAt)}`
   return `attempt ${attempt} of ${of}, ${when}; ${end}`
 }
 
+/** The fields of a message as facts; the sender is one text. */
+function factsIn(fields: JsonObject): [title: string, text: string][] {
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return []
+    if (name === 'from') return [[name, fromText(value)]]
+    return [[name, Array.isArray(value) ? value.map(valueText).join(', ') : valueText(value)]]
+  })
+}
+
+/** `Ada (ada@mail.example, verified)`. */
+function fromText(from: Json): string {
+  const { id, name, address, verified, ...others } = Object(from)
+  const rest = Object.entries(others).map(([key, value]) => `${key} ${valueText(value)}`)
+  const [first = '', ...more] = [...new Set([name, address, id])].filter((each) => each !== undefined)
+  const notes = [...more, verified === true ? 'verified' : 'not verified', ...rest]
+  return `${first} (${notes.join(', ')})`
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The state on the receive road, with the end of a lease. */
+function receiveText({ state, until, ...others }: JsonObject): string {
+  const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
+  const end = until === undefined ? [] : [`until ${secondOf(until)}`]
+  return [RECEIVE_STATES[String(state)] ?? String(state), ...end, ...rest].join(', ')
+}
+
 /** A group that reads the event. The one of a push has the last attempt, in words. */
-function groupOf({ push, open, ...group }: JsonObject): JsonObject {
-  if (push === undefined) return { ...group, ...defined({ open }) }
-  const { attempt, reason, nextAt } = Object(push)
-  if (reason === undefined)
-    return { ...group, push: attempt === undefined ? 'delivered or queued' : `attempt ${attempt}` }
+function groupOf({ group, state, push, open, ...others }: JsonObject): [title: string, text: string] {
+  const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
+  const detail = push === undefined ? openText(open) : pushText(Object(push))
+  return [`group ${group}`, [String(state), detail, ...rest].filter(Boolean).join(', ')]
+}
+
+function openText(open: Json | undefined): string {
+  return Number(open ?? 0) > 0 ? `${open} being read` : ''
+}
+
+function pushText({ attempt, reason, nextAt }: JsonObject): string {
+  if (reason === undefined) return attempt === undefined ? '' : `attempt ${attempt}`
   const left = Number(nextAt) - Date.now()
   const next = nextAt === undefined ? '' : `; the next one ${left > 0 ? `in ${ageText(left)}` : 'is due'}`
-  return { ...group, push: `attempt ${attempt} failed: ${reason}${next}` }
+  return `attempt ${attempt} failed: ${reason}${next}`
 }
 
 /** The log lines, without the failures that the history has too. */

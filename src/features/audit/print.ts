@@ -1,9 +1,10 @@
+import { argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { fields, type Printers, secondOf } from '../../core/readable.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, secondOf } from '../../core/readable.ts'
 import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
 import { counted } from '../../lib/counted.ts'
-import { defined } from '../../lib/defined.ts'
+import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
@@ -34,9 +35,9 @@ const WIDE = 120
 export function humanAudit(answer: Json, args: JsonObject): Printable {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const [one] = entries
-  if (args.id !== undefined) return one ? humanEntry(one) : noData('There is no entry with this id.')
-  const next = pathGet(answer, 'next')
   const titles = Object(pathGet(answer, 'titles'))
+  if (args.id !== undefined) return one ? humanEntry(one, titles) : noData('There is no entry with this id.')
+  const next = pathGet(answer, 'next')
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (entries.length === 0) return noData('No entries.', ...more)
   return withNotes(listOf(entries, titles), ...more)
@@ -126,11 +127,44 @@ function entryOf({ action, status, target, result, changes }: JsonObject) {
   }
 }
 
-function humanEntry(entry: JsonObject): string {
-  const { status: _, target, result, changes, ...others } = entry
+function humanEntry(entry: JsonObject, titles: JsonObject): string {
+  const { at, by, status: _, outcome: _outcome, target, result, changes, id, ...others } = entry
   const words = entryOf(entry)
   const what = `${actionInWords(words)}${changedNothing(words) ? ': nothing changed' : ''}`
-  return fields({ what, ...others, ...defined({ target, result, changes }) })
+  const title = titles[String(pathGet(target, 'id'))]
+  return factLines([
+    ['what', what],
+    ['title', typeof title === 'string' ? title : ''],
+    ['outcome', outcomeOf(entry)],
+    ['time', `${secondOf(at)} (${age(at)} ago)`],
+    ['by', shownAuthor(by)],
+    ...factsIn(others),
+    ['id', String(id)],
+    ...factsIn(Object(target)),
+    ...factsIn(result === undefined ? {} : { result }),
+    ...Object.entries(Object(changes)).map(([name, change]): Fact => [name, changeText(Object(change))]),
+  ]).join('\n')
+}
+
+type Fact = [title: string, text: string]
+
+function factsIn(record: JsonObject): Fact[] {
+  return Object.entries(record).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [[name, factText(name, value)]],
+  )
+}
+
+function factText(name: string, value: Json): string {
+  if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
+  if (isJsonObject(value)) return argumentsText(value)
+  return Array.isArray(value) ? value.map((each) => factText('', each)).join(', ') : String(value)
+}
+
+function changeText({ before, after }: JsonObject): string {
+  const [old, now] = [before, after].map((value) =>
+    value === undefined || value === null ? 'nothing' : factText('', value),
+  )
+  return `${old} → ${now}`
 }
 
 /** Maximum characters of an error, and of a value that is not a text. */
