@@ -140,7 +140,7 @@ function humanEntry(entry: JsonObject, titles: JsonObject): string {
     ['by', shownAuthor(by)],
     ...factsIn(others),
     ['id', String(id)],
-    ...factsIn(Object(target)),
+    ...factsIn(Object(target)).map(([name, text]): Fact => [name === 'id' ? 'target id' : name, text]),
     ...factsIn(result === undefined ? {} : { result }),
     ...Object.entries(Object(changes)).map(([name, change]): Fact => [name, changeText(Object(change))]),
   ]).join('\n')
