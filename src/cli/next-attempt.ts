@@ -21,10 +21,7 @@ export async function withOwnAttempt(
  * (`attempt`), the number of the last attempt before the message becomes a dead letter (`of`), and
  * when that one begins at the latest (`givesUpAt`), without the time that attempts take.
  */
-async function withNextAttempt(
-  daemon: Pick<Connection, 'running' | 'invoke'>,
-  found: Json,
-): Promise<Json> {
+async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, found: Json): Promise<Json> {
   if (pathGet(found, 'outcome') !== 'retrying') return found
   const last = objectsIn(pathGet(found, 'history')).findLast(({ road }) => road === 'dispatch')
   const { route, attempt, delay } = Object(last?.detail)

@@ -235,7 +235,13 @@ test('a list shows a row in one line by cutting the last text, unless there is h
 })
 
 /** Arguments with names of ids that are no ids of lists. */
-const NOT_LISTED = new Set(['send-cancel id', 'callback-respond id', 'forget id', 'delegation-accept id'])
+const NOT_LISTED = new Set([
+  'conversation-note-delete id',
+  'send-cancel id',
+  'callback-respond id',
+  'forget id',
+  'delegation-accept id',
+])
 /** Ids that people can remember, such as schedule-1. */
 const SHORT = /^(?:schedule|task)-/
 
