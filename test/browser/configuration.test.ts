@@ -215,4 +215,18 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     assert.match(String(await marked.textContent()), /Routes/)
     assert.match(await page.title(), /^Routes/)
   })
+
+  test('a warning leads to its line, and a variable to the gateway that uses it', async () => {
+    const leftover = '  - { name: leftover, match: { gateway: shop }, fallback: true, skill: echo }\n'
+    const changed = ROUTES.replace('  - { name: rest,', `${leftover}  - { name: rest,`)
+    site.write('routes.yaml', changed.replace('path: /hooks/bank', 'path: "${BANK_PATH:-/hooks/bank}"'))
+    await show('configuration')
+    await page.getByText('BANK_PATH', { exact: true }).waitFor()
+    const variable = page.getByRole('listitem').filter({ hasText: 'BANK_PATH' })
+    assert.equal(await variable.getByRole('link', { name: 'bank' }).getAttribute('href'), '#/gateways/bank')
+    await page.getByRole('link', { name: 'routes.yaml:11' }).click()
+    await page.waitForURL(/configuration\?.*line=11/)
+    await file.locator('tr.wanted').getByText('leftover').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
 })

@@ -192,6 +192,6 @@ function Budgets({ of: budgets, senders, currency, query }) {
 
 /** Below the figures, which people come for. */
 function AboutBudgets({ of: budgets }) {
-  return html`${budgets.length === 0 ? html`<p class="hint">No budget is set.</p>` : html`<${WhenUsedUp} />`}
-    <${HowToSet} example="budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }" />`
+  return html`<div class="after">${budgets.length === 0 ? html`<p class="hint">No budget is set.</p>` : html`<${WhenUsedUp} />`}
+    <${HowToSet} example="budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }" /></div>`
 }
