@@ -219,7 +219,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
   test('a warning leads to its line, and a variable to the gateway that uses it', async () => {
     const leftover = '  - { name: leftover, match: { gateway: shop }, fallback: true, skill: echo }\n'
     const changed = ROUTES.replace('  - { name: rest,', `${leftover}  - { name: rest,`)
-    site.write('routes.yaml', changed.replace('path: /hooks/bank', 'path: "${BANK_PATH:-/hooks/bank}"'))
+    site.write('routes.yaml', changed.replace('path: /hooks/bank', `path: "\${BANK_PATH:-/hooks/bank}"`))
     await show('configuration')
     await page.getByText('BANK_PATH', { exact: true }).waitFor()
     const variable = page.getByRole('listitem').filter({ hasText: 'BANK_PATH' })

@@ -54,7 +54,7 @@ describe('the page of a job', { timeout: 120_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('job-retry')
     await page.getByRole('link', { name: 'audit entry' }).click()
-    await page.getByText(/^Retried \d+ dead letters?$/).waitFor()
+    await page.getByText(/^Began to retry \d+ dead letters?$/).waitFor()
     await page.getByRole('link', { name: 'see the job' }).click()
     assert.match(page.url(), new RegExp(`#/jobs/${job.id}$`))
   })
