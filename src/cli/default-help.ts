@@ -30,15 +30,18 @@ export function showDefault(group: Command, command: Command): void {
     const style = { helpWidth: process.stdout.columns || 80 }
     help.prepareContext(style)
     const entries = [
-      ...command.registeredArguments.map((argument) => [
-        help.argumentTerm(argument),
-        help.argumentDescription(argument),
-      ]),
+      ...help
+        .visibleArguments(command)
+        .map((argument) => [help.argumentTerm(argument), help.argumentDescription(argument)]),
       ...help
         .visibleOptions(command)
-        .filter(({ long }) => long !== '--help' && !GLOBAL_NAMES.includes(String(long).slice(2)))
+        .filter(
+          ({ long }) =>
+            long !== '--help' && long !== '--args' && !GLOBAL_NAMES.includes(String(long).slice(2)),
+        )
         .map((option) => [option.flags, help.optionDescription(option)]),
     ]
+    if (entries.length === 0) return ''
     const longest = Math.max(...entries.map(([term = '']) => term.length))
     const lines = entries.map(([term = '', text = '']) => help.formatItem(term, longest, text, help))
     return `\n${when}, it is ${group.name()} ${command.name()}:\n${lines.join('\n')}`

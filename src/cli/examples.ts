@@ -31,13 +31,16 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'dead-letter retry': [
     'trivium dead-letter retry ID',
     `trivium dead-letter retry --all --error 'Bad Gateway' --dry-run`,
-    `trivium dead-letter retry --all --error 'Bad Gateway'`,
+    `trivium dead-letter retry --all --error 'Bad Gateway'   # now, and prints the number`,
   ],
   'dead-letter drop': [
     'trivium dead-letter drop ID',
     'trivium dead-letter drop --all --route orders --until 7d --yes',
   ],
-  'dead-letter bulk': ['trivium dead-letter bulk --do retry --queue dispatch --code model_failed --since 4h'],
+  'dead-letter bulk': [
+    'trivium dead-letter bulk --do retry --since 4h   # a job, for large numbers',
+    'trivium dead-letter bulk --do retry --queue dispatch --code model_failed --since 4h',
+  ],
   history: [`trivium history --grep 'order 4655'`, 'trivium history --channel support --follow'],
   tail: ['trivium tail --gateway shop', `trivium tail --match '{"event":"orders/paid"}'`],
   listen: ['trivium listen --forward http://127.0.0.1:3000/hook', 'trivium listen --gateway shop --max 1'],

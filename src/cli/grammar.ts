@@ -51,7 +51,7 @@ const MEANING: Readonly<Record<string, string>> = {
   job: 'long-running jobs, such as replays: list, show and cancel them',
   pause: 'what is paused, by whom and why',
   person: 'the data about one person: count, export and erase it',
-  run: 'cancel an attempt that is running',
+  run: 'cancel a running attempt; message list --outcome running lists them',
   schedule: 'skills that run at planned times: list, change, run and pause them',
   send: 'messages that are sent later: list and cancel them',
   session: 'what skills remember of conversations: list and delete it',
@@ -261,7 +261,10 @@ export function groupOf(noun: string): Command | undefined {
 
 /** Adds the skills of a noun to the help of its command, in addition to existing verbs. */
 export function listVerbs(group: Command, noun: string): void {
-  for (const { verb, description } of SPOKEN.filter((one) => one.noun === noun)) {
+  const all = SPOKEN.filter((one) => one.noun === noun)
+  for (const [at, { verb, name: skill, description }] of all.entries()) {
+    // Another verb for the same, such as `trouble acknowledge` for `trouble ack`.
+    if (all.findIndex((one) => one.name === skill && one.description === description) < at) continue
     const name = verb.replaceAll('-', ' ')
     // A name with a space is not a command, only a line of the help.
     if (!group.commands.some((command) => command.name() === name))

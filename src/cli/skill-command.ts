@@ -12,10 +12,21 @@ import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from
 import { confirmsSkill } from './confirms.ts'
 import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { conversationWords, withGateway } from './conversation-alone.ts'
+import { showDefault } from './default-help.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { forAll, forPeople } from './for-people.ts'
 import { withFullIds } from './full-ids.ts'
-import { groupOf, meaningOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
+import {
+  groupOf,
+  listOf,
+  meaningOf,
+  NOUNS,
+  nounHint,
+  skillIn,
+  spokenName,
+  verbsOf,
+  withVerb,
+} from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
 import { missingArgument } from './missing-argument.ts'
 import { unknownVerb } from './mistyped-verb.ts'
@@ -75,7 +86,8 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   const name = spoken?.name ?? first
   const group = spoken ? undefined : groupOf(name)
   const isHelp = second === undefined || second === '--help' || second === '-h'
-  if (group && isHelp) return group.configureOutput(usageOutput(context.terminal())).outputHelp()
+  if (group && isHelp)
+    return withDefault(group, name).configureOutput(usageOutput(context.terminal())).outputHelp()
   if (group && second !== undefined && !(await isSkillOfProject(name, context)))
     throw unknownVerb(name, second, verbsOf(name), { name: words[2] })
   if (!spoken && spokenName(name) !== name)
@@ -84,6 +96,17 @@ export async function invokeSpoken(line: readonly string[], at: number, context:
   if (spoken?.first && args[at] !== undefined && !args[at].startsWith('-'))
     args.splice(at, 0, `--${spoken.first}`)
   await invokeByName(name, args, context, spoken?.first)
+}
+
+/** The help of a noun, with the options of the verb that the noun alone stands for. */
+function withDefault(group: Command, noun: string): Command {
+  const verb = listOf(noun)
+  const found = verb === undefined ? undefined : skillIn([noun, verb])
+  const skill = builtInSkills.find(({ name }) => name === found?.name)
+  if (!skill || verb === undefined) return group
+  const described = describedSkill.parse(describe({ ...skill, kind: BUILT_IN }))
+  showDefault(group, commandFor(skill.name, described).command.name(verb))
+  return group
 }
 
 async function isSkillOfProject(name: string, context: CommandContext): Promise<boolean> {

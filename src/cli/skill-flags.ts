@@ -67,9 +67,8 @@ export function commandFor(
 /** How to give the arguments without flags. */
 function helpOf([first, ...others]: readonly string[]): string {
   if (first === undefined) return ''
-  return others.length === 0
-    ? `${first}; or use its flag`
-    : `${[first, ...others].join(', ')}, in this order; or use their flags`
+  // The usage names a single one.
+  return others.length === 0 ? '' : `${[first, ...others].join(', ')}, in this order; or use their flags`
 }
 
 /** The schema of a built-in skill, with its declarations for the command line. */

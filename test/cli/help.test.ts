@@ -44,6 +44,15 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
     assert.match(await run('gateway', '--help'), /Commands:\n {2}list .*\n {2}show /)
   })
 
+  test('of a noun has the options of its list or show, and each verb once', async () => {
+    const cost = await run('cost', '--help')
+    assert.match(cost, /Without a command, it is trivium cost show:\n[\s\S]*--by /)
+    assert.doesNotMatch(cost, /--args|values/)
+    assert.match(await run('trouble', '--help'), /^ {2}ack /m)
+    assert.doesNotMatch(await run('trouble', '--help'), /^ {2}acknowledge /m)
+    assert.doesNotMatch(await run('skill', 'pause', '--help'), /or use its flag/)
+  })
+
   test('shows the arguments that need no flag', async () => {
     assert.match(await run('event', 'emit', '--help'), /Usage: trivium event emit \[options\] <topic>/)
     assert.match(await run('gateway', 'list', '--help'), /Usage: trivium gateway list \[options\]\n/)

@@ -19,6 +19,7 @@ test('an attempt that runs for much longer than those before it is a trouble', (
   assert.ok(isTrouble(31, 25), 'more than 30 minutes')
   const [found] = longAttemptTrouble({ ...running, longest: 3_000 }, 21 * MINUTE)
   assert.equal(found?.code, 'attempt-hangs')
+  assert.match(String(longAttemptTrouble(running, 6 * MINUTE)[0]?.text), /no earlier attempt to compare/)
   assert.match(String(found?.title), /route ledger/)
   assert.match(String(found?.text), /took 3 seconds/)
 })

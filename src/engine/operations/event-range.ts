@@ -24,6 +24,6 @@ export const replayArguments = {
     .boolean()
     .default(false)
     .describe(
-      'Only count: `redelivered` come again, `unread` come anyway, `filtered` do not match. `more`: count was cut',
+      'Only count. In JSON: `redelivered` come again, `unread` come anyway, `filtered` do not match; with `more`, there are further ones',
     ),
 }

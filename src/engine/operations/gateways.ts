@@ -124,7 +124,7 @@ export const refusals = {
    */
   'refused-try': closed({
     gateway: name.describe('The gateway'),
-    id: spoken(optional('The refused delivery, as returned by `refused`; default: the newest'), {
+    id: spoken(optional('The refused delivery, an id of the list of refusals; default: the newest'), {
       id: 'refusal',
     }),
     secret: name

@@ -156,11 +156,14 @@ function humanReceipt(participle: string): (result: Json, args: JsonObject) => s
 }
 
 /** `refused-try`: whether the secret fits. */
-function humanTriedSecret(result: Json): string {
+function humanTriedSecret(result: Json, { gateway }: JsonObject): string {
   const { ok, fits, tried, reason } = Object(result)
   const verdict =
     ok === true ? 'The secret fits this delivery' : `The secret does not fit this delivery: ${reason}`
-  return `${verdict} (${fits} of ${tried} kept deliveries).`
+  const text = `${verdict} (${fits} of ${tried} kept deliveries).`
+  if (ok !== true) return text
+  const next = `Unless it is there already, add it to \`verify\` of the gateway ${gateway} in routes.yaml, then run \`trivium reload\`. The sender must repeat what was refused.`
+  return [text, paragraph('  → ', next)].join('\n')
 }
 
 /** `gateway-send`: whether it was sent, and otherwise where it is. */

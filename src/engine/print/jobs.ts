@@ -87,13 +87,14 @@ function humanCount(counts: JsonObject): string {
   const { events, redelivered, more } = counts
   if (typeof events !== 'number') return 'No job was started.'
   if (events === 0) return 'Nothing is retained of that time: no event would be delivered again.'
-  const times = `from ${secondOf(counts.firstAt)} to ${secondOf(counts.lastAt)}`
+  const [first, last] = [secondOf(counts.firstAt), secondOf(counts.lastAt)]
+  const times = first === last ? `at ${first}` : `from ${first} to ${last}`
   const others = othersOf(counts)
   if (redelivered === 0 && more !== true)
     return `${counted(events, 'event')}, ${times}. None would be delivered again.${others}`
   const atLeast = more === true ? 'At least ' : ''
   const again = `${atLeast}${counted(Number(redelivered), 'event')} would be delivered again`
-  return `${again}, of ${events} ${times}.${others} Without --dry-run, they are.`
+  return paragraph('', `${again}, of ${events} ${times}.${others} To deliver them, leave out --dry-run.`)
 }
 
 /** Which events of the range would not be delivered again, and which would be sent twice. */
@@ -104,7 +105,8 @@ function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): 
     outside && ` ${counted(outside, 'event does', 'events do')} not match its filter.`,
     more === true && ` Only the oldest ${examined} were compared with the filter.`,
     anyway && ` ${counted(anyway, 'event')} not read yet: delivered anyway.`,
-    twice && ` ${counted(twice, 'event')} waiting for an attempt: those in the range are sent twice.`,
+    twice &&
+      ` ${counted(twice, 'event is', 'events are')} already queued: those in the range would be sent twice.`,
   ]
     .filter(Boolean)
     .join('')

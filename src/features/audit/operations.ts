@@ -15,7 +15,11 @@ export const audit = {
     id: spoken(optional('Only the entry with this id'), { id: 'audit' }),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
-    before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),
+    before: z
+      .int()
+      .min(0)
+      .exactOptional()
+      .describe('Only older entries: the number that the end of the list names (`next` in JSON)'),
     limit: limit.default(50).describe('Maximum number of entries'),
   }).describe('Lists decisions and changes with their author, newest first; `next` continues the list.'),
 }

@@ -142,13 +142,19 @@ function nameOf({ kind, name, gateway, label }: JsonObject): string {
 }
 
 /** `route-pause` and other pauses. */
-function humanPause(result: Json): string {
+function humanPause(result: Json): Printable {
   const { kind, name, until, drop, reason } = Object(pathGet(result, 'pause'))
   const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
   const why = reason === undefined ? '' : ` Reason: ${reason}.`
   const what =
     drop === true ? 'Its messages are recorded as handled by a person' : 'Its messages are accepted and wait'
-  return paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
+  const missing = [
+    until === undefined && '`--for 2h` sets an end',
+    reason === undefined && '`--reason TEXT` tells others why',
+  ]
+  const hint = missing.filter(Boolean).join(', ')
+  const text = paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
+  return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 
 /** `route-resume` and other resumes. */

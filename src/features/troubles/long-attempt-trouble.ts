@@ -50,7 +50,7 @@ function usualOf({ longest = 0, usual }: RunningReading): string {
   const seconds = (ms: number) => counted(Math.ceil(ms / 1000), 'second')
   if (isKnown(usual)) return `95 % of its last ${usual.runs} runs took at most ${seconds(usual.p95)}.`
   if (longest > 0) return `The longest recent one took ${seconds(longest)}.`
-  return 'No other one is known.'
+  return 'There is no earlier attempt to compare it with.'
 }
 
 function othersOf({ count }: RunningReading): string {

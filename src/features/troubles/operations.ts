@@ -1,7 +1,7 @@
 import { closed, name, optional, pauseEnd } from '../../core/arguments.ts'
 import { spoken } from '../../core/spoken.ts'
 
-const id = spoken(name.describe('The id of the trouble, as in `troubles`'), { id: 'trouble' })
+const id = spoken(name.describe('The id of the trouble, as in the list of troubles'), { id: 'trouble' })
 
 /** `trouble-…`. Throw `not_found`: nothing is wrong under this id now. */
 export const troubles = {
