@@ -66,6 +66,8 @@ describe('schedules in the console', { timeout: 120_000 }, async () => {
     const runs = page.getByRole('region', { name: 'Last runs' })
     await runs.getByText('by hand').waitFor()
     await runs.getByText('done', { exact: true }).waitFor()
+    await runs.getByText('What it returned').click()
+    await runs.getByLabel('What it returned').getByText('counted').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('schedule')
     await page.getByRole('link', { name: 'Schedules', exact: true }).last().click()

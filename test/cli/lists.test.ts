@@ -244,6 +244,18 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   assert.doesNotMatch(text, /misfire|channel/)
 })
 
+test('schedule show has what the last run returned, or its error', () => {
+  const created = '2026-11-20T00:00:00.000Z'
+  const schedule = { id: 'report', name: 'report', skill: 'report', every: HOUR, created }
+  const run = { planned: now, startedAt: now, endedAt: now }
+  const shown = (last: JsonObject) => show('schedule-show', { ...schedule, runs: [last] })
+  assert.match(
+    shown({ ...run, outcome: 'done', result: '3 orders' }),
+    /\n\nThe last run returned:\n3 orders$/,
+  )
+  assert.match(shown({ ...run, outcome: 'failed', error: 'no disk' }), /\n\nThe last run failed:\nno disk$/)
+})
+
 test('long jobs are described in words, with what they did', () => {
   const job = { state: 'done', startedAt: now - HOUR, endedAt: now, by: 'ann' }
   const target = { topic: 'orders', group: 'erp', subscription: 'erp', since: '2026-11-28T14:00:00.000Z' }

@@ -219,3 +219,30 @@ describe('a session of several people, after the erasure of one of them', () => 
     assert.deepEqual(Object((await sessions.get('team'))?.value).entries, [entry])
   })
 })
+
+describe('the runs of a schedule, after the erasure of a person', () => {
+  test('have no result or error that names the person; an export shows it', async () => {
+    const { kv, records, erase } = openValues()
+    const long = `${'x'.repeat(1_000)} ada@example.com ${'x'.repeat(900)}`
+    const run = { planned: 2, startedAt: 2, endedAt: 3, outcome: 'done' }
+    await kv.set('schedule-report:nightly:then', {
+      ...run,
+      result: 'asked by chat:ada',
+      earlier: [
+        { ...run, planned: 1, result: long },
+        { ...run, planned: 0, result: 'three orders' },
+      ],
+    })
+    const [record] = await records()
+    assert.deepEqual(Object(record).parts, ['asked by chat:ada', long])
+    await erase()
+    assert.deepEqual((await kv.get('schedule-report:nightly:then'))?.value, {
+      ...run,
+      earlier: [
+        { ...run, planned: 1 },
+        { ...run, planned: 0, result: 'three orders' },
+      ],
+    })
+    assert.equal(await erase(), 0)
+  })
+})

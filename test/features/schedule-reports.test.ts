@@ -37,4 +37,14 @@ describe('the last run of a schedule', () => {
       { planned: 100, startedAt: 1_000, endedAt: 1_000, outcome: 'failed', error: 'no disk' },
     ])
   })
+  test('has the beginning of its result, which only the newest ten keep', async () => {
+    const kv = createMemoryBackend(Date.now, new Map<string, StateEntry>())
+    const reports = createRunReports(kv, () => 1_000)
+    for (let planned = 1; planned <= 12; planned++)
+      await reports.report(SCHEDULE, { planned, outcome: 'done', result: `${planned}`.padEnd(2_010, '.') })
+    const results = (await reports.readRuns(SCHEDULE)).map(({ result }) => result)
+    assert.equal(results.length, 12)
+    assert.match(results[0] ?? '', /^12\.+ \[10 characters omitted\]$/)
+    assert.deepEqual(results.map((result) => result !== undefined).lastIndexOf(true), 9)
+  })
 })

@@ -85,11 +85,11 @@ function Runs({ of, skill }) {
 }
 
 function Run({ of: run }) {
-  const { planned, startedAt, endedAt, error, manual } = run
+  const { planned, startedAt, endedAt, error, result, manual } = run
   return html`<tr>
     <td data-label="planned">${manual ? html`<span class="dim">by hand</span>` : planned === undefined ? html`<span class="dim">not known</span>` : html`<${Moment} at=${planned} />`}</td>
     <td data-label="began"><${Moment} at=${startedAt} />${!manual && html`<${Late} of=${run} />`}</td>
-    <td class="outcome"><${RunOutcome} of=${run} />${error && html` <span class="error">${error}</span>`}</td>
+    <td class="outcome"><${RunOutcome} of=${run} />${error && html` <span class="error">${error}</span>`}${result && html`<details><summary>What it returned</summary><pre tabindex="0" aria-label="What it returned">${result}</pre></details>`}</td>
     <td class="number">${endedAt === undefined ? '' : took(endedAt - startedAt)}</td></tr>`
 }
 

@@ -11,6 +11,7 @@ import {
 } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
+import { textsAbout, withoutOwnResults } from './run-records.ts'
 
 /** The keys and values of skills, by storage, and their sessions. */
 export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
@@ -37,6 +38,8 @@ const LIST_KEYS = new Set([PAUSES, ACKNOWLEDGEMENTS])
  * Settings and state of push subscriptions, from which only the name of their author is removed.
  */
 const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
+/** The runs of a schedule, from which only results and errors that name the person are removed. */
+const RUN_KEYS = /^schedule-report:/
 /** Values about several people, from which only the person's part is removed. */
 const SHARED_KEYS = /^(schedules-paused$|trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
 
@@ -90,6 +93,7 @@ function valuesPlace(
     record({ key, value, rest }, { about }) {
       if (rest === undefined) return { key, value }
       if (LIST_KEYS.has(key)) return { key, parts: changedRecords(value, rest) }
+      if (RUN_KEYS.test(key)) return { key, parts: textsAbout(value, about) }
       // Settings contain secrets, so only their authors are exported.
       return { key, parts: AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value) }
     },
@@ -118,13 +122,15 @@ async function eraseValue(values: Values, key: string, restOf: RestOf, subject: 
 
 /**
  * Removes a record of Trivium as a whole if it is about the person. The exceptions are pauses,
- * acknowledgements of troubles, settings with an author, and values about several people.
+ * acknowledgements of troubles, settings with an author, runs of schedules, and values about
+ * several people.
  */
 const restOfRecord: RestOf = (key, value, { about, person }) => {
   if (key === PAUSES) return withoutOwnPauses(value, person.conversations, about)
   if (key === ACKNOWLEDGEMENTS) return withoutOwnAcknowledgements(value, about)
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (SHARED_KEYS.test(key)) return about.without(value)
+  if (RUN_KEYS.test(key) && !about.isInKey(key)) return withoutOwnResults(value, about)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
 }
 

@@ -11,7 +11,7 @@ import { aboutSchedule, cursorKey } from './about.ts'
 import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
 import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
-import type { createRunReports } from './run-reports.ts'
+import { type createRunReports, withoutResult } from './run-reports.ts'
 import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
 /**
@@ -38,7 +38,11 @@ export function createScheduleControl(deps: {
     pastRuns(schedule, await deps.runsOf(schedule.skill), await deps.reports.readRuns(schedule))
   const shown = (schedule: Schedule, paused: PausedSchedules, [lastRun]: readonly ScheduleRun[]) => ({
     ...schedule,
-    ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id), lastRun }),
+    ...defined({
+      next: plannedTimes(schedule).next(now()),
+      paused: pauseOf(paused, schedule.id),
+      lastRun: lastRun && withoutResult(lastRun),
+    }),
   })
   return {
     async list(_, call) {

@@ -17,6 +17,8 @@ export type ScheduleRun = {
   endedAt?: number
   outcome: string
   error?: string
+  /** The beginning of what the skill returned. Only the newest runs have it. */
+  result?: string
   /** Whether somebody started it. Absent for runs before the first reported one. */
   manual?: true
 }

@@ -88,7 +88,14 @@ function humanDetails(result: Json): string {
     ...facts.map(([title, text]) => paragraph(`${title.padEnd(longest)}  `, text)),
     '',
     runs.length === 0 ? 'No run is known.' : lineTable(RUN_COLUMNS, runs),
+    ...lastEnd(objectsIn(schedule.runs)),
   ].join('\n')
+}
+
+/** What the newest run returned, or why it failed. */
+function lastEnd([run]: readonly JsonObject[]): string[] {
+  if (run?.error !== undefined) return ['', 'The last run failed:', String(run.error)]
+  return run?.result === undefined ? [] : ['', 'The last run returned:', String(run.result)]
 }
 
 const RUN_COLUMNS: readonly Column[] = [

@@ -5,6 +5,7 @@ import { withUnknownFields } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
+import { headOf } from '../../lib/head-of.ts'
 import type { ScheduleKey } from './about.ts'
 
 /** Times are Unix ms. */
@@ -17,6 +18,8 @@ const runSchema = z.object({
   outcome: z.enum(['running', 'retrying', 'done', 'failed']),
   /** Why the last attempt failed. */
   error: z.string().exactOptional(),
+  /** The beginning of what the skill returned, as text. Only the newest runs keep it. */
+  result: z.string().exactOptional(),
   /** Whether somebody started the run. */
   manual: z.literal(true).exactOptional(),
 })
@@ -31,6 +34,10 @@ const RETENTION = 400 * DAY
 const MAX_RUNS = 50
 /** Maximum characters of an error. */
 const MAX_ERROR = 200
+/** Maximum characters of a result. */
+const MAX_RESULT = 2_000
+/** Number of runs that keep their result: a report is rewritten in each run, so it stays small. */
+const MAX_RESULTS = 10
 
 /** The newest runs of each schedule, in the store. */
 export function createRunReports(kv: KeyValues, now: () => number) {
@@ -56,7 +63,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
 }
 
 /** The current state of a run. */
-export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'manual'>
+export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'result' | 'manual'>
 
 function runsIn(stored: unknown): RunReport[] {
   const { data } = reportSchema.safeParse(stored)
@@ -66,13 +73,22 @@ function runsIn(stored: unknown): RunReport[] {
 }
 
 /** The runs, newest first, with the current state of one of them. */
-function withRun(runs: readonly RunReport[], { planned, outcome, error, manual }: RunState, now: number) {
+function withRun(runs: readonly RunReport[], { planned, outcome, ...state }: RunState, now: number) {
   const before = runs.find((run) => run.planned === planned)
   const startedAt = before?.startedAt ?? now
   const endedAt = outcome === 'running' ? undefined : now
-  const more = defined({ endedAt, error: error?.slice(0, MAX_ERROR), manual })
+  const error = state.error?.slice(0, MAX_ERROR)
+  const result = state.result === undefined ? undefined : headOf(state.result, MAX_RESULT)
+  const more = defined({ endedAt, error, result, manual: state.manual })
   const run: RunReport = { planned, startedAt, outcome, ...more }
   return [run, ...runs.filter((each) => each !== before)]
     .sort((a, b) => b.planned - a.planned)
     .slice(0, MAX_RUNS)
+    .map((each, index) => (index < MAX_RESULTS ? each : withoutResult(each)))
+}
+
+/** A run without its result, which is long. */
+export function withoutResult<T extends object>(run: T & { result?: string }): Omit<T, 'result'> {
+  const { result: _, ...rest } = run
+  return rest
 }

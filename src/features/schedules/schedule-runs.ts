@@ -26,6 +26,8 @@ type ScheduleRunDeps = {
   isPaused(skill: string): boolean
   /** The caller with this identity and its current roles. */
   callerAs(id: string): Caller
+  /** Redacts secrets in a text. */
+  clean(text: string): string
   log: Log
   now(): number
 }
@@ -60,7 +62,7 @@ const runSchema = scheduleSchema
  * nothing.
  */
 export function createScheduleRuns(
-  { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
+  { store, invoke, callerAs, clean, logs, log, report, isPaused, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: ScheduleKey): Promise<boolean>
     /** Called with the key of a run that is about to end without another attempt. */
@@ -78,8 +80,8 @@ export function createScheduleRuns(
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
     const manual = isManual(job) || undefined
-    const reportState = (outcome: RunState['outcome'], error?: string) => {
-      const run = { planned: Date.parse(planned), outcome, ...defined({ manual, error }) }
+    const reportState = (outcome: RunState['outcome'], end: Pick<RunState, 'error' | 'result'> = {}) => {
+      const run = { planned: Date.parse(planned), outcome, ...defined({ manual }), ...end }
       return reports.report({ id, created }, run)
     }
     const about = { channel, schedule: id, name, skill, planned, attempt }
@@ -100,7 +102,7 @@ export function createScheduleRuns(
         await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULE_OF}${skill}` })
       }
       await logs.event({ event: 'schedule_ran', ...about, ok: true, result: shortened(result) })
-      await reportState('done')
+      await reportState('done', text === '' ? {} : { result: clean(text) })
       await failures.ended({ id, created })
       await ended()
       return { outcome: 'done' }
@@ -109,7 +111,7 @@ export function createScheduleRuns(
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
         const { message } = error
         const again = outcome === 'retry'
-        await reportState(again ? 'retrying' : 'failed', message)
+        await reportState(again ? 'retrying' : 'failed', { error: clean(message) })
         await logs.event({ event: 'schedule_failed', ...about, ok: false, error: message, again })
         if (outcome === 'dead') {
           await ended()
