@@ -107,3 +107,8 @@ test('the start of a job is not its end, and the end of an erasure says how much
   const messages = { job: 'person-erase-2', records: 5, messages: 1 }
   assert.equal(actionInWords({ action: 'person-erased', target: messages }), 'erased 1 message: 5 records')
 })
+
+test('a refused second decision does not read like a decision', () => {
+  const refused = { ...entry, status: 'failed', outcome: 'approval_decided' }
+  assert.match(wholeText(humanAudit({ entries: [refused] }, {})), /failed: approval_decided/)
+})
