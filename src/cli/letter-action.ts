@@ -24,6 +24,8 @@ import { fullId } from './short-ids.ts'
 
 type Verb = 'retry' | 'drop'
 type Options = { dryRun?: boolean; yes?: boolean; wait?: boolean }
+/** The reason, if one was given: it is no filter. */
+type Why = { why: JsonObject }
 
 /** Maximum number of letters whose outcomes are followed. */
 const MOST_FOLLOWED = 1_000
@@ -50,15 +52,16 @@ export function addLetterAction(command: Command, context: CommandContext, verb:
   )
   if (verb === 'retry') action.option('--no-wait', 'do not wait for the outcome (5 s; with --all up to 30 s)')
   action.action((ids: string[], options: Options) => {
-    const { all, ...filter } = read(options)
+    const { all, reason, ...filter } = read(options)
+    const why = defined({ reason })
     if (ids.length > 0 && (all || Object.keys(filter).length > 0))
       throw usage('Give ids or filters, not both.')
     if (options.dryRun && !all)
       throw usage('--dry-run shows what --all would touch. `trivium dead-letter show ID` shows a single one.')
     const work = (daemon: Connection) => {
-      if (ids.length > 0) return actOnNamed(daemon, context, verb, ids, options)
+      if (ids.length > 0) return actOnNamed(daemon, context, verb, ids, { ...options, why })
       const args = { ...filter, until: filter.until ?? new Date().toISOString() }
-      return actOnMatching(daemon, context, verb, args, { ...options, all: all === true })
+      return actOnMatching(daemon, context, verb, args, { ...options, all: all === true, why })
     }
     return ask(context, work, (result) => humanAction(verb, result))
   })
@@ -69,7 +72,7 @@ async function actOnNamed(
   context: CommandContext,
   verb: Verb,
   given: readonly string[],
-  { wait }: Options,
+  { wait, why }: Options & Why,
 ): Promise<Json> {
   const isFollowed = verb === 'retry' && wait && daemon.running
   const signal = isFollowed ? interruption() : undefined
@@ -79,7 +82,7 @@ async function actOnNamed(
     if (signal?.aborted) break
     const id = await fullId(daemon, part, 'dead-letter', { isChange: true })
     const letter = isFollowed ? await daemon.invoke('dead-letter-show', { id }) : { id }
-    await daemon.invoke(`dead-letter-${verb}`, { id })
+    await daemon.invoke(`dead-letter-${verb}`, { id, ...why })
     letters.push(retriedLetter(Object(letter)))
   }
   const count = letters.length
@@ -93,7 +96,7 @@ async function actOnMatching(
   context: CommandContext,
   verb: Verb,
   args: JsonObject,
-  { all, dryRun = false, yes = false, wait }: Options & { all: boolean },
+  { all, dryRun = false, yes = false, wait, why }: Options & Why & { all: boolean },
 ): Promise<Json> {
   const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
   const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
@@ -115,7 +118,7 @@ async function actOnMatching(
   const isFollowed = verb === 'retry' && wait && daemon.running && count <= MOST_FOLLOWED
   const letters = isFollowed ? (await allLetters(daemon, args)).map(retriedLetter) : []
   const began = Date.now()
-  const acted = await actOnAll(daemon, verb, args, (text) =>
+  const acted = await actOnAll(daemon, verb, { ...args, ...why }, (text) =>
     context.terminal().progress(text && `${text} ${verb === 'retry' ? 'retried' : 'dropped'} …`),
   )
   const { until: _, ...filters } = args

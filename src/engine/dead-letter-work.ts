@@ -6,7 +6,7 @@ import type { LongWork, WorkKind } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 
 type Bulk = Parameters<ServiceOf<typeof deadLetters>['bulk']>[0]
-type Filter = Omit<Bulk, 'do'>
+type Filter = Omit<Bulk, 'do' | 'reason'>
 type Verb = Bulk['do']
 
 export const DEAD_LETTERS_KIND = 'dead-letters'
@@ -63,7 +63,7 @@ export function createDeadLetterWork(
   now: () => number,
 ) {
   work.offer(workKind(actions))
-  return async ({ do: verb, ...given }: Bulk, call: Call) => {
+  return async ({ do: verb, reason: _reason, ...given }: Bulk, call: Call) => {
     // Letters that fail again meanwhile are excluded.
     const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
     const filter = { ...defined(given), until }

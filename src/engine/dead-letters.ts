@@ -107,7 +107,7 @@ export function createDeadLetters(deps: {
       return withRetry(await withMayAnswer(letter), keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),
-    drop: (args, call) => oneOrAll('drop', args, call),
+    drop: ({ reason: _, ...args }, call) => oneOrAll('drop', args, call),
   }
 }
 

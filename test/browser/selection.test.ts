@@ -151,4 +151,45 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Attempts' }).waitFor({ timeout: 5_000 })
   })
+
+  test('of one cause show on a phone what differs in their errors, and can be retried there', async () => {
+    await show('dead-letters')
+    await page.getByRole('link', { name: 'charges' }).click()
+    await page.setViewportSize({ width: 390, height: 800 })
+    await rowOf('charge 2').locator('.reason mark').getByText('2', { exact: true }).waitFor()
+    const retry = rowOf('charge 2').getByRole('button', { name: /^Retry/ })
+    assert.equal(await retry.evaluate((button) => getComputedStyle(button).opacity), '1')
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  test('are no longer selected after Escape, which only then leaves the page', async () => {
+    for (const view of ['messages', 'dead-letters?group=charges&pattern=']) {
+      await show(
+        view.replace(
+          'pattern=',
+          `pattern=${encodeURIComponent('Skill charge failed: no money for # today')}`,
+        ),
+      )
+      await rowOf('charge 1').first().getByRole('checkbox').click()
+      await page.getByText('1 selected').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByText('1 selected').waitFor({ state: 'detached' })
+      await rowOf('charge 1').first().waitFor()
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Dead letters', exact: true }).waitFor()
+  })
+
+  test('of one cause are dropped together, with a reason for the audit log', async () => {
+    await show('dead-letters')
+    await page.getByRole('link', { name: 'charges' }).click()
+    for (const number of [1, 2]) await rowOf(`charge ${number}`).getByRole('checkbox').click()
+    await press('Drop 2 …')
+    await page.getByLabel('Reason (optional)').fill('charged by hand')
+    await answer('Drop')
+    await page.getByText('2 dead letters dropped.').waitFor()
+    assert.equal((await letters()).length, 1)
+    const { entries } = Object(await daemon.invoke('audit-list', { action: 'dead-letter-drop' }))
+    assert.deepEqual([...new Set([entries].flat().map(({ reason }) => reason))], ['charged by hand'])
+  })
 })

@@ -50,6 +50,19 @@ describe('a person takes care of a trouble', { timeout: 120_000 }, async () => {
     })
   })
 
+  test('which the dead letters, their cause, and the question to drop them show', async () => {
+    const owner = /have it, .* ago, until .*: calling the post office$/
+    await show('dead-letters')
+    await page.locator('.group').getByText(owner).waitFor()
+    await page.getByRole('link', { name: 'broken' }).click()
+    const main = page.getByRole('main')
+    await main.getByText(owner).waitFor()
+    await main.getByRole('button', { name: /^Drop/ }).first().click()
+    await dialog.getByText(owner).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.keyboard.press('Escape')
+  })
+
   test('which no longer counts in the badge, until it is released', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')

@@ -125,7 +125,9 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const dry = await site.run(['dead-letter', 'drop', id, '--dry-run'])
     assert.deepEqual([dry.code, dry.out], [2, ''])
     assert.match(dry.err, /--dry-run shows what --all would touch/)
-    assert.match((await site.run(['dead-letter', 'drop', id])).out, /1 dead letter dropped/)
+    const dropped = await site.run(['dead-letter', 'drop', id, '--reason', 'sent by hand'])
+    assert.match(dropped.out, /1 dead letter dropped/)
+    assert.match((await site.run(['audit', 'list', '--json'])).out, /"reason": ?"sent by hand"/)
     assert.equal((await site.run(['dead-letter', 'drop', id])).code, 1)
   })
 
@@ -144,7 +146,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(withoutAll.err, /2 dead letters match\. Add --all/)
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
     assert.match((await site.run([...many, '--all', '--dry-run'])).out, /\n2\tdispatch\tbad\t/)
-    assert.match((await site.run([...many, '--all', '--yes'])).out, /^2 dead letters dropped/)
+    const why = ['--reason', 'too old']
+    assert.match((await site.run([...many, '--all', '--yes', ...why])).out, /^2 dead letters dropped/)
   })
 
   test('dead-letter retry --all asks at a terminal, but not if none matches', {

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
+import { Texts } from './drop-letters.js'
 import { html } from './html.js'
 import { changes } from './live.js'
 import { Age, act, ask, say } from './parts.js'
@@ -17,8 +18,6 @@ const MAX_LETTERS = 500
 const MAX_OUTCOMES_READ = 10
 /** Outcomes that end a retry. A message that fails again is found among the dead letters. */
 const ENDED = new Set(OUTCOMES).difference(new Set([...IN_PROGRESS, 'dead']))
-/** Maximum number of texts in a question. */
-const MAX_TEXTS = 6
 
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks
@@ -28,8 +27,7 @@ const MAX_TEXTS = 6
 export async function retryLetters(letters, done, of) {
   const many = letters.length
   const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
-    <ul class="reasons">${letters.slice(0, MAX_TEXTS).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
-    ${many > MAX_TEXTS && html`<li class="dim">and ${many - MAX_TEXTS} more</li>`}</ul>`
+    <${Texts} of=${letters} />`
   const title = `Retry ${count(many, 'dead letter')}?`
   if (many > 1 && !(await ask({ title, body, action: 'Retry' }))) return false
   const began = Date.now()

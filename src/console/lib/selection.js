@@ -4,8 +4,8 @@ import { onKey } from './keys.js'
 
 /**
  * Selected rows of a list, by the keys of its `items`. `x` selects the focused row; a click with
- * Shift selects all rows between the last one and this one. Rows that are no longer listed do not
- * count.
+ * Shift selects all rows between the last one and this one. Escape clears the selection. Rows that
+ * are no longer listed do not count.
  */
 export function useSelection(items, keyOf) {
   const [keys, setKeys] = useState(() => new Set())
@@ -31,6 +31,10 @@ export function useSelection(items, keyOf) {
       }),
     [],
   )
+  const hasChosen = keys.size > 0 && items.some((item) => keys.has(keyOf(item)))
+  useEffect(() => {
+    if (hasChosen) return onKey('Escape', 'clear the selection', () => setKeys(new Set()))
+  }, [hasChosen])
   return {
     has: (key) => keys.has(key),
     toggle,

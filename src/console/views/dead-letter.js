@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke } from '../lib/api.js'
+import { askReason } from '../lib/ask-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
@@ -46,11 +47,12 @@ export function Letter({ id, from }) {
   const of = { queue, group, code: errors.at(-1)?.code ?? reason, pattern: patternOf(errorOf(letter)) }
   const quoted = `“${preview(isReply ? (letter.data?.text ?? id) : (message?.text ?? id)).slice(0, 120)}”`
   const decide = async (verb, question) => {
-    if (!(await ask(question))) return
+    const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
+    if (!why) return
     const began = Date.now()
     const isDone = await act(async () => {
       // An event pushed to several subscriptions has a dead letter in each, with the same id.
-      await invoke(`dead-letter-${verb}`, { id, queue })
+      await invoke(`dead-letter-${verb}`, { id, queue, ...why })
       changes.dead.value++
       return verb === 'retry' ? 'It is being retried.' : 'It is dropped.'
     })
@@ -69,7 +71,7 @@ export function Letter({ id, from }) {
     <header class="bar"><h1 id="title">${causeOf(errorOf(letter))}</h1>
       <div class="buttons">
         <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${quoted}`, action: 'Retry' })}>Retry</button>
-        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${quoted}`, action: 'Drop', danger: true })}>Drop …</button>
+        <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: html`<p>It is removed permanently: ${quoted}</p>`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
     <${Facts} of=${{
       id:

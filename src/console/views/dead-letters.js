@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { askReason } from '../lib/ask-reason.js'
 import { authorOf } from '../lib/authors.js'
+import { dropLetters } from '../lib/drop-letters.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -31,6 +33,7 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Letter } from './dead-letter.js'
 import { RetriedPage } from './retried.js'
+import { CauseOwner } from './taken-troubles.js'
 
 const MAX_LETTERS = 500
 
@@ -88,6 +91,7 @@ function Groups({ filter }) {
   )
   const { value: { groups, within } = {}, reload } = loaded
   const total = groups?.reduce((sum, { count: many }) => sum + many, 0)
+  const tests = groups?.reduce((sum, { tests: many = 0 }) => sum + many, 0)
   return html`<section class="page" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Dead letters</h1>
@@ -105,7 +109,7 @@ function Groups({ filter }) {
     <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
-      ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
+      ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
@@ -175,6 +179,7 @@ function Group({ group, within, reload }) {
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${recipients && html`<b>to ${recipients.slice(0, 3).join(', ')}${recipients.length > 3 && ' …'}</b> `}${preview(sample)}</p>`}
     <${RetriedNote} of=${group} />
+    <${CauseOwner} of=${group} />
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 || first < last - SAME_TIME ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME_TIME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
     <${Decide} filter=${{ ...filter, ...rangeOf(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
@@ -197,18 +202,20 @@ function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
     const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
-    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
-    if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
+    const about = html`<p>${body}</p>${verb === 'drop' && html`<${CauseOwner} of=${filter} />`}<p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
+    const question = { title, body: about, action: title.split(' ')[0], danger }
+    const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
+    if (!why) return
     const began = Date.now()
     await act(async () => {
       if (many > AT_ONCE[verb]) {
-        await invoke('dead-letter-bulk', { do: verb, ...filter })
+        await invoke('dead-letter-bulk', { do: verb, ...filter, ...why })
         startedJobs.value++
         return `${count(many, 'dead letter')} are being ${verb === 'retry' ? 'retried' : 'dropped'} …`
       }
       let sum = 0
       for (let more = true; more; ) {
-        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter })
+        const answer = await invoke(`dead-letter-${verb}`, { all: true, ...filter, ...why })
         sum += answer.count
         more = answer.more
       }
@@ -252,9 +259,14 @@ function Letters({ filter }) {
   const common = commonOf(letters.map(errorOf))
   const selection = useSelection(letters, keyOfLetter)
   const hasAgain = letters.some(({ retriedAt }) => retriedAt !== undefined)
+  const named = (some) => some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
+  const drop = async () => {
+    if (!(await dropLetters(named(selection.chosen), html`<${CauseOwner} of=${filter} />`))) return
+    selection.clear()
+    show()
+  }
   const retry = async (some) => {
-    const chosen = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
-    if (!(await retryLetters(chosen, show, filter))) return
+    if (!(await retryLetters(named(some), show, filter))) return
     selection.clear()
     show()
   }
@@ -266,6 +278,7 @@ function Letters({ filter }) {
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...rangeOf(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
+    <${CauseOwner} of=${filter} />
     <${LastRetry} of=${filter} />
     <${Retries} of=${filter} since="1d" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
@@ -279,6 +292,7 @@ function Letters({ filter }) {
     </div>
     <${SelectionBar} of=${selection}>
       <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}</button>
+      <button changes type="button" class="danger" onClick=${drop}>Drop ${selection.chosen.length} …</button>
       <${Copy} label="Copy ids" text=${() => selection.chosen.map(({ id }) => id).join('\n')} />
     <//>
   </section>`

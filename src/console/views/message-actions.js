@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
+import { askReason } from '../lib/ask-reason.js'
 import { eraseMessage } from '../lib/erase-message.js'
 import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
-import { act, ask, Copy, useOnce } from '../lib/parts.js'
+import { act, Copy, useOnce } from '../lib/parts.js'
 import { CancelRun, retryNow } from '../lib/pause.js'
 import { retryMessage } from '../lib/retry-message.js'
 import { go, link } from '../lib/router.js'
@@ -19,9 +20,15 @@ export function Actions({ shown, reload }) {
   const [form, setForm] = useState()
   const drop = async () => {
     const body = 'It is removed from the dead letters permanently. The message stays in the journal.'
-    if (!(await ask({ title: 'Drop this message?', body, action: 'Drop', danger: true }))) return
+    const why = await askReason({
+      title: 'Drop this message?',
+      body: html`<p>${body}</p>`,
+      action: 'Drop',
+      danger: true,
+    })
+    if (!why) return
     await act(async () => {
-      await invoke('dead-letter-drop', { id, queue: 'dispatch' })
+      await invoke('dead-letter-drop', { id, queue: 'dispatch', ...why })
       changes.dead.value++
       return 'It is dropped.'
     })

@@ -54,7 +54,7 @@ export function Timeline({ shown }) {
         { at, road, what, detail = {} },
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
-      <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
+      <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && html` <span class="dim">+${took(at - start)}</span>`}</time></div>
       <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} /></div>
     </li>`,
     )}
@@ -132,7 +132,7 @@ function Detail({ detail, at }) {
   // The key repeats the message id and the route name.
   const { text, error, reason, tools, ms, args, key, delay, by, letter, ...fields } = detail
   const said = { ...fields, ...(by && { by: authorOf(by) }) }
-  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
+  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>${' '}
     ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
     ${letter && html`<p><a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a></p>`}
     ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
+import { reasonField } from '../lib/ask-reason.js'
 import { handBackQuestion } from '../lib/hand-back.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
@@ -86,18 +87,27 @@ async function runOn({ word, done, question }, rows, finish) {
 }
 
 function Names({ of }) {
-  const names = of.slice(0, MAX_NAMES).map(({ from }) => senderOf(from))
-  return html`<p class="dim">${names.join(', ')}${of.length > MAX_NAMES && ` and ${of.length - MAX_NAMES} more`}</p>`
+  return html`<p class="dim">${namesOf(of)}</p>`
 }
 
-function settleQuestion() {
-  let reason = ''
-  const body = html`<p>Nobody waits in them any more, until the next message arrives.</p>
-    <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
-      reason = event.target.value.trim()
-    }} /></label>`
+function namesOf(rows) {
+  const names = rows.slice(0, MAX_NAMES).map(({ from }) => senderOf(from))
+  return `${names.join(', ')}${rows.length > MAX_NAMES ? ` and ${rows.length - MAX_NAMES} more` : ''}`
+}
+
+/** What settling does not end: answers that were not delivered, and open requests for approval. */
+function StillOpen({ of }) {
+  const undelivered = of.filter((row) => row.undelivered !== undefined)
+  const open = of.filter(({ outcome }) => outcome === 'approval')
+  return html`${undelivered.length > 0 && html`<p class="problem">The last answer to ${namesOf(undelivered)} was not delivered; settling does not send it.</p>`}
+    ${open.length > 0 && html`<p class="problem">A request for approval is open for ${namesOf(open)}; once decided, the answer still goes out.</p>`}`
+}
+
+function settleQuestion(rows) {
+  const { field, given } = reasonField()
+  const body = html`<p>Nobody waits in them any more, until the next message arrives.</p><${StillOpen} of=${rows} />${field}`
   const change = ({ gateway, conversation }) =>
-    invoke('conversation-settle', { gateway, conversation, ...(reason && { reason }) })
+    invoke('conversation-settle', { gateway, conversation, ...given() })
   return { body, change }
 }
 

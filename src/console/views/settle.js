@@ -1,20 +1,18 @@
 import { invoke } from '../lib/api.js'
+import { askReason } from '../lib/ask-reason.js'
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { Age, act, ask, Moment } from '../lib/parts.js'
+import { Age, act, Moment } from '../lib/parts.js'
 
 /** A button that asks, and marks a conversation as settled. */
 export function Settle({ gateway, conversation, done }) {
   const settle = async () => {
-    let reason = ''
     const title = 'No answer is needed?'
-    const body = html`<p>Nobody waits here any more, until the next message arrives.</p>
-      <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
-        reason = event.target.value.trim()
-      }} /></label>`
-    if (!(await ask({ title, body, action: 'It is settled' }))) return
+    const body = html`<p>Nobody waits here any more, until the next message arrives.</p>`
+    const why = await askReason({ title, body, action: 'It is settled' })
+    if (!why) return
     await act(async () => {
-      await invoke('conversation-settle', { gateway, conversation, ...(reason && { reason }) })
+      await invoke('conversation-settle', { gateway, conversation, ...why })
       return 'The conversation is settled.'
     })
     done()

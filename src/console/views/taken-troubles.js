@@ -1,6 +1,7 @@
 import { invoke } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
 import { Age, act, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { placeOf } from '../lib/troubles.js'
@@ -11,9 +12,21 @@ export function TakenTroubles({ troubles }) {
     <ul>${troubles.map((trouble) => html`<${TakenItem} key=${trouble.key} trouble=${trouble} />`)}</ul>`
 }
 
+/** Who takes care of a trouble, since when, until when and how. */
+function TakenBy({ of: { at, by, reason, until } }) {
+  return html`<span><b>${isOwn(by) ? 'You have' : `${authorOf(by)} has`} it</b>, <${Age} at=${at} /> ago${until && html`, until <${Moment} at=${until} />`}${reason && `: ${reason}`}</span>`
+}
+
+/** Who takes care of a cause of dead letters (`{ queue, group, code, pattern }`), if anybody does. */
+export function CauseOwner({ of }) {
+  const isOfCause = ({ code, where }) =>
+    code === 'dead-letters' && ['queue', 'group', 'code', 'pattern'].every((key) => where[key] === of[key])
+  const taken = now.value?.troubles.find((trouble) => trouble.acknowledged && isOfCause(trouble))
+  return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null
+}
+
 function TakenItem({ trouble }) {
   const { id, title, since, acknowledged } = trouble
-  const { at, by, reason, until } = acknowledged
   const [isBusy, once] = useOnce()
   const { path, query } = placeOf(trouble)
   const release = () =>
@@ -23,5 +36,5 @@ function TakenItem({ trouble }) {
     })
   return html`<li class="trouble taken">
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html`<span class="since">for <${Age} at=${since} /></span>`}</p>
-    <p class="owner"><span><b>${isOwn(by) ? 'You have' : `${authorOf(by)} has`} it</b>, <${Age} at=${at} /> ago${until && html`, until <${Moment} at=${until} />`}${reason && `: ${reason}`}</span> <button changes type="button" class="small" disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
+    <p class="owner"><${TakenBy} of=${acknowledged} /> <button changes type="button" class="small" disabled=${isBusy} aria-label=${`Release: ${title}`} onClick=${() => once(release)}>Release</button></p></li>`
 }

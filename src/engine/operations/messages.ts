@@ -186,12 +186,19 @@ const letterFilter = {
  * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep
  * their order.
  */
-const someLetters = closed({
+const someLetters = {
   id: spoken(optional('The id of the dead letter'), { id: 'dead-letter' }),
   all: z.literal(true).exactOptional().describe('Without an id: all that match the filter'),
   ...letterFilter,
   limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),
-}).refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true')
+}
+
+function isOneOrAll({ id, all }: { id?: string; all?: true }): boolean {
+  return (id === undefined) !== (all === undefined)
+}
+const ONE_OR_ALL = 'give an id, or all: true'
+/** Why dead letters are dropped or retried. */
+const letterReason = { reason: optional('Why; kept in the audit log') }
 
 /** `dead-letter-…`. Throws `dead_letter_not_found`: `show`, and with an id `retry` and `drop`. */
 export const deadLetters = {
@@ -216,12 +223,15 @@ export const deadLetters = {
     'Lists the jobs that retried dead letters within a week, newest first, with the outcomes of their messages now.',
   ),
   show: closed(deadLetter).describe('Shows a complete dead letter: its message, every attempt and error.'),
-  retry: someLetters.describe(
-    'Retries dead letters: puts them at the end of their lanes, with all attempts available.',
-  ),
-  drop: someLetters.describe('Removes dead letters permanently.'),
+  retry: closed(someLetters)
+    .refine(isOneOrAll, ONE_OR_ALL)
+    .describe('Retries dead letters: puts them at the end of their lanes, with all attempts available.'),
+  drop: closed({ ...someLetters, ...letterReason })
+    .refine(isOneOrAll, ONE_OR_ALL)
+    .describe('Removes dead letters permanently.'),
   bulk: closed({
     do: z.enum(['retry', 'drop']).describe('retry or drop'),
     ...letterFilter,
+    ...letterReason,
   }).describe('Retries or drops all dead letters that match the filter, as a job with progress.'),
 }

@@ -73,7 +73,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const ada = await signIn('Ada')
       assert.equal((await post('/v1/skills/dead-letter-drop', { id: await deadLetter() }, ada)).status, 200)
       const id = await deadLetter()
-      await daemon.invoke('dead-letter-drop', { id })
+      await daemon.invoke('dead-letter-drop', { id, reason: 'sent by hand' })
       const { code } = await site.run(['dead-letter-drop', '--id', await deadLetter()])
       assert.equal(code, 0)
       assert.equal((await post('/v1/reload', {}, ada)).status, 200)
@@ -81,6 +81,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       const found = await list()
       const [drop] = await list({ action: 'dead-letter-drop', limit: 1, by: '@' })
       assert.equal(drop?.via, 'cli')
+      const dropped = found.find(({ via, action }) => via === 'http' && action === 'dead-letter-drop')
+      assert.equal(dropped?.reason, 'sent by hand')
       const shown = found.map(
         ({ by, via, action, outcome }) => `${via} ${by.replace(/.*@.*/, 'user@host')} ${action} ${outcome}`,
       )
