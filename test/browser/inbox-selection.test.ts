@@ -9,12 +9,14 @@ const ROUTES = `
 gateways:
   chat: { transport: websocket, path: /chat }
 routes:
+  - { name: guarded, match: { gateway: chat, text: "Refund*" }, skill: refund }
   - { name: notes, match: { gateway: chat }, skill: note }
 `
+const REFUND = `export default { description: 'refunds', metadata: { approval: true }, run: () => 'refunded' }`
 const NOTE = `export default { description: 'notes', run: () => undefined }`
 
 describe('selected conversations', { timeout: 180_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { note: NOTE } })
+  const site = openSite({ routes: ROUTES, skills: { note: NOTE, refund: REFUND } })
   const daemon = await site.start()
   const { page, dialog, show, answer, shots } = await openConsole(() => daemon)
   const rows = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem')
@@ -100,5 +102,21 @@ describe('selected conversations', { timeout: 180_000 }, async () => {
     assert.deepEqual(await held(), [])
     assert.equal((await newest('bob')).outcome, 'dropped')
     await until(async () => (await newest('dora')).outcome === 'done', 'the skill')
+  })
+
+  test('are settled after a word about an open request for approval', async () => {
+    await leaveLists(page)
+    await write('emil', 'Refund 4711')
+    await show('conversations')
+    await rowOf('emil').getByText('approval', { exact: true }).waitFor()
+    await select('emil')
+    await bar.getByRole('button', { name: 'Settle 1 …' }).click()
+    await dialog
+      .getByText('A request for approval is open for emil; once decided, the answer still goes out.')
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await bar.getByText('1 selected').waitFor()
+    await page.keyboard.press('Escape')
+    await bar.waitFor({ state: 'detached' })
   })
 })

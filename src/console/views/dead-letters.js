@@ -31,9 +31,9 @@ import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { startedJobs } from '../lib/started-jobs.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { CauseOwner } from './cause-owner.js'
 import { Letter } from './dead-letter.js'
 import { RetriedPage } from './retried.js'
-import { CauseOwner } from './taken-troubles.js'
 
 const MAX_LETTERS = 500
 

@@ -1,7 +1,6 @@
 import { invoke } from '../lib/api.js'
 import { authorOf, isOwn } from '../lib/authors.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
 import { Age, act, Moment, useOnce } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { placeOf } from '../lib/troubles.js'
@@ -13,16 +12,8 @@ export function TakenTroubles({ troubles }) {
 }
 
 /** Who takes care of a trouble, since when, until when and how. */
-function TakenBy({ of: { at, by, reason, until } }) {
+export function TakenBy({ of: { at, by, reason, until } }) {
   return html`<span><b>${isOwn(by) ? 'You have' : `${authorOf(by)} has`} it</b>, <${Age} at=${at} /> ago${until && html`, until <${Moment} at=${until} />`}${reason && `: ${reason}`}</span>`
-}
-
-/** Who takes care of a cause of dead letters (`{ queue, group, code, pattern }`), if anybody does. */
-export function CauseOwner({ of }) {
-  const isOfCause = ({ code, where }) =>
-    code === 'dead-letters' && ['queue', 'group', 'code', 'pattern'].every((key) => where[key] === of[key])
-  const taken = now.value?.troubles.find((trouble) => trouble.acknowledged && isOfCause(trouble))
-  return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null
 }
 
 function TakenItem({ trouble }) {

@@ -1,0 +1,11 @@
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { TakenBy } from './taken-troubles.js'
+
+/** Who takes care of a cause of dead letters (`{ queue, group, code, pattern }`), if anybody does. */
+export function CauseOwner({ of }) {
+  const isOfCause = ({ code, where }) =>
+    code === 'dead-letters' && ['queue', 'group', 'code', 'pattern'].every((key) => where[key] === of[key])
+  const taken = now.value?.troubles.find((trouble) => trouble.acknowledged && isOfCause(trouble))
+  return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null
+}
