@@ -158,7 +158,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await page.setViewportSize({ width: 390, height: 800 })
     await rowOf('charge 2').locator('.reason mark').getByText('2', { exact: true }).waitFor()
     const retry = rowOf('charge 2').getByRole('button', { name: /^Retry/ })
-    assert.equal(await retry.evaluate((button) => getComputedStyle(button).opacity), '1')
+    assert.equal(await retry.evaluate((button) => String(button.computedStyleMap().get('opacity'))), '1')
     await page.setViewportSize({ width: 1440, height: 900 })
   })
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { onKey } from './keys.js'
 
@@ -32,7 +32,7 @@ export function useSelection(items, keyOf) {
     [],
   )
   const hasChosen = keys.size > 0 && items.some((item) => keys.has(keyOf(item)))
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (hasChosen) return onKey('Escape', 'clear the selection', () => setKeys(new Set()))
   }, [hasChosen])
   return {
