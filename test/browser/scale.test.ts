@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { besideLabels, capOf, highestApart } = await import(
+const { besideLabels, capOf, highestApart, topOf } = await import(
   new URL('../../src/console/lib/scale.js', import.meta.url).href
 )
 
@@ -17,6 +17,13 @@ for (const [what, values, cap] of [
   ['nothing', [], undefined],
 ] as const)
   test(`the scale of a chart: ${what}`, () => assert.equal(capOf(values), cap))
+
+test('a scale that is not cut has room for a burst, such as the failed attempts of a push', () => {
+  const values = [...even, 141]
+  assert.equal(topOf(values, { least: 4, isCut: true }), 20)
+  assert.ok(topOf(values, { least: 4, isCut: false }) > 141)
+  assert.equal(topOf([], { least: 4, isCut: false }), 4)
+})
 
 test('the values of peaks do not overlap, also where the last is written left of its peak', () => {
   const marks = [

@@ -166,6 +166,8 @@ routes:
     const row = usage.getByRole('region', { name: 'Last runs' }).getByRole('row').nth(1)
     await row.getByText('cancelled', { exact: true }).waitFor()
     await row.getByText(/wrong month/).waitFor()
+    const table = usage.getByRole('region', { name: 'Last runs' }).getByRole('table').locator('..')
+    assert.equal(await table.evaluate((box) => box.scrollWidth - box.clientWidth), 0)
     await usage.locator('.figure', { hasText: /^Failed\s*0$/ }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
   })

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { firstState } from './live.js'
-import { besideLabels, capOf, highestApart } from './scale.js'
+import { besideLabels, highestApart, topOf } from './scale.js'
 
 /** A third of the console's code, so it is loaded after the first view. */
 let uPlot
@@ -27,9 +27,10 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
  * `until`, the span ends now and `since` is its length. `isWhole` shows the whole span even without
  * data. `every`: ms between points. `lines`: `{ name, color, of(point) }`, where `color` is a
  * colour role. `show` formats a value. `least`: minimum upper end of the axis; `steps`: possible
- * intervals between its labels.
+ * intervals between its labels. `isCut`: whether a short burst is cut off, and marked with its
+ * highest value, instead of flattening everything else.
  */
-export function Chart({ title, points, lines, show, least, steps, span, every = 5_000 }) {
+export function Chart({ title, points, lines, show, least, steps, span, every = 5_000, isCut = true }) {
   const box = useRef()
   const values = useRef([])
   const plot = useRef()
@@ -53,7 +54,7 @@ export function Chart({ title, points, lines, show, least, steps, span, every = 
   const draw = () => {
     if (!uPlot || !box.current) return
     plot.current?.destroy()
-    const options = optionsFor(box.current, { lines, show, least, steps }, () => shown.current)
+    const options = optionsFor(box.current, { lines, show, least, steps, isCut }, () => shown.current)
     plot.current = new uPlot(
       {
         ...options,
@@ -109,7 +110,7 @@ function withBreaks(points, maxGap) {
   })
 }
 
-function optionsFor(box, { lines, show, least, steps }, spanNow) {
+function optionsFor(box, { lines, show, least, steps, isCut }, spanNow) {
   const style = getComputedStyle(box)
   /** Resolves a colour role by an element, because a canvas does not support `light-dark(…)`. */
   const colorOf = (role) => {
@@ -139,7 +140,7 @@ function optionsFor(box, { lines, show, least, steps }, spanNow) {
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
       x: { range: timeRange },
-      y: { range: (plot, _lowest, most) => [0, Math.max(capIn(plot) ?? (most ?? 0) * 1.15, least)] },
+      y: { range: (plot) => [0, topOf(valuesIn(plot), { least, isCut })] },
     },
     axes: [
       { ...axis, size: 26, space: 70, incrs: STEPS, values: (_plot, times) => times.map(timeIn(times)) },
@@ -169,13 +170,11 @@ function visibleIn({ data: [times, ...series], scales: { x } }) {
   return series.map((values) => values.map((value, at) => (isShown(at) ? value : null)))
 }
 
-/** Where the scale is cut off because of a burst; undefined if all values fit. */
-function capIn(plot) {
-  return capOf(
-    visibleIn(plot)
-      .flat()
-      .filter((value) => value !== null),
-  )
+/** All values of a chart that are in its time span. */
+function valuesIn(plot) {
+  return visibleIn(plot)
+    .flat()
+    .filter((value) => value !== null)
 }
 
 /** Marks each burst above the scale by a triangle and, if there is room, its highest value. */

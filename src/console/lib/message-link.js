@@ -41,6 +41,11 @@ function withoutStart(summary, object) {
  * message is loading or if it is no longer stored.
  */
 export function MessageLink({ id }) {
+  return html`<a class="message-link" href=${link(['messages', id])} title=${id}><${MessageGist} id=${id} /></a>`
+}
+
+/** The text of such a link. */
+export function MessageGist({ id }) {
   const [found, setFound] = useState()
   useEffect(() => {
     let isHere = true
@@ -49,5 +54,5 @@ export function MessageLink({ id }) {
       isHere = false
     }
   }, [id])
-  return html`<a class="message-link" href=${link(['messages', id])} title=${id}>${found ? html`<${Gist} of=${found} />` : `message …${id.slice(-8)}`}</a>`
+  return found ? html`<${Gist} of=${found} />` : `message …${id.slice(-8)}`
 }

@@ -1,15 +1,23 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { act, ask, say, span, useOnce } from './parts.js'
+import { MessageGist } from './message-link.js'
+import { Age, act, ask, say, span, useLoaded, useOnce } from './parts.js'
 import { pauseForm, WAITS } from './pause-form.js'
 import { usePauses } from './pauses.js'
 import { resumeWith } from './resume.js'
+
+/** Names the running attempt on a message: the message, the route, and how long it has run. */
+function RunningAttempt({ id }) {
+  const { value } = useLoaded((signal) => invoke('message-attempts', { ids: [id] }, signal), [id])
+  const [{ route, attempt, since } = {}] = value ?? []
+  return html`<p><b><${MessageGist} id=${id} /></b>${since !== undefined && html`<br /><span class="dim">Attempt ${attempt} of route ${route} has run for <${Age} at=${since} />.</span>`}</p>`
+}
 
 /** Asks, then cancels the running attempt on a message. */
 export async function cancelRun(id) {
   const title = 'Cancel this attempt?'
   let reason = ''
-  const body = html`<p>It ends now, and the message becomes a dead letter that can be retried.</p>
+  const body = html`<${RunningAttempt} id=${id} /><p>It ends now, and the message becomes a dead letter that can be retried.</p>
     <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
       reason = event.target.value.trim()
     }} /></label>`

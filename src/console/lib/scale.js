@@ -18,6 +18,11 @@ export function capOf(values) {
   return usual !== undefined && sorted[0] > OUTLIER_FACTOR * usual ? 2 * usual : undefined
 }
 
+/** The upper end of the scale of a chart, at least `least`. `isCut`: whether a burst is cut off. */
+export function topOf(values, { least, isCut }) {
+  return Math.max((isCut && capOf(values)) || 1.15 * Math.max(0, ...values), least)
+}
+
 /** The highest of marks (`{ from, to, value }`) whose labels do not overlap. */
 export function highestApart(marks) {
   const kept = []

@@ -57,6 +57,6 @@ function Charts({ of: { points, from, to, every, knownSince }, name }) {
   const shown = whole.length > 1 ? whole : points
   const range = { since: from, until: to, name, isWhole: knownSince <= from }
   return html`<div class="charts pair">
-    <${Chart} title=${`Attempts in ${span(every)}`} points=${shown} lines=${OUTCOMES} show=${NUMBER} least=${4} span=${range} every=${every} />
+    <${Chart} title=${`Attempts in ${span(every)}`} points=${shown} lines=${OUTCOMES} show=${NUMBER} least=${4} span=${range} every=${every} isCut=${false} />
     <${Chart} title="Time to the answer" points=${shown} lines=${LATENCY} show=${took} least=${20} steps=${LATENCY_STEPS} span=${range} every=${every} /></div>`
 }

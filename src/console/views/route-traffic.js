@@ -61,7 +61,7 @@ function Causes({ route, range }) {
     [JSON.stringify(filter), changes.dead.value],
   )
   if (value.length === 0) return null
-  return html`<h3>Dead letters of this time</h3>
+  return html`<h2>Dead letters of this time</h2>
     <ul class="plain failures" aria-label="Why messages failed">${value.map(({ code, pattern, common, count: many, tests, last }) => html`<li key=${`${code} ${pattern}`}><b><a href=${link('dead-letters', { ...filter, code, pattern })}>${amount(many)}</a></b> <span class="error">${causeOf(common)}</span> <span class="dim">${tests > 0 && `${tests === many ? '' : `${amount(tests)} `}${tests === 1 ? 'test' : 'tests'}, `}last <${Age} at=${last} /> ago</span></li>`)}</ul>`
 }
 
