@@ -226,7 +226,10 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
     },
     ...{ created: '2026-11-20T00:00:00.000Z', next: now + HOUR },
     runs: [
-      { planned, startedAt: planned + 47 * MINUTE, endedAt: planned + 49 * MINUTE, outcome: 'done' },
+      {
+        ...{ planned, startedAt: planned + 47 * MINUTE, endedAt: planned + 49 * MINUTE, outcome: 'done' },
+        lateBecause: { cause: 'daemon_start', until: planned + 47 * MINUTE },
+      },
       { startedAt: planned - HOUR, endedAt: planned - HOUR + 4_000, outcome: 'failed' },
     ],
   })
@@ -238,7 +241,7 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   assert.match(text, /\noverlap\s+a run .*\nmissed\s+runs .* by one run\n/)
   assert.match(
     text,
-    /\nplanned\s+began\s+late\s+took\s+outcome\n20.* UTC\s+20.* UTC\s+47 min late\s+2 min\s+done\n/,
+    /\nplanned\s+began\s+late\s+took\s+outcome\n20.* UTC\s+20.* UTC\s+47 min late: the daemon started at 20.* UTC\s+2 min\s+done\n/,
   )
   assert.match(text, /\n-\s+20.* UTC\s+4 s\s+failed$/)
   assert.doesNotMatch(text, /misfire|channel/)

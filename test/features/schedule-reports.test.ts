@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createLateness } from '../../src/features/schedules/lateness.ts'
 import { createRunReports } from '../../src/features/schedules/run-reports.ts'
 import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
 
@@ -46,5 +47,38 @@ describe('the last run of a schedule', () => {
     assert.equal(results.length, 12)
     assert.match(results[0] ?? '', /^12\.+ \[10 characters omitted\]$/)
     assert.deepEqual(results.map((result) => result !== undefined).lastIndexOf(true), 9)
+  })
+})
+
+describe('a run that begins late', () => {
+  const MINUTE = 60_000
+  const planned = 10 * MINUTE
+  const make = (time: number, startedAt = 0) => {
+    const kv = createMemoryBackend(Date.now, new Map<string, StateEntry>())
+    const reports = createRunReports(kv, () => time)
+    const lateness = createLateness({ startedAt, readRuns: reports.readRuns, now: () => time })
+    return { reports, lateness, causeOf: () => lateness.of(SCHEDULE, 'a', planned) }
+  }
+
+  test('has the start of the daemon, the end of the run before it, or a pause as the cause', async () => {
+    const now = planned + 47 * MINUTE
+    const start = { cause: 'daemon_start', until: now - 2_000 }
+    assert.deepEqual(await make(now, now - 2_000).causeOf(), start)
+    const { reports, causeOf } = make(now)
+    assert.equal(await causeOf(), undefined)
+    await reports.report(SCHEDULE, { planned: planned - MINUTE, outcome: 'done' })
+    assert.deepEqual(await causeOf(), { cause: 'previous_run', until: now })
+    const paused = make(now)
+    paused.lateness.held('a')
+    assert.deepEqual(await paused.causeOf(), { cause: 'skill_paused', until: now })
+    assert.equal(await make(planned + 2_000, planned + 1_000).causeOf(), undefined, 'in time')
+  })
+
+  test('keeps the cause until its end', async () => {
+    const { reports } = make(planned + 47 * MINUTE)
+    const lateBecause = { cause: 'daemon_start' as const, until: planned + 46 * MINUTE }
+    await reports.report(SCHEDULE, { planned, outcome: 'running', lateBecause })
+    await reports.report(SCHEDULE, { planned, outcome: 'done' })
+    assert.deepEqual((await reports.read(SCHEDULE))?.lateBecause, lateBecause)
   })
 })

@@ -20,13 +20,25 @@ const OUTCOMES = { running: 'busy', retrying: 'warn', done: 'good', failed: 'bad
 /** A shorter delay (ms) is normal. */
 const LATE_AFTER = 30_000
 
-/** How late a run began. */
-export function Late({ of: { planned, startedAt, manual } }) {
+/** Why a run began late. The time follows. */
+const LATE_CAUSES = {
+  daemon_start: 'the daemon started at',
+  skill_paused: 'the skill was paused until',
+  previous_run: 'the run before ended at',
+}
+
+function LateCause({ of: { cause, until } }) {
+  if (!LATE_CAUSES[cause]) return null
+  return html` <span class="dim">${LATE_CAUSES[cause]} <${Moment} at=${until} /></span>`
+}
+
+/** How late a run began, and why. */
+export function Late({ of: { planned, startedAt, manual, lateBecause } }) {
   if (manual) return html` <span class="dim whole-words">by hand</span>`
   const delay = planned === undefined ? 0 : startedAt - planned
   return delay < LATE_AFTER
     ? null
-    : html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>`
+    : html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>${lateBecause && html`<${LateCause} of=${lateBecause} />`}`
 }
 
 /** The outcome of a run. */

@@ -2,6 +2,7 @@ import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import { HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
+import type { LateBecause } from './late-because.ts'
 import type { RunReport } from './run-reports.ts'
 
 /** The last ended runs of a skill, newest first. `at`: its end (Unix ms). */
@@ -19,6 +20,8 @@ export type ScheduleRun = {
   error?: string
   /** The beginning of what the skill returned. Only the newest runs have it. */
   result?: string
+  /** Why it began late, if that is known. */
+  lateBecause?: LateBecause
   /** Whether somebody started it. Absent for runs before the first reported one. */
   manual?: true
 }

@@ -70,6 +70,20 @@ function lateText({ planned, startedAt }: JsonObject): string {
   return delay < LATE ? '' : `, ${ageText(delay)} late`
 }
 
+/** `: the daemon started at 10:47`. Empty if the cause is not known. */
+function causeText({ lateBecause }: JsonObject): string {
+  if (!isJsonObject(lateBecause)) return ''
+  const cause = LATE_CAUSES[String(lateBecause.cause)]
+  return cause === undefined ? '' : `: ${cause} ${secondOf(lateBecause.until)}`
+}
+
+/** Why a run began late. The time follows. */
+const LATE_CAUSES: Readonly<Record<string, string>> = {
+  daemon_start: 'the daemon started at',
+  skill_paused: 'the skill was paused until',
+  previous_run: 'the run before ended at',
+}
+
 /** `schedule-show`. */
 function humanDetails(result: Json): string {
   const schedule: JsonObject = Object(result)
@@ -78,7 +92,7 @@ function humanDetails(result: Json): string {
   const runs = objectsIn(schedule.runs).map((run) => [
     secondOf(run.planned),
     secondOf(run.startedAt),
-    lateText(run).replace(/^, /, ''),
+    `${lateText(run).replace(/^, /, '')}${causeText(run)}`,
     run.endedAt === undefined ? `for ${age(run.startedAt)}` : tookText(run),
     run.outcome === 'failed' ? paint('red', 'failed') : run.outcome,
   ])

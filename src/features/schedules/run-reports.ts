@@ -7,6 +7,7 @@ import { updateKv } from '../../core/update-kv.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 import type { ScheduleKey } from './about.ts'
+import { lateBecauseSchema } from './late-because.ts'
 
 /** Times are Unix ms. */
 const runSchema = z.object({
@@ -22,6 +23,8 @@ const runSchema = z.object({
   result: z.string().exactOptional(),
   /** Whether somebody started the run. */
   manual: z.literal(true).exactOptional(),
+  /** Why the run began late, if that is known. */
+  lateBecause: lateBecauseSchema.exactOptional(),
 })
 export type RunReport = z.infer<typeof runSchema>
 
@@ -63,7 +66,7 @@ export function createRunReports(kv: KeyValues, now: () => number) {
 }
 
 /** The current state of a run. */
-export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'result' | 'manual'>
+export type RunState = Pick<RunReport, 'planned' | 'outcome' | 'error' | 'result' | 'manual' | 'lateBecause'>
 
 function runsIn(stored: unknown): RunReport[] {
   const { data } = reportSchema.safeParse(stored)
@@ -79,7 +82,8 @@ function withRun(runs: readonly RunReport[], { planned, outcome, ...state }: Run
   const endedAt = outcome === 'running' ? undefined : now
   const error = state.error?.slice(0, MAX_ERROR)
   const result = state.result === undefined ? undefined : headOf(state.result, MAX_RESULT)
-  const more = defined({ endedAt, error, result, manual: state.manual })
+  const lateBecause = state.lateBecause ?? before?.lateBecause
+  const more = defined({ endedAt, error, result, manual: state.manual, lateBecause })
   const run: RunReport = { planned, startedAt, outcome, ...more }
   return [run, ...runs.filter((each) => each !== before)]
     .sort((a, b) => b.planned - a.planned)

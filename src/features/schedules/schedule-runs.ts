@@ -13,6 +13,7 @@ import { defined } from '../../lib/defined.ts'
 import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
 import { isManual, type Occasion } from './firing.ts'
+import { createLateness } from './lateness.ts'
 import { createRunReports, type RunState } from './run-reports.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
 
@@ -28,6 +29,8 @@ type ScheduleRunDeps = {
   callerAs(id: string): Caller
   /** Redacts secrets in a text. */
   clean(text: string): string
+  /** The start of the daemon (Unix ms). */
+  startedAt: number
   log: Log
   now(): number
 }
@@ -62,7 +65,7 @@ const runSchema = scheduleSchema
  * nothing.
  */
 export function createScheduleRuns(
-  { store, invoke, callerAs, clean, logs, log, report, isPaused, now }: ScheduleRunDeps,
+  { store, invoke, callerAs, clean, logs, log, report, isPaused, startedAt, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: ScheduleKey): Promise<boolean>
     /** Called with the key of a run that is about to end without another attempt. */
@@ -71,6 +74,7 @@ export function createScheduleRuns(
 ) {
   const failures = createScheduleFailures(store.kv, now)
   const reports = createRunReports(store.kv, now)
+  const lateness = createLateness({ startedAt, readRuns: reports.readRuns, now })
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
@@ -80,14 +84,15 @@ export function createScheduleRuns(
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
     const attempt = attemptOf(job)
     const manual = isManual(job) || undefined
-    const reportState = (outcome: RunState['outcome'], end: Pick<RunState, 'error' | 'result'> = {}) => {
-      const run = { planned: Date.parse(planned), outcome, ...defined({ manual }), ...end }
-      return reports.report({ id, created }, run)
-    }
+    const at = Date.parse(planned)
+    const reportState = (outcome: RunState['outcome'], more: Partial<RunState> = {}) =>
+      reports.report({ id, created }, { planned: at, outcome, ...defined({ manual }), ...more })
     const about = { channel, schedule: id, name, skill, planned, attempt }
     try {
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
-      await reportState('running')
+      const isFirst = attempt === 1 && !manual
+      const lateBecause = isFirst ? await lateness.of({ id, created }, job.id, at) : undefined
+      await reportState('running', defined({ lateBecause }))
       const result = await invoke(skill, args, {
         signal,
         // All attempts have the same id, so that sends and approvals of an earlier one are
@@ -126,7 +131,11 @@ export function createScheduleRuns(
     }
   }
 
-  const isHeld = ({ group }: ClaimedJob) => isPaused(group)
+  const isHeld = ({ id, group }: ClaimedJob) => {
+    if (!isPaused(group)) return false
+    lateness.held(id)
+    return true
+  }
   return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, log, now }) }
 }
 
