@@ -24,7 +24,7 @@ import { fullId } from './short-ids.ts'
 
 type Verb = 'retry' | 'drop'
 type Options = { dryRun?: boolean; yes?: boolean; wait?: boolean }
-/** The reason, if one was given: it is no filter. */
+/** The reason, if one was given. It does not filter. */
 type Why = { why: JsonObject }
 
 /** Maximum number of letters whose outcomes are followed. */

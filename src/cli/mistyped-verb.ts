@@ -89,7 +89,7 @@ export function unknownVerb(
   return usage(`${noun} has no ${verb}.${hint} \`trivium ${noun} --help\` lists what it has.`, cause)
 }
 
-/** A word that is no option. */
+/** The word, unless it is an option. */
 function wordIn(word: string | undefined): string | undefined {
   return word?.startsWith('-') ? undefined : word
 }

@@ -51,7 +51,7 @@ async function heldBy(daemon: Daemon, kind: Kind, args: JsonObject) {
 
 const OTHERS = '`trivium message list --outcome waiting` shows those that still wait.'
 
-/** `base`, and what became of the messages that had waited. */
+/** Prints `base`, then the outcomes of the messages that had waited. */
 export function withReleased(base: (result: Json, args: JsonObject) => Printable) {
   return (result: Json, args: JsonObject): string => {
     const waited = pathGet(result, 'waited')

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `# what the shop sends: the old secret was hunter2
 gateways:
@@ -98,7 +99,9 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await shots('configuration-change')
     const since = async () => String(await page.getByText('What was in force from').textContent())
     const before = await since()
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    // The page shows seconds.
+    const second = Math.floor(Date.now() / 1_000)
+    await until(() => Math.floor(Date.now() / 1_000) > second, 'the next second')
     const reloaded = await fetch(`${daemon.control}/v1/reload`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}` },

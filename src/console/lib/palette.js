@@ -152,7 +152,7 @@ function troubleEntries() {
   })
 }
 
-/** Kinds of which all are shown without a text, and with one. */
+/** Kinds with all their entries, before a text is typed and with one. */
 const WHOLE = { without: ['view'], with: ['action', 'this page'] }
 
 /** How many entries of a kind are shown. */

@@ -33,7 +33,7 @@ export function refusesAll(name, { errorShare }, troubles = []) {
   return errorShare === 1 || troubles.some(isOfAll)
 }
 
-/** The trouble of a gateway whose workers have stopped; undefined if there is none. */
+/** The trouble of a gateway whose workers have stopped, if it is in the list of troubles. */
 export function unpulledOf(name, troubles = []) {
   return troubles.find(
     ({ code, where }) => code === 'backlog' && where.road === 'receive' && where.gateway === name,

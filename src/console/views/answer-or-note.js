@@ -6,7 +6,7 @@ import { onKey } from '../lib/keys.js'
 import { act, useOnce } from '../lib/parts.js'
 import { Answer } from './answer.js'
 
-/** Interval (ms) at which notes of colleagues are looked for, as no event tells of them. */
+/** Interval (ms) of polling for notes of colleagues: the stream has no event for them. */
 const NOTES_INTERVAL = 20_000
 /** Maximum characters of a note. */
 const MAX_NOTE = 10_000
