@@ -38,4 +38,7 @@ test('a budget lasts if its usage leaves the window as fast as new usage comes',
   // 36 tokens are used, and 6 more each hour: 64 are left for less than 11 hours.
   const hours = (Number(usedUpAt(parts(6, 6), { ...amount, per: 24 * HOUR }, now)) - now) / HOUR
   assert.ok(hours > 9 && hours < 12, String(hours))
+  // 80 tokens within two of six hours: at 40 an hour, the last 20 are left for half an hour.
+  const young = (Number(usedUpAt(parts(40, 2), { ...amount, per: 24 * HOUR }, now)) - now) / HOUR
+  assert.ok(young > 0.4 && young < 0.6, String(young))
 })

@@ -17,8 +17,8 @@ export function humanMessage(found: Json): string {
   const { text, html: _html, data, receivedAt, attachments, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
   const lines = withoutFailures(objectsIn(logs), objectsIn(history)).map(
-    ({ at, level, message: text, stack: _, ...fields }) => {
-      return { at, road: 'log', what: level, detail: { text, ...fields } }
+    ({ at, level, message: said, stack: _, ...fields }) => {
+      return { at, road: 'log', what: level, detail: { said, ...fields } }
     },
   )
   const notes = [...objectsIn(history), ...lines]
@@ -182,13 +182,15 @@ const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' 
 
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
-  const { text, error, code, ...others } = withoutQuestion(Object(detail))
+  const { said, text, error, code, ...others } = withoutQuestion(Object(detail))
   // That a skill failed is in the text of its error.
   const rest = defined({ ...others, code: code === 'skill_failed' && error !== undefined ? undefined : code })
   const parts = Object.entries(rest).map(
     ([name, value]) => `${WORDS[name] ?? name} ${detailText(name, value)}`,
   )
-  const facts = [...(text === undefined ? [] : [JSON.stringify(text)]), ...parts].join(', ')
+  // A line of the log may have a field `text` beside its message.
+  const texts = [said, text].filter((each) => each !== undefined).map((each) => JSON.stringify(each))
+  const facts = [...texts, ...parts].join(', ')
   // An error may be long, so it is last.
   if (error === undefined) return facts
   return [facts, detailText('error', error)].filter((part) => part !== '').join(': ')
