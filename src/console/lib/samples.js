@@ -85,7 +85,7 @@ const SAMPLES = {
         email: 'ada@example.com',
         total_price: '20.00',
         currency: 'EUR',
-        line_items: [{ title: 'Espresso', quantity: 2, price: '10.00' }],
+        line_items: [{ sku: 'ESPRESSO-250', title: 'Espresso', quantity: 2, price: '10.00' }],
       },
     ),
     sample(
