@@ -57,7 +57,7 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await press('Send test message')
     await dialog.getByText('Send this message to hub?').waitFor()
     await dialog.getByText(/becomes a dead letter/).waitFor()
-    await dialog.getByText(/events, and pushes get it too/).waitFor()
+    await dialog.getByText('No consumer group and no push gets it.').waitFor()
     await answer('Send test message')
     await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
     assert.ok(answersWithoutReply <= 0)
@@ -215,5 +215,67 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'archive', timeout: 1_000 })
     assert.deepEqual(await faultsOf(page), [])
     await shots('roads')
+  })
+
+  test('name the groups and pushes that get them, with what else these filter', async () => {
+    const topic = 'gateway-message'
+    const url = 'http://127.0.0.1:9/analytics'
+    await daemon.invoke('event-subscribe', { topic, queue: 'of-the-hub', match: { gateway: 'hub' } })
+    await daemon.invoke('event-subscribe', {
+      topic,
+      queue: 'big',
+      match: { gateway: 'SH*', 'data.body.big': 'true' },
+    })
+    await daemon.invoke('subscription-create', {
+      name: 'analytics',
+      topic,
+      url,
+      allowPrivate: true,
+      match: { transport: 'webhook' },
+    })
+    await daemon.invoke('subscription-pause', { name: 'analytics' })
+    await show('compose?gateway=shop')
+    await page.getByLabel('text').fill('{"type": "order.named"}')
+    await press('Send test message')
+    await dialog.getByRole('listitem').first().waitFor()
+    const named = await dialog.getByRole('listitem').allTextContents()
+    assert.deepEqual(named.toSorted(), [
+      'group archive',
+      'group big if it matches data.body.big: true',
+      'push analytics, when it is resumed',
+    ])
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('receivers')
+    await answer('Cancel')
+  })
+
+  test('lose the sample and its headers with its gateway, but not a text that was changed', async () => {
+    await show('compose?gateway=hub')
+    const gateway = page.getByLabel('gateway')
+    const text = page.getByLabel('text')
+    const headers = page.getByLabel('headers')
+    await start.selectOption('ping')
+    await press('Send test message')
+    await answer('Send test message')
+    await page.getByLabel('The three roads').waitFor()
+    await gateway.selectOption('shop')
+    await until(async () => (await text.inputValue()) === 'Hello', 'the usual text')
+    assert.equal(await headers.inputValue(), '')
+    await page.locator('.came summary').getByText('Result of the test at hub').waitFor()
+    assert.equal(await page.getByLabel('The three roads').isVisible(), false)
+    await gateway.selectOption('hub')
+    await page.getByLabel('The three roads').waitFor()
+    await start.selectOption('ping')
+    await text.fill('{"zen": "mine"}')
+    await gateway.selectOption('shop')
+    await page
+      .getByText('Written for hub, kept because you changed it: text. Check that it fits shop.')
+      .waitFor()
+    assert.equal(await text.inputValue(), '{"zen": "mine"}')
+    assert.equal(await headers.inputValue(), '')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('other-gateway')
+    await start.selectOption('plain text')
+    await page.getByText('Written for hub').waitFor({ state: 'detached' })
   })
 })

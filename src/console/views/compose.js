@@ -9,6 +9,8 @@ import { link, replace } from '../lib/router.js'
 import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { noteTest, tests } from '../lib/tests.js'
+import { Receivers, receiversOf } from './compose-receivers.js'
+import { KeptNote, useTestValues } from './compose-values.js'
 import { effectOf, NotChecked, RoutingResult, Verdict } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
@@ -72,9 +74,10 @@ export function ComposePage({ query }) {
   const gateway = query.gateway ?? usualGateway(gateways)
   const about = gateways.find(({ name }) => name === gateway)
   const fields = FIELDS[about?.transport] ?? OTHER
-  const [values, setValues] = useState({ ...query, text: query.text ?? (query.like ? '' : 'Hello') })
-  useLike(query.like, setValues)
+  const { values, set, fill, kept } = useTestValues(about && gateway, query)
+  useLike(query.like, fill)
   const [sent, setSent] = useState()
+  const isOfOther = useOtherGateway(sent, gateway)
   const { args, errors } = readFields(fields, values)
   const fault = about?.transport === 'webhook' ? bodyFault(values.text) : undefined
   const warning = fault && `Not valid JSON, ${faultText(fault)}`
@@ -84,8 +87,8 @@ export function ComposePage({ query }) {
   const { send, isBusy } = useSend(setSent)
   const pick = (name) => replace('compose', { gateway: name })
   const load = (test) => {
+    fill({ ...test.values }, test.gateway)
     pick(test.gateway)
-    setValues({ ...test.values })
   }
   const submit = (event) => {
     event.preventDefault()
@@ -101,20 +104,21 @@ export function ComposePage({ query }) {
             <select id="compose-gateway" value=${gateway} onChange=${(event) => pick(event.target.value)}>
               ${[...gateways, ...(about ? [] : [{ name: gateway }])].map(({ name, transport, scheme }) => html`<option key=${name} value=${name}>${name}${transport && ` (${[transport, scheme !== 'none' && scheme].filter(Boolean).join(', ')})`}</option>`)}
             </select></div>
-          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} take=${setValues} />
+          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} take=${fill} />
         </div>
+        <${KeptNote} kept=${kept} gateway=${gateway} fields=${fields} />
         ${query.like && html`<p class="hint">A copy of <a href=${link(['messages', query.like])}>a message</a>, in a conversation of its own. Change what you like.</p>`}
         ${about?.scheme && about.scheme !== 'none' && html`<p class="hint">A test skips the check of the signature (${about.scheme}).</p>`}
         ${fields.map(
           (
             field,
           ) => html`<${Field} key=${field.name} field=${field.name === 'text' ? { ...field, isCode: looksLikeJson(values.text ?? '') } : field} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
-            set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
+            set=${(value) => set(field.name, value)} />`,
         )}
         <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explained.value} />`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
-        <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
+        <div class="came" aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
         <h2>Routing</h2>
         ${
           isWrong
@@ -126,6 +130,21 @@ export function ComposePage({ query }) {
     </div>
     <${TestHistory} load=${load} again=${send} />
   </section>`
+}
+
+/** Whether the last test went to another gateway than the one chosen after it. */
+function useOtherGateway(sent, gateway) {
+  const [left, setLeft] = useState()
+  useEffect(() => setLeft(sent?.key), [gateway])
+  return sent !== undefined && sent.gateway !== gateway && left === sent.key
+}
+
+/** The result of a test; closed after another gateway was chosen. */
+function ResultOf({ isOfOther, test, again }) {
+  const result = html`<${TestResult} test=${test} again=${again} />`
+  return isOfOther
+    ? html`<details><summary>Result of the test at ${test.gateway}</summary>${result}</details>`
+    : result
 }
 
 /** On a phone, the routing is below the form: which route takes the message, beside the button. */
@@ -153,15 +172,16 @@ function draftOf(gateway, { text = '', event, headers, data, ...args }) {
   return { gateway, ...args, text, ...(Object.keys(own).length > 0 && { data: own }) }
 }
 
-/** Sends a test. Asks for confirmation, once per route, because the skill really runs. */
+/** Sends a test. Asks once per route and receivers, because the skill really runs. */
 function useSend(setSent) {
   const [isBusy, setBusy] = useState(false)
   const confirmed = useRef(new Set())
   const send = async ({ gateway, values, draft, warning }) => {
     await act(async () => {
       const taken = (await call('POST', '/v1/explain', draft)).find((route) => route.chosen)
-      const way = `${gateway} ${taken?.route}`
-      if (!confirmed.current.has(way) && !(await askFor(gateway, taken, warning))) return
+      const receivers = await receiversOf(gateway)
+      const way = JSON.stringify([gateway, taken?.route, receivers?.map(({ name }) => name)])
+      if (!confirmed.current.has(way) && !(await askFor(gateway, taken, warning, receivers))) return
       confirmed.current.add(way)
       setBusy(true)
       const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
@@ -175,12 +195,13 @@ function useSend(setSent) {
   return { send, isBusy }
 }
 
-function askFor(gateway, taken, warning) {
+function askFor(gateway, taken, warning, receivers) {
   const route = taken
     ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
   const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there. ${route}</p>
-    <p>Workers, consumers of events, and pushes get it too. Lists mark it as a test.</p>`
+    <${Receivers} of=${receivers} />
+    <p>Workers of the gateway can take it too. Lists mark it as a test.</p>`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 

@@ -1,6 +1,7 @@
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
+import { mayTake } from '../lib/may-take.js'
 import { Copy, useLoaded } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { MAX_UNSENT, useUnsent } from '../lib/unsent.js'
@@ -39,23 +40,6 @@ export function useFlow(name, { transport, detail = '' } = {}) {
 
 function repliesIn({ length }) {
   return length === 1 ? '1 reply' : `${length}${length === MAX_UNSENT ? '+' : ''} replies`
-}
-
-/** Whether a `match` does not exclude a gateway by its name or transport. */
-function mayTake({ match = {} }, { name, transport }) {
-  return isAmong(match.gateway, name) && isAmong(match.transport, transport)
-}
-
-/** Whether a value is among patterns; without patterns, each is. Other forms are not examined. */
-function isAmong(patterns, value) {
-  if (patterns === undefined) return true
-  return [patterns].flat().some((pattern) => typeof pattern !== 'string' || isLike(pattern, value))
-}
-
-/** Whether a name matches a pattern with `*` and `?`. */
-function isLike(pattern, name = '') {
-  const literal = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name)
 }
 
 /** Maximum number of links of one kind. */

@@ -1,0 +1,54 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { html } from '../lib/html.js'
+
+const DEFAULT_TEXT = 'Hello'
+
+/**
+ * The values of a test message. If the gateway changes, what was filled in for the gateway before
+ * goes, and what a person has changed stays: `kept` says what, and from which gateway.
+ * `gateway`: undefined until it is known.
+ */
+export function useTestValues(gateway, query) {
+  const [values, setValues] = useState(() => ({
+    ...query,
+    text: query.text ?? (query.like ? '' : DEFAULT_TEXT),
+  }))
+  const filled = useRef(values)
+  const writtenFor = useRef(gateway)
+  const [kept, setKept] = useState()
+  useEffect(() => {
+    const before = writtenFor.current
+    if (gateway === undefined || before === gateway) return
+    writtenFor.current = gateway
+    if (before === undefined) return
+    const own = changesOf(values, filled.current)
+    filled.current = { text: DEFAULT_TEXT }
+    setValues({ ...filled.current, ...own })
+    setKept({ from: kept?.from ?? before, names: Object.keys(own) })
+  }, [gateway])
+  /** Replaces all values by those of a sample or a message. `at`: the gateway they are for. */
+  const fill = (next, at = writtenFor.current) => {
+    writtenFor.current = at
+    filled.current = next
+    setKept(undefined)
+    setValues(next)
+  }
+  const set = (name, value) => {
+    setKept(undefined)
+    setValues((last) => ({ ...last, [name]: value }))
+  }
+  return { values, set, fill, kept }
+}
+
+/** The values that differ from those filled in, without the empty ones. */
+function changesOf(values, filled) {
+  const isOwn = ([name, value]) => value && value.trim() !== '' && value !== filled[name]
+  return Object.fromEntries(Object.entries(values).filter(isOwn))
+}
+
+/** Says which fields were written for another gateway. */
+export function KeptNote({ kept, gateway, fields }) {
+  const names = fields.map(({ name }) => name).filter((name) => kept?.names.includes(name))
+  if (names.length === 0 || kept.from === gateway) return null
+  return html`<p class="warn-text" role="status">Written for ${kept.from}, kept because you changed it: ${names.join(', ')}. Check that it fits ${gateway}.</p>`
+}
