@@ -220,7 +220,9 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
   test('name the groups and pushes that get them, with what else these filter', async () => {
     const topic = 'gateway-message'
     const url = 'http://127.0.0.1:9/analytics'
+    await daemon.invoke('event-subscribe', { topic, queue: 'archive' })
     await daemon.invoke('event-subscribe', { topic, queue: 'of-the-hub', match: { gateway: 'hub' } })
+    await daemon.invoke('event-subscribe', { topic, queue: 'regex', match: { gateway: '/^sh/' } })
     await daemon.invoke('event-subscribe', {
       topic,
       queue: 'big',
@@ -242,6 +244,7 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     assert.deepEqual(named.toSorted(), [
       'group archive',
       'group big if it matches data.body.big: true',
+      'group regex if it matches gateway: /^sh/',
       'push analytics, when it is resumed',
     ])
     assert.deepEqual(await faultsOf(page), [])
