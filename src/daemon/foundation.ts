@@ -107,8 +107,7 @@ export async function makeFoundation(options: DaemonOptions) {
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     known: () => knownNames(current),
-    gateways: createGateways({ kinds: new Map(Object.entries(transports)), log, now }),
-    ...makeRefusals(store, {
+    ...makeGateways(store, {
       count: metrics.refused,
       secrets: () => [...current.secrets, ...hidden],
       log,
@@ -119,11 +118,14 @@ export async function makeFoundation(options: DaemonOptions) {
   }
 }
 
-/** The refusals of gateways, and their history. */
-function makeRefusals({ kv }: Store, options: Omit<Parameters<typeof createRefusals>[0], 'countDelivery'>) {
+/** The gateways, their refusals, and the history of these. */
+function makeGateways({ kv }: Store, options: Omit<Parameters<typeof createRefusals>[0], 'countDelivery'>) {
   const refusalHistory = createRefusalHistory({ kv, now: options.now })
   const refusals = createRefusals({ ...options, countDelivery: refusalHistory.add })
-  return { refusals, refusalHistory }
+  const { log, now } = options
+  const kinds = new Map(Object.entries(transports))
+  const gateways = createGateways({ kinds, log, now, changed: refusals.changed })
+  return { gateways, refusals, refusalHistory }
 }
 
 function createNotes({ store, log, now }: { store: Store; log: Log; now(): number }) {

@@ -18,8 +18,10 @@ export function createGateways<Host>(options: {
   kinds: ReadonlyMap<string, TransportKind<unknown, Host>>
   log: Log
   now(): number
+  /** Called when a gateway has new options, before it starts with them. */
+  changed?(gateway: string): void
 }) {
-  const { kinds, log } = options
+  const { kinds, log, changed } = options
   const running = new Map<string, Running>()
   const { connect, make, begin, end, refuseMore, isStopping } = createGatewayLifecycle(kinds, running, log)
   const inTurn = createTurns()
@@ -57,15 +59,7 @@ export function createGateways<Host>(options: {
     lastChecks: memory.lastChecks,
     /** Starts and stops gateways to match `specs`. The next call retries those that failed. */
     apply: (specs: readonly GatewaySpec[]) =>
-      inTurn(async () => {
-        const wanted = new Map(specs.map((spec) => [spec.name, spec]))
-        for (const entry of [...running.values()]) {
-          const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
-          if (!unchanged || entry.failure !== undefined) await end(entry)
-        }
-        const fresh = specs.filter(({ name }) => !running.has(name))
-        await Promise.all(fresh.map(begin))
-      }),
+      inTurn(() => applySpecs(specs, { running, begin, end, changed })),
     /** Restarts a running gateway and returns its status. Throws `gateway_not_found`. */
     reconnect: (name: string) =>
       inTurn(async () => {
@@ -93,6 +87,30 @@ export function createGateways<Host>(options: {
     },
     close: () => each((transport) => transport.close()),
   }
+}
+
+/** Ends the gateways that are not as in `specs`, or failed, and starts those that do not run. */
+async function applySpecs(
+  specs: readonly GatewaySpec[],
+  parts: {
+    running: ReadonlyMap<string, Running>
+    begin(spec: GatewaySpec): Promise<void>
+    end(entry: Running): Promise<void>
+    changed: ((gateway: string) => void) | undefined
+  },
+): Promise<void> {
+  const { running, begin, end, changed } = parts
+  const before = new Map([...running].map(([name, { spec }]) => [name, spec]))
+  const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+  for (const entry of [...running.values()]) {
+    const unchanged = isDeepStrictEqual(wanted.get(entry.spec.name), entry.spec)
+    if (!unchanged || entry.failure !== undefined) await end(entry)
+  }
+  const fresh = specs.filter(({ name }) => !running.has(name))
+  for (const spec of fresh) {
+    if (!isDeepStrictEqual(before.get(spec.name), spec)) changed?.(spec.name)
+  }
+  await Promise.all(fresh.map(begin))
 }
 
 /**

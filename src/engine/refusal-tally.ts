@@ -26,16 +26,22 @@ export type RefusalCount = {
   inARow: number
   /** Deliveries that were accepted since the last refusal. */
   acceptedAfter: number
+  /** If the gateway was changed after the last refusal: when, and its deliveries since. */
+  changed?: GatewayChange
   /** Refused senders of the last hour, most frequent first. */
   from: { name: string; count: number }[]
   /** Explanations of the last hour, most frequent first. */
   why: { name: string; count: number }[]
 }
 
+/** A change of a gateway. `at` in Unix ms; `refused` for any reason. */
+export type GatewayChange = { at: number; accepted: number; refused: number }
+
 /** Accepted and refused deliveries in each minute of the last hour, oldest first. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
 type Minutes = { counts: Float64Array; minute: number }
+type Accepted = { minutes: Minutes; last: number; total: number }
 type Refusals = {
   minutes: Minutes
   /** All refusals of the series. */
@@ -47,6 +53,8 @@ type Refusals = {
   since: number
   last: number
   inARow: number
+  /** The change of the gateway after the last refusal, with its deliveries until then. */
+  changed?: GatewayChange | undefined
   from: Map<string, Minutes>
   why: Map<string, Minutes>
 }
@@ -54,7 +62,12 @@ type Refusals = {
 /** Counts refused and accepted deliveries per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
   const refused = new Map<string, Map<string, Refusals>>()
-  const acceptedOf = new Map<string, { minutes: Minutes; last: number; total: number }>()
+  const acceptedOf = new Map<string, Accepted>()
+  const seriesOf = (gateway: string) => [...(refused.get(gateway)?.values() ?? [])]
+  const totalsOf = (gateway: string) => ({
+    accepted: acceptedOf.get(gateway)?.total ?? 0,
+    refused: seriesOf(gateway).reduce((all, { total }) => all + total, 0),
+  })
 
   return {
     /** Counts accepted deliveries. Called for each batch of them, so it must be cheap. */
@@ -84,15 +97,21 @@ export function createRefusalTally(now: () => number) {
       known.acceptedAtLast = accepted
       known.last = at
       known.total++
+      known.changed = undefined
       add(known.minutes, at, 1)
       countName(known.from, at, from)
       countName(known.why, at, why)
+    },
+    /** Notes that a gateway has a new configuration, with which nothing was delivered yet. */
+    changed(gateway: string): void {
+      const change = { at: now(), ...totalsOf(gateway) }
+      for (const known of seriesOf(gateway)) known.changed = change
     },
     /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
     traffic(gateway: string): Traffic {
       const at = now()
       const accepted = acceptedOf.get(gateway)
-      const reasons = [...(refused.get(gateway) ?? new Map<string, Refusals>()).values()]
+      const reasons = seriesOf(gateway)
       const zeros = series(minutesAt(at), at)
       const perMinute = reasons.map(({ minutes }) => series(minutes, at))
       return {
@@ -110,20 +129,31 @@ export function createRefusalTally(now: () => number) {
         [...reasons].flatMap(([reason, known]): RefusalCount[] => {
           const count = sum(known.minutes, at, 0)
           if (count === 0) return []
-          const { since, last, inARow } = known
-          const counted = acceptedOf.get(gateway)
-          const acceptedAfter = (counted?.total ?? 0) - known.acceptedAtLast
-          const sinceGood = acceptedAfter > 0 ? 0 : inARow
-          const wasAcceptedSince = counted !== undefined && counted.last >= since
-          const accepted = wasAcceptedSince ? sum(counted.minutes, at, since) : 0
-          const total = { refused: known.total, accepted: (counted?.total ?? 0) - known.acceptedBefore }
-          const lastGood = counted ? { lastGoodAt: counted.last } : {}
-          const names = { from: sorted(known.from, at), why: sorted(known.why, at) }
-          const counts = { gateway, reason, count, since, last, accepted, total }
-          return [{ ...counts, sinceGood, inARow, acceptedAfter, ...lastGood, ...names }]
+          const figures = figuresOf(known, { counted: acceptedOf.get(gateway), at })
+          const changed = known.changed && { changed: sinceChange(known.changed, totalsOf(gateway)) }
+          return [{ gateway, reason, count, ...figures, ...changed }]
         }),
       )
     },
+  }
+}
+
+/** The numbers of one series of refusals, and of its gateway since. */
+function figuresOf(known: Refusals, { counted, at }: { counted: Accepted | undefined; at: number }) {
+  const { since, last, inARow } = known
+  const all = counted?.total ?? 0
+  const acceptedAfter = all - known.acceptedAtLast
+  return {
+    since,
+    last,
+    accepted: counted !== undefined && counted.last >= since ? sum(counted.minutes, at, since) : 0,
+    total: { refused: known.total, accepted: all - known.acceptedBefore },
+    sinceGood: acceptedAfter > 0 ? 0 : inARow,
+    inARow,
+    acceptedAfter,
+    ...(counted && { lastGoodAt: counted.last }),
+    from: sorted(known.from, at),
+    why: sorted(known.why, at),
   }
 }
 
@@ -131,6 +161,14 @@ function newSeries(at: number, accepted: number): Refusals {
   const names = { from: new Map<string, Minutes>(), why: new Map<string, Minutes>() }
   const counts = { total: 0, inARow: 0, acceptedBefore: accepted, acceptedAtLast: accepted }
   return { minutes: minutesAt(at), ...counts, since: at, last: at, ...names }
+}
+
+/** A change with the deliveries since, from all until now. */
+function sinceChange(
+  { at, accepted, refused }: GatewayChange,
+  totals: { accepted: number; refused: number },
+): GatewayChange {
+  return { at, accepted: totals.accepted - accepted, refused: Math.max(0, totals.refused - refused) }
 }
 
 function minutesAt(at: number): Minutes {

@@ -60,6 +60,8 @@ export function createRefusals(options: {
     },
     /** Counts an accepted delivery of a gateway. */
     accepted: tally.accepted,
+    /** Notes that a gateway has a new configuration. */
+    changed: tally.changed,
     /** This daemon's refusals of the last hour, by gateway and reason. */
     counts: tally.list,
     /** Deliveries of a gateway in the last hour. */

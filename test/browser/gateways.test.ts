@@ -125,11 +125,15 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.goBack()
     await page.getByRole('heading', { name: /^hub/ }).waitFor()
     // The secret may be corrected now: what is shown is from before.
+    site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "another-secret"]`))
     await fetch(`${daemon.control}/v1/reload`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}` },
     })
-    await page.getByText(/^The configuration was loaded .* after the last refused delivery/).waitFor()
+    await page
+      .getByText(/^The gateway was changed .* after the last refused delivery.* Nothing was delivered since/)
+      .waitFor()
+    await page.getByRole('heading', { name: 'hub changed, not proven yet' }).waitFor()
     await show('now')
     await page.getByText(/^Daemon started .* ago\)$/).waitFor()
   })
@@ -198,6 +202,8 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
   })
 
   test('that refuse all deliveries are shown at their routes, and first on a phone', async () => {
+    // Since the change above, none was delivered.
+    await deliver(12)
     await show('routes')
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'hubs', exact: true }) })
     await row.getByRole('link', { name: 'hub refuses deliveries' }).waitFor()

@@ -101,16 +101,23 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     const bodies = await page.locator('.refusals ol > li pre').allTextContents()
     assert.equal(new Set(bodies).size, 12)
     assert.deepEqual(await faultsOf(page), [])
+    // What was accepted before a change proves nothing about it.
+    site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "another"]`))
     const { ok } = await fetch(`${daemon.control}/v1/reload`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}` },
     })
     assert.ok(ok)
-    await page.getByText(/^The configuration was loaded .* 3 accepted since\.$/).waitFor()
+    await page.getByText(/^The gateway was changed .* Nothing was delivered since: the next/).waitFor()
+    assert.match(
+      await run('gateway', 'show', 'hub'),
+      /^ok, changed, and has accepted nothing since \(\d+ s ago\)/m,
+    )
+    assert.match(await run('gateway', 'list'), /ok, changed, and has accepted nothing since$/m)
     // An open page follows what is accepted.
     await deliver(3)
     await group.getByText(/^4 accepted since\. Last good delivery \d+ s ago/).waitFor()
-    await page.getByText(/^The configuration was loaded .* 4 accepted since\.$/).waitFor()
+    await page.getByText(/^The gateway was changed .* 1 accepted since\.$/).waitFor()
   })
 
   test('does not prevent a command without its secret', async () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
 import { pauseTroubles } from '../../src/features/troubles/pause-troubles.ts'
+import { refusalCheck } from '../../src/features/troubles/refusal-check.ts'
 import { refusalTroubles, withRefusals } from '../../src/features/troubles/refusal-troubles.ts'
 
 test('refusals and their senders are counted in the same hour, and their text says which', () => {
@@ -55,6 +56,32 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
   clock.now += HOUR
   const [calm] = withRefusals([{ name: 'payments', ok: true }], [], tally.list())
   assert.equal(calm?.recovered, undefined)
+})
+
+test('refusals from before a change of the gateway are a note, and no failed check', () => {
+  const clock = { now: Date.UTC(2026, 10, 29, 5, 14) }
+  const tally = createRefusalTally(() => clock.now)
+  for (let n = 0; n < 12; n++)
+    tally.refused('payments', 'signature_invalid', { from: '127.0.0.1', why: 'it does not match' })
+  const found = () => refusalTroubles(tally.list(), clock.now)
+  assert.equal(found()[0]?.severity, 'error')
+  clock.now += MINUTE
+  tally.changed('payments')
+  const [note] = found()
+  assert.partialDeepStrictEqual(note, {
+    severity: 'info',
+    title: 'Gateway payments was changed, and has accepted nothing since',
+  })
+  assert.match(
+    String(note?.text),
+    /^It was changed at 05:15 UTC, after the last refusal; nothing was delivered since\. 12 of 12/,
+  )
+  assert.deepEqual(withRefusals([{ name: 'payments', ok: true }], found(), tally.list()), [
+    { name: 'payments', ok: true, changed: 'changed, and has accepted nothing since' },
+  ])
+  assert.equal(refusalCheck('payments', { counts: tally.list(), at: clock.now }), undefined)
+  tally.refused('payments', 'signature_invalid', {})
+  assert.equal(found()[0]?.severity, 'error')
 })
 
 test('the entry of conversations that people took over says which, by whom, and how many messages wait', () => {

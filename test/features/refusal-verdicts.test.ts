@@ -18,6 +18,7 @@ function gateway() {
     later: (ms: number) => {
       at += ms
     },
+    change: () => tally.changed('payments'),
     good: (count = 1) => tally.accepted('payments', count),
     bad(count: number, refused = WRONG) {
       for (let done = 0; done < count; done++) tally.refused('payments', 'signature_invalid', refused)
@@ -63,6 +64,33 @@ describe('the likely cause of refused signatures', () => {
     good(12)
     later(MINUTE)
     assert.partialDeepStrictEqual(verdict(), { endedAt: START, acceptedAfter: 12 })
+  })
+
+  test('is unknown after a change of the gateway, until the next delivery', () => {
+    const { good, bad, later, change, verdict, cause } = gateway()
+    bad(30)
+    later(MINUTE)
+    change()
+    later(MINUTE)
+    assert.partialDeepStrictEqual(verdict(), {
+      cause: 'changed',
+      endedAt: START,
+      changed: { at: START + MINUTE, accepted: 0, refused: 0 },
+    })
+    good(14)
+    assert.equal(cause(), 'recovered')
+    // What was accepted before a change proves nothing about it.
+    change()
+    assert.partialDeepStrictEqual(verdict(), {
+      cause: 'changed',
+      acceptedAfter: 14,
+      changed: { at: START + 2 * MINUTE, accepted: 0 },
+    })
+    good(2)
+    assert.partialDeepStrictEqual(verdict(), { cause: 'recovered', changed: { accepted: 2 } })
+    bad(1)
+    assert.equal(verdict()?.changed, undefined)
+    assert.notEqual(cause(), 'changed')
   })
 
   test('is a stranger if other deliveries are accepted', () => {

@@ -10,13 +10,13 @@ export function refusedMany({ refused = 0, errorShare = 0 } = {}) {
 }
 
 /**
- * Whether a gateway refuses deliveries now. With `recovered` of the daemon, it does not. If the list
+ * Whether a gateway refuses deliveries now. With `changed` or `recovered` of the daemon, it does not. If the list
  * of troubles has its refusals, the list says so; few refusals count by their share. The list may
  * be older than `traffic`: without an entry, the gateway refuses until it accepts a delivery.
  * `troubles`: undefined if unknown.
  */
-export function refusesNow({ name, recovered }, traffic, troubles) {
-  if (recovered !== undefined) return false
+export function refusesNow({ name, changed, recovered }, traffic, troubles) {
+  if (changed !== undefined || recovered !== undefined) return false
   const own = troubles?.filter(({ code, where }) => code === 'refusals' && where.gateway === name)
   if (own === undefined || !refusedMany(traffic)) return refusedMany(traffic)
   if (own.length > 0) return own.some(({ severity }) => severity !== 'info')

@@ -68,7 +68,7 @@ export function GatewayState({ of, traffic, isUnknown, isPaused }) {
 }
 
 function Connection({ of, traffic, isUnknown }) {
-  const { ok, recovered = 'works' } = of
+  const { ok, changed, recovered = 'works' } = of
   // Without its traffic, it is unknown whether the gateway refuses.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
@@ -78,5 +78,6 @@ function Connection({ of, traffic, isUnknown }) {
     return html`<${Badge} kind=${isAll ? 'bad' : 'warn'}>${isAll ? 'refuses all' : 'refuses many'}<//>`
   }
   if (ok && unpulledOf(of.name, troubles)) return html`<${Badge} kind="warn">not pulled<//>`
+  if (ok && changed) return html`<${Badge} title=${changed}>changed, not proven yet<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? recovered : 'does not work'}<//>`
 }

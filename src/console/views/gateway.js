@@ -103,17 +103,15 @@ function secretFacts({ secrets = [] } = {}) {
   return { [secrets.length === 1 ? 'secret' : 'secrets']: html`${places}` }
 }
 
-/** Refusals from before the last change of the configuration, which may have corrected the cause. */
+/** Refusals from before the last change of the gateway, which may have corrected the cause. */
 function ChangedSince({ of: { refusals = [] } = {} }) {
-  const { ok, goodAt } = now.value?.configuration ?? {}
   const newest = refusals.toSorted((a, b) => b.last - a.last)[0]
-  if (!ok || !newest || goodAt <= newest.last) return null
-  const { last, acceptedAfter } = newest
-  const since =
-    acceptedAfter > 0
-      ? `${acceptedAfter.toLocaleString('en')} accepted since.`
-      : 'The next delivery shows whether it is accepted.'
-  return html`<p class="now-it">The configuration was loaded <${Age} at=${goodAt} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. ${since}</p>`
+  if (!newest?.changed) return null
+  const { last, changed } = newest
+  const { at, accepted, refused } = changed
+  const nothing = `${refused > 0 ? 'No delivery was accepted' : 'Nothing was delivered'} since: the next delivery shows whether it is accepted.`
+  const since = accepted > 0 ? `${accepted.toLocaleString('en')} accepted since.` : nothing
+  return html`<p class="now-it">The gateway was changed <${Age} at=${at} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. ${since}</p>`
 }
 
 /** Number of messages shown. */

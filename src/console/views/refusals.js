@@ -142,9 +142,10 @@ function periodOf({ gateway, count: many, total, since, last, share, endedAt }) 
 }
 
 /** The accepted deliveries since the last refusal. */
-function Accepted({ of: { acceptedAfter, endedAt, lastGoodAt } }) {
+function Accepted({ of: { acceptedAfter, cause, endedAt, lastGoodAt } }) {
   if (lastGoodAt === undefined) return 'It has accepted none since this daemon started.'
-  const since = endedAt !== undefined && html`${acceptedAfter.toLocaleString('en')} accepted since. `
+  const isOver = endedAt !== undefined && cause !== 'changed'
+  const since = isOver && html`${acceptedAfter.toLocaleString('en')} accepted since. `
   return html`${since}Last good delivery <${Age} at=${lastGoodAt} /> ago.`
 }
 

@@ -51,11 +51,16 @@ function secretLines(secrets: Json | undefined): string[] {
  * another time.
  */
 function connectionOf(gateway: JsonObject): string {
-  const { ok, since, detail, warning, refuses, recovered } = gateway
+  const { ok, since, detail, warning, refuses, changed, recovered } = gateway
   const detailText = detail === undefined ? '' : `: ${detail}`
   if (refuses !== undefined) {
     const first = objectsIn(gateway.refusals).map((one) => Number(one.since))
     return `${paint('yellow', 'refuses')} ${refuses}${sinceText(Math.min(...first))}${detailText}`
+  }
+  if (changed !== undefined) {
+    const { at } = Object(objectsIn(gateway.refusals).find((one) => one.changed !== undefined)?.changed)
+    const when = at === undefined ? '' : ` (${age(at)} ago)`
+    return `${stateText(ok, 'ok', undefined)}, ${changed}${when}${detailText}`
   }
   // `since` is left out: the gateway was connected before it accepted deliveries again.
   if (recovered !== undefined) {
@@ -78,6 +83,7 @@ export function stateOfGateway({
   ok,
   detail,
   refuses,
+  changed,
   recovered,
   warning,
   paused,
@@ -86,6 +92,7 @@ export function stateOfGateway({
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
   if (ok && paused) return pause === undefined ? paint('yellow', 'paused') : pausedText(Object(pause))
   if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
+  if (ok && changed !== undefined) return `${stateText(ok, 'ok', undefined)}, ${changed}`
   if (ok && recovered !== undefined) return `${stateText(ok, 'ok', undefined)}, ${recovered}`
   return stateText(ok, 'ok', detail)
 }

@@ -107,8 +107,10 @@ export function causeText(group: JsonObject): string {
 }
 
 /** `since 20:39 (5 min)`; if it is over: `from 20:39 to 21:39 (60 min), 12 accepted since`. */
-function periodText({ since, endedAt, acceptedAfter }: JsonObject): string {
+function periodText({ since, endedAt, acceptedAfter, cause }: JsonObject): string {
   if (typeof endedAt !== 'number') return `since ${timeOf(since)} (${age(since)})`
   const lasted = ageText(endedAt - Number(since))
-  return `from ${timeOf(since)} to ${timeOf(endedAt)} (${lasted}), ${acceptedAfter} accepted since`
+  // The change of the gateway is later: the number would be from before it.
+  const after = cause === 'changed' ? '' : `, ${acceptedAfter} accepted since`
+  return `from ${timeOf(since)} to ${timeOf(endedAt)} (${lasted})${after}`
 }

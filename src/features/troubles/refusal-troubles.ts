@@ -1,6 +1,6 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
-import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import type { GatewayChange, RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
 import { placeText, type SecretsOf } from './secret-places.ts'
@@ -42,15 +42,16 @@ function isMany({ count, share }: RefusalVerdict): boolean {
 }
 
 /**
- * Adds `refuses`, such as `every delivery`, to gateways that work but refuse deliveries, and
- * `recovered` to those that accept them again. `troubles`: all current ones. `counts`: with these,
- * `recovered` stays as long as the refusals are counted, which is longer than their trouble.
+ * Adds `refuses`, such as `every delivery`, to gateways that work but refuse deliveries, `changed`
+ * to those that were changed since and accepted nothing yet, and `recovered` to those that accept
+ * deliveries again. `troubles`: all current ones. `counts`: with these, `changed` and `recovered`
+ * stay as long as the refusals are counted, which is longer than their trouble.
  */
 export function withRefusals<T extends { name: string; ok: boolean }>(
   gateways: readonly T[],
   troubles: readonly Trouble[],
   counts: readonly RefusalCount[] = [],
-): (T & { refuses?: string; recovered?: string })[] {
+): (T & { refuses?: string; changed?: string; recovered?: string })[] {
   return gateways.map((gateway) => {
     const prefix = titleOf(gateway.name, '')
     const title = troubles.find((trouble) => {
@@ -59,10 +60,10 @@ export function withRefusals<T extends { name: string; ok: boolean }>(
     })?.title
     if (!gateway.ok) return gateway
     if (title) return { ...gateway, refuses: title.slice(prefix.length) }
+    const own = counts.filter((each) => each.gateway === gateway.name)
+    if (own.some(isChanged)) return { ...gateway, changed: CHANGED }
     const again = againTitle(gateway.name)
-    const hasRecovered =
-      troubles.some((trouble) => trouble.title === again) ||
-      counts.some((each) => each.gateway === gateway.name && isRepaired(each))
+    const hasRecovered = troubles.some((trouble) => trouble.title === again) || own.some(isRepaired)
     return hasRecovered ? { ...gateway, recovered: RECOVERED } : gateway
   })
 }
@@ -73,12 +74,17 @@ function isRepaired(count: RefusalCount): boolean {
   return !IGNORED.test(count.reason) && isMany(verdict) && verdict.cause === 'recovered'
 }
 
+/** Whether a gateway was changed after its last refusal, and accepted nothing since. */
+function isChanged(count: RefusalCount): boolean {
+  return !IGNORED.test(count.reason) && verdictOf(count).cause === 'changed'
+}
+
 function titleOf(gateway: string, deliveries: string): string {
   return `Gateway ${gateway} refuses ${deliveries}`
 }
 
 function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: SecretsOf): Trouble {
-  const { gateway, reason, count, share, since, lastGoodAt, likely, cause } = verdict
+  const { gateway, reason, count, share, since, lastGoodAt, likely, cause, changed } = verdict
   const todo = withPlace(verdict, secretsOf)
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
@@ -89,6 +95,10 @@ function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: Secrets
   if (cause === 'recovered') {
     const text = `${againText(verdict)} ${seen} ${likely}`
     return info('refusals', where, { title: againTitle(gateway), text, todo, count, since })
+  }
+  if (changed && cause === 'changed') {
+    const text = `${changedText(changed)} ${seen}`
+    return info('refusals', where, { title: `Gateway ${gateway} was ${CHANGED}`, text, todo, count, since })
   }
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
   const text = [seen, ...lastGood, likely].join(' ')
@@ -107,9 +117,18 @@ function withPlace({ gateway, cause, todo }: RefusalVerdict, secretsOf?: Secrets
 }
 
 const RECOVERED = 'accepts deliveries again'
+const CHANGED = 'changed, and has accepted nothing since'
 
 function againTitle(gateway: string): string {
   return `Gateway ${gateway} ${RECOVERED}`
+}
+
+function changedText({ at, refused }: GatewayChange): string {
+  const since =
+    refused > 0
+      ? `${counted(refused, 'other delivery', 'other deliveries')} refused since`
+      : 'nothing was delivered since'
+  return `It was changed at ${timeOfDay(at)}, after the last refusal; ${since}.`
 }
 
 function againText({ last, lastGoodAt = last }: RefusalVerdict): string {

@@ -7,6 +7,7 @@ export type RefusalCause =
   | 'clock-skew'
   | 'unsigned'
   | 'recovered'
+  | 'changed'
   | 'stranger'
   | 'too-fast'
   | 'bad-content'
@@ -20,7 +21,7 @@ export type RefusalCause =
 export type RefusalVerdict = RefusalCount & {
   share: number
   cause: RefusalCause
-  /** The last refusal, if deliveries are accepted again since. */
+  /** The last refusal, if deliveries are accepted again since, or the gateway was changed. */
   endedAt?: number
   /** The cause in words. */
   likely: string
@@ -54,6 +55,10 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
     likely: 'The secret fits again, or someone else sent the refused ones.',
     todo: 'Let the sender repeat the refused deliveries. If the refusals go on, `trivium refusal list` shows where they come from.',
   },
+  changed: {
+    likely: 'The gateway was changed after the last refusal, and has accepted nothing since.',
+    todo: 'The next delivery shows whether it is accepted: let the sender repeat a refused one.',
+  },
   stranger: {
     likely:
       'Other deliveries are accepted: this is probably a stranger, or a second sender with another secret.',
@@ -84,13 +89,15 @@ const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attach
 export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)
-  const ended = cause === 'recovered' ? { endedAt: count.last } : {}
+  const ended = cause === 'recovered' || cause === 'changed' ? { endedAt: count.last } : {}
   return { ...count, share, cause, ...ended, ...LIKELY[cause] }
 }
 
 function causeOf(count: RefusalCount, share: number): RefusalCause {
-  const { reason, why, sinceGood, inARow, lastGoodAt } = count
+  const { reason, why, sinceGood, inARow, lastGoodAt, changed } = count
   if (reason === 'not_found') return 'mistyped-address'
+  // The refusals say nothing about the new configuration.
+  if (changed?.accepted === 0) return 'changed'
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
   if (reason !== 'signature_invalid' && reason !== 'unauthorized') return 'other'
