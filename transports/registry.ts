@@ -6,11 +6,12 @@ import type { HandOverHost } from './email/host.ts'
 import { email } from './email/index.ts'
 import type { SlackHost } from './slack/host.ts'
 import { slack } from './slack/index.ts'
+import type { KeepingHost } from './webhook/host.ts'
 import { webhook } from './webhook/index.ts'
 import { websocket } from './websocket/index.ts'
 
 /** Union of the transports' dependencies beyond `TransportDeps`. */
-export type Hosts = QueueHost & SlackHost & HandOverHost
+export type Hosts = QueueHost & SlackHost & HandOverHost & KeepingHost
 
 /** All kinds of transport. A new one needs a folder here and a line in this map. */
 export const transports: Record<string, TransportKind<unknown, Hosts>> = {

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { createKeptDeliveries } from '../../transports/deliveries/kept-deliveries.ts'
 import type { Hosts } from '../../transports/registry.ts'
 import { toJson } from '../core/json.ts'
 import type { PublicHttp, TransportDeps } from '../core/transport.ts'
@@ -26,6 +27,7 @@ export function createTransportDeps(
   const { roads, http, queues, manager, notify } = parts
   const { pauses, services } = roads
   const takeOver = createTakeOver({ pauses, service: services.pauses, record: base.audit.record, now })
+  const keptDeliveries = createKeptDeliveries(now)
   return (gateway) => ({
     gateway,
     ...roads.forTransports,
@@ -46,6 +48,7 @@ export function createTransportDeps(
       notify.outcomeFor(id, (await waitUntilSettled(store, id, timeout))?.outcome),
     log: log.child({ gateway }),
     now,
+    keptRefused: keptDeliveries(gateway),
     takeOver: (seen) => takeOver(gateway, seen),
     note: (messageId, what, detail) => note(messageId, { road: 'outbox', what, detail }),
     refused: (reason, what) => refusals.add(gateway, reason, what),

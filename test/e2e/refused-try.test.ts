@@ -71,6 +71,21 @@ describe('another secret, tried on refused deliveries', { timeout: 120_000 }, as
     assert.equal((await attempt({ gateway: 'hub', secret: NEW })).tried, 3)
   })
 
+  test('the kept deliveries survive a change of the gateway', async () => {
+    site.write('routes.yaml', ROUTES.replace(`"${OLD}"`, `["${OLD}", "not-yet-the-right-one"]`))
+    const headers = { authorization: `Bearer ${daemon.token}` }
+    const { status } = await fetch(`${daemon.control}/v1/reload`, { method: 'POST', headers })
+    assert.equal(status, 200)
+    assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), {
+      ok: false,
+      fits: 2,
+      tried: 3,
+    })
+    const { groups, refusals } = await refused('hub')
+    assert.equal(groups[0].cause, 'changed')
+    assert.equal((await attempt({ gateway: 'hub', id: refusals[1].id, secret: NEW })).ok, true)
+  })
+
   test('the command line reads the secret from stdin, which keeps it out of lists of processes', async () => {
     for (const args of [['hub'], ['hub', '-'], ['--gateway', 'hub', '--secret', '-']]) {
       const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')

@@ -1,47 +1,21 @@
-import { randomUUID } from 'node:crypto'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { RefusedTry } from '../../src/core/transport.ts'
-import { HOUR, MIB } from '../../src/core/units.ts'
 import { hasSecret } from './checked-secret.ts'
+import type { KeptDeliveries, KeptDelivery } from './kept-deliveries.ts'
 import { createVerifier } from './verifier.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
-/** Maximum number of kept deliveries of a gateway. */
-const MAX_DELIVERIES = 50
-const MAX_AGE_MS = HOUR
-/** Maximum size of all kept deliveries of a gateway. */
-const MAX_BYTES = MIB
-
-type Kept = Delivery & { id: string; at: number }
-
-/**
- * Keeps the newest deliveries with a refused signature, unchanged, so that another secret can be
- * tried. Keeps them only in memory, because they contain credentials of senders.
- */
-export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
-  const { gateway, now } = deps
-  let kept: Kept[] = []
-  const isRecent = ({ at }: Kept) => at > now() - MAX_AGE_MS
+/** The refused deliveries of a gateway, on which another secret can be tried. */
+export function createRefusedDeliveries(verify: Verify, kept: KeptDeliveries, deps: VerifierDeps) {
+  const { gateway } = deps
 
   return {
     /**
      * Returns the id for `try`. Undefined for a too large delivery or a scheme without a
      * secret.
      */
-    keep(delivery: Delivery): string | undefined {
-      if (!hasSecret(verify) || delivery.raw.length > MAX_BYTES) return undefined
-      const id = randomUUID()
-      const others = kept.filter(isRecent).slice(0, MAX_DELIVERIES - 1)
-      let room = MAX_BYTES - delivery.raw.length
-      const fitting = others.filter(({ raw }) => {
-        room -= raw.length
-        return room >= 0
-      })
-      // Copied, because `raw` may be a slice, which would keep a larger buffer in memory.
-      kept = [{ ...delivery, raw: Buffer.from(delivery.raw), id, at: now() }, ...fitting]
-      return id
-    },
+    keep: (delivery: Delivery) => (hasSecret(verify) ? kept.add(delivery) : undefined),
     /**
      * Checks the kept deliveries with another secret. Returns the result for the delivery `id`
      * (by default the newest), and how many of all deliveries the secret fits (`fits`). Accepts
@@ -52,7 +26,7 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
         const details = `gateway ${gateway} has verify: { scheme: ${verify.scheme} }, which uses no secret`
         throw new TriviumError('usage', { details })
       }
-      const recent = kept.filter(isRecent)
+      const recent = kept.list()
       const chosen = id === undefined ? recent[0] : recent.find((delivery) => delivery.id === id)
       if (!chosen) throw new TriviumError('refused_gone', { gateway })
       const reasons = await Promise.all(recent.map((delivery) => checkWith(delivery, secret)))
@@ -70,7 +44,7 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   /**
    * Checks a delivery as of its arrival, because signatures contain a time. Returns the fault.
    */
-  async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
+  async function checkWith(delivery: KeptDelivery, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'
     try {
       const verifier = createVerifier({ ...verify, secret: [secret] }, { ...deps, now: () => delivery.at })

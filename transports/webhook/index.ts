@@ -8,12 +8,13 @@ import { checkProtection } from '../options.ts'
 import { refuseTarget, sendToRequest } from '../reply-to-request.ts'
 import { createAnswers } from './answers.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
+import type { KeepingHost } from './host.ts'
 import { readHttpAnswer } from './http-answer.ts'
 import { createEventReader } from './normalize.ts'
 import { createServe } from './serve.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
-export const webhook: TransportKind<WebhookOptions> = {
+export const webhook: TransportKind<WebhookOptions, KeepingHost> = {
   kind: 'webhook',
   options: webhookOptions,
   create: async (options, deps) => createGateway(options, deps),
@@ -30,12 +31,12 @@ export const webhook: TransportKind<WebhookOptions> = {
   },
 }
 
-function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
+function createGateway(options: WebhookOptions, deps: TransportDeps & KeepingHost): Transport {
   const { gateway, http } = deps
   const address = () => addressOf(http.publicUrl(), options.path)
   const context = { gateway, now: deps.now, log: deps.log, address, body: options.body }
   const verifier = createVerifier(options.verify, context)
-  const refusedDeliveries = createRefusedDeliveries(options.verify, context)
+  const refusedDeliveries = createRefusedDeliveries(options.verify, deps.keptRefused, context)
   const preset = presetOf(options.verify)
   const answers = createAnswers(options, deps, preset)
   const accepting = createInFlight()
@@ -62,7 +63,6 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     },
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
     check: async () => [protection],
-    // A restart would forget the refused deliveries.
     hasConnection: false,
     tryRefused: refusedDeliveries.try,
     eventOf: createEventReader(options),
