@@ -19,7 +19,9 @@ type Options = LogQuery & { events?: boolean }
 export const addHistory: AddCommand = (program, context) => {
   program
     .command('history')
-    .description('conversations on all channels; with --events, the operational trace')
+    .description(
+      'the transcript: what people wrote to skills, and their answers; with --events, the operational trace',
+    )
     .option('--channel <glob>', 'only these channels (gateways)', patternOf('--channel'))
     .option('--grep <text>', 'only lines with this text, or /regex/', (text) =>
       isRegex(text) ? patternOf('--grep')(text) : text,
