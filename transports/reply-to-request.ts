@@ -1,12 +1,11 @@
 import { TriviumError } from '../src/core/errors.ts'
 import { type Json, type JsonObject, pathGet } from '../src/core/json.ts'
+import { REQUEST_ENDED } from '../src/core/request-ended.ts'
 import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
 import { formatDuration } from '../src/core/units.ts'
 import { pause } from '../src/lib/pause.ts'
 import { waitFor } from '../src/lib/wait-for.ts'
 
-/** The history entry of a message whose request ended without the reply. */
-const REQUEST_ENDED = 'request ended'
 /** How long a reply may still be in the outbox after its skill ended. */
 const OUTBOX_GRACE_MS = 2_000
 

@@ -1,6 +1,7 @@
 import { requireGateway } from '../core/call.ts'
 import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { REQUEST_ENDED } from '../core/request-ended.ts'
 import type { NewJob, Store } from '../core/store.ts'
 import { addCount } from '../lib/name-counts.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
@@ -63,7 +64,8 @@ export function createReplay(deps: {
   }
 
   async function hasReply({ id }: Message): Promise<boolean> {
-    return (await store.journal.history(id)).some(({ road }) => road === 'outbox')
+    const history = await store.journal.history(id)
+    return history.some(({ road, what }) => road === 'outbox' && what !== REQUEST_ENDED)
   }
 
   /** Returns the added jobs. A concurrent call added the others. */
