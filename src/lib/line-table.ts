@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { paint } from './paint.ts'
 import { lengthOf, longestOf } from './paragraph.ts'
 import { shorten } from './short-text.ts'
 import { cell, GAP, grid, table } from './text-table.ts'
@@ -64,8 +65,10 @@ export function lineTable(
 
 /** A head and rows for programs: always the same columns, and no text is cut or padded. */
 function tabSeparated(columns: readonly InUse[]): string {
-  const rows = columns[0]?.texts.map((_, at) => columns.map(({ texts }) => texts[at] ?? '').join('\t'))
-  return (rows ?? []).join('\n')
+  const lines = columns[0]?.texts.map((_, at) => columns.map(({ texts }) => texts[at] ?? '').join('\t'))
+  const [head = '', ...rows] = lines ?? []
+  // In colour only if it is forced (FORCE_COLOR).
+  return [paint('bold', head), ...rows].join('\n')
 }
 
 /** Without a terminal, all columns have room for their texts anyway. */

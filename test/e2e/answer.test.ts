@@ -106,7 +106,8 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.doesNotMatch(await shown(), /"sent"/)
       await assert.rejects(answer({ messageId: '01a2021e-316f-7000-8000-0006537aed85' }), /message_not_found/)
       await assert.rejects(answer({}), /no_reply_target: .*`messageId` or `receipt`/)
-      for (const more of [{ receipt: again.receipt }, { to: 'x' }, { gateway: 'chat' }]) {
+      await assert.rejects(answer({ messageId: id, to: 'x' }), /target_not_allowed: .*open: true/)
+      for (const more of [{ receipt: again.receipt }, { gateway: 'chat' }]) {
         await assert.rejects(
           answer({ messageId: id, ...more }),
           /skill_args_invalid: .*give messageId, or receipt/,
