@@ -94,7 +94,7 @@ routes: [{ name: all, skill: echo }]
       .getByRole('link', { name: /^event …/ })
       .first()
       .click()
-    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+    await page.getByRole('heading', { name: 'Attempts', exact: true }).waitFor()
     await page
       .getByRole('region', { name: 'Attempts', exact: true })
       .getByText(/ECONNREFUSED/)
