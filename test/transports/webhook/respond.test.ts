@@ -58,6 +58,7 @@ describe('respond: result', () => {
         outcome === 'failed'
           ? []
           : [{ messageId: id, what: 'request ended', detail: { reason: 'no reply within 50ms' } }]
+      await until(() => hook.notes.length >= ended.length, 'the note, which follows the answer')
       assert.deepEqual(hook.notes.splice(0), ended, String(outcome))
     }
   })
