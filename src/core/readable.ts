@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { lineTable } from '../lib/line-table.ts'
 import { noData, type Printable } from '../lib/printed.ts'
-import { listText } from '../lib/short-text.ts'
+import { age, listText } from '../lib/short-text.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
 
 /** Prints the results of skills for people, by the name of the skill. */
@@ -47,6 +47,11 @@ export function timeOf(at: unknown): string {
 /** Formats a time in UTC, to the second. */
 export function secondOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : '-'
+}
+
+/** A time and its age, as all details show it: `2026-11-29 14:35:14 UTC (5 min ago)`. */
+export function whenText(at: unknown): string {
+  return typeof at === 'number' ? `${secondOf(at)} (${age(at)} ago)` : '-'
 }
 
 function listOf(list: readonly Json[]): Printable {

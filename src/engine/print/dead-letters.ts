@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { fields, type Printers, secondOf } from '../../core/readable.ts'
+import { bodyText } from '../../lib/body-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
@@ -169,7 +170,7 @@ function contentOf({ message, data }: JsonObject): string[] {
     receivedAt,
     ...head
   } = Object(message)
-  return ['', fields({ received: secondOf(receivedAt), ...head }), '', String(text ?? '')]
+  return ['', fields({ received: secondOf(receivedAt), ...head }), '', bodyText(String(text ?? ''))]
 }
 
 /** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */

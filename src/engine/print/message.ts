@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { secondOf } from '../../core/readable.ts'
+import { secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -9,6 +9,7 @@ import { factLines } from '../../lib/fact-lines.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
+import { factsIn, recipientsOf, valueText } from './message-facts.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
@@ -34,7 +35,7 @@ export function humanMessage(found: Json): string {
   const steps = nextSteps(outcome, head.id)
   return [
     ...factLines([
-      ['received', `${secondOf(receivedAt)} (${age(receivedAt)} ago)`],
+      ['received', whenText(receivedAt)],
       ['outcome', String(outcome)],
       ['running', attempt === undefined ? '' : runningText(attempt)],
       ['next', next === undefined ? '' : nextOf(next)],
@@ -81,28 +82,6 @@ function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
   return `attempt ${attempt} of ${of}, ${when}; ${end}`
 }
 
-/** The fields of a message as facts; the sender is one text. */
-function factsIn(fields: JsonObject): [title: string, text: string][] {
-  return Object.entries(fields).flatMap(([name, value]) => {
-    if (value === undefined || value === null) return []
-    if (name === 'from') return [[name, fromText(value)]]
-    return [[name, Array.isArray(value) ? value.map(valueText).join(', ') : valueText(value)]]
-  })
-}
-
-/** `Ada (ada@mail.example, verified)`. */
-function fromText(from: Json): string {
-  const { id, name, address, verified, ...others } = Object(from)
-  const rest = Object.entries(others).map(([key, value]) => `${key} ${valueText(value)}`)
-  const [first = '', ...more] = [...new Set([name, address, id])].filter((each) => each !== undefined)
-  const notes = [...more, verified === true ? 'verified' : 'not verified', ...rest]
-  return `${first} (${notes.join(', ')})`
-}
-
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
 /** The state on the receive road, with the end of a lease. */
 function receiveText({ state, until, ...others }: JsonObject): string {
   const rest = Object.entries(others).map(([name, value]) => `${name} ${valueText(value)}`)
@@ -142,13 +121,6 @@ function withoutFailures(logs: readonly JsonObject[], history: readonly JsonObje
 
 function isFailure({ attempt, error }: JsonObject): boolean {
   return attempt !== undefined && error !== undefined
-}
-
-/** All recipients of a mail: `to` of the message is only the address of the gateway. */
-function recipientsOf({ transport }: { transport?: Json }, data: unknown): Record<string, string> {
-  const { to, cc } = Object(data)
-  const lists = Object.entries({ to, cc }).filter(([, list]) => Array.isArray(list) && list.length > 0)
-  return transport === 'email' ? Object.fromEntries(lists.map(([key, list]) => [key, list.join(', ')])) : {}
 }
 
 /** The time of day (UTC), with the date unless it is that of `start`. */

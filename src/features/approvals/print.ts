@@ -1,7 +1,7 @@
 import { argumentsIn, argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, secondOf } from '../../core/readable.ts'
+import { type Printers, secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { durationText } from '../../lib/duration-text.ts'
@@ -146,11 +146,6 @@ function denialTarget({ status, reasonGoesTo, calledBy, message }: JsonObject): 
   if (reasonGoesTo === 'sender' || reasonGoesTo === 'caller') return `the ${reasonGoesTo}`
   if (reasonGoesTo !== 'skill') return ''
   return `the skill ${calledBy}${message === undefined ? '' : ', which answers the sender'}`
-}
-
-/** `2026-11-29 14:35:14 UTC (5 min ago)`. */
-function whenText(at: Json | undefined): string {
-  return `${secondOf(at)} (${age(at)} ago)`
 }
 
 /** When a pending request ends, and how. */
