@@ -149,7 +149,7 @@ routes:
     await page.goBack()
     Object(globalThis).endSlow()
     const last = page.getByRole('region', { name: 'Last runs' })
-    await last.getByText('ok', { exact: true }).waitFor()
+    await last.getByText('done', { exact: true }).waitFor()
     await running.waitFor({ state: 'detached' })
   })
 

@@ -209,7 +209,7 @@ test('schedules show their last run; one that failed comes first', () => {
   ])
   assert.match(
     text,
-    /late\s+daily\s.*failed 2 h ago, 47 min late\s.*\nnew\s.*none known\s.*\ngood\s.*done 2 h ago\s.*\nunplanned\s.*done 2 h ago\s/,
+    /late\s+daily\s.*20.* UTC failed, 47 min late\s.*\nnew\s.*none known\s.*\ngood\s.*20.* UTC done\s.*\nunplanned\s.*20.* UTC done\s/,
   )
 })
 
@@ -235,7 +235,7 @@ test('schedule show has no raw keys, and each run with its planned time', () => 
   })
   assert.match(
     text,
-    /^report {2}runs the skill report\n\nwhen\s+0 23 \* \* \*, UTC\nnext\s+20.*:\d\d:\d\d UTC\narguments\s+folder: inbox, days: 7\n/,
+    /^report {2}runs the skill report\n\nwhen\s+daily at 23:00, UTC \(0 23 \* \* \*\)\nnext\s+20.*:\d\d:\d\d UTC\narguments\s+folder: inbox, days: 7\n/,
   )
   assert.match(text, /\nset in\s+routes\.yaml\ncreated\s+2026-11-20 00:00:00 UTC\n/)
   assert.match(text, /\noverlap\s+a run .*\nmissed\s+runs .* by one run\n/)

@@ -117,7 +117,10 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       /has already run with the key k; nothing was run again/,
     )
     assert.equal((await json('schedule run nightly --key k')).repeated, true)
-    assert.match(await run('schedule show nightly'), /when\s+0 3 \* \* \*, UTC\nnext\s+.* UTC/)
+    assert.match(
+      await run('schedule show nightly'),
+      /when\s+daily at 03:00, UTC \(0 3 \* \* \*\)\nnext\s+.* UTC/,
+    )
   })
 
   test('schedule create refuses two kinds of time', async () => {

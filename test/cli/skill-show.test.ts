@@ -90,6 +90,6 @@ test('a list of skills at 80 columns keeps the state, the runs and the last run'
   }
   const lines = wholeText(humanSkills([{ name: 'book-payment', usage, paused }], [], false)).split('\n')
   assert.match(lines[0] ?? '', /^name\s+state\s+last run\s+runs\s+failed/)
-  assert.match(lines[1] ?? '', /^book-payment\s+paused until .* ok 0 s ago\s+491\s+37 \(7\.5 %\)/)
+  assert.match(lines[1] ?? '', /^book-payment\s+paused until .* done 0 s ago\s+491\s+37 \(7\.5 %\)/)
   assert.ok(lines.every((line) => line.length <= 80))
 })

@@ -1,14 +1,14 @@
+import { whenInWords } from '../../lib/schedule-words.ts'
 import { call, isViewer, signOut } from './api.js'
 import { authorOf } from './authors.js'
 import { pausePush, resumePush, tryPush } from './group-actions.js'
 import { now } from './live.js'
-import { act, ask } from './parts.js'
+import { act, ask, dateTime } from './parts.js'
 import { pauseWith } from './pause.js'
 import { placeOfPause } from './pauses.js'
 import { resumeWith } from './resume.js'
 import { go } from './router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from './schedule-actions.js'
-import { whenInWords } from './schedule-words.js'
 
 const to = (path, query) => () => go(path, query)
 
@@ -89,7 +89,7 @@ export function scheduleEntries(schedules) {
     ...schedules.map((each) => ({
       kind: 'schedule',
       name: each.name,
-      about: each.paused ? 'paused' : whenInWords(each),
+      about: each.paused ? 'paused' : whenInWords(each, dateTime),
       run: to(['schedules', each.id]),
     })),
     ...(isViewer.value ? [] : schedules.flatMap(scheduleActions)),

@@ -32,11 +32,16 @@ function LateCause({ of: { cause, until } }) {
   return html` <span class="dim">${LATE_CAUSES[cause]} <${Moment} at=${until} /></span>`
 }
 
+function isLate({ planned, startedAt, manual }) {
+  return !manual && planned !== undefined && startedAt - planned >= LATE_AFTER
+}
+
 /** How late a run began, and why. */
-export function Late({ of: { planned, startedAt, manual, lateBecause } }) {
+export function Late({ of: run }) {
+  const { planned, startedAt, manual, lateBecause } = run
   if (manual) return html` <span class="dim whole-words">by hand</span>`
-  const delay = planned === undefined ? 0 : startedAt - planned
-  return delay < LATE_AFTER
+  const delay = startedAt - planned
+  return !isLate(run)
     ? null
     : html` <span class="error whole-words" title=${`started ${fullTime(startedAt)}`}>${span(delay)} late</span>${lateBecause && html`<${LateCause} of=${lateBecause} />`}`
 }
@@ -47,16 +52,12 @@ export function RunOutcome({ of: { outcome } }) {
 }
 
 /**
- * The planned time of the last run, its outcome, delay, duration and error. Runs by hand have no
- * planned time.
+ * When the last run began, its outcome, delay, duration and error. The planned time follows if the
+ * run was late.
  */
 export function LastRun({ of: run }) {
   if (!run) return html`<span class="dim">none known</span>`
   const { planned, startedAt, endedAt, error } = run
-  const start =
-    planned === undefined
-      ? html`<span class="dim">began</span> <${Moment} at=${startedAt} />`
-      : html`<${Moment} at=${planned} />`
   const duration = endedAt === undefined ? '' : `took ${took(endedAt - startedAt)}`
-  return html`${start} <${RunOutcome} of=${run} /><${Late} of=${run} /> <span class="dim whole-words">${duration}</span>${error && html`<span class="about error">${error}</span>`}`
+  return html`<${Moment} at=${startedAt} /> <${RunOutcome} of=${run} /><${Late} of=${run} />${isLate(run) && html`<span class="dim">, <span class="whole-words">planned <${Moment} at=${planned} />,</span></span>`} <span class="dim whole-words">${duration}</span>${error && html`<span class="about error">${error}</span>`}`
 }

@@ -1,10 +1,22 @@
 import { useEffect } from 'preact/hooks'
+import { whenInWords } from '../../lib/schedule-words.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, CopyLink, Empty, Facts, Json, Moment, span, took, useLoaded, Wait } from '../lib/parts.js'
+import {
+  Age,
+  CopyLink,
+  dateTime,
+  Empty,
+  Facts,
+  Json,
+  Moment,
+  span,
+  took,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
-import { whenInWords } from '../lib/schedule-words.js'
 import { Back } from '../lib/trail.js'
 import { LastRun, Late, Next, originOf, RunOutcome } from './schedule-parts.js'
 
@@ -42,7 +54,7 @@ function Schedule({ schedule, reload }) {
   } = schedule
   const lastFailed = runs.find(({ error }) => error !== undefined)
   const facts = {
-    when: html`${whenInWords(schedule)}${cron && html` <code class="dim">${cron}</code>`}`,
+    when: html`${whenInWords(schedule, dateTime)}${cron && html` <code class="dim">${cron}</code>`}`,
     'next run': html`<${Next} of=${schedule} />`,
     'last run': html`<${LastRun} of=${lastRun} />`,
     'last error':

@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
+import { whenInWords } from '../../lib/schedule-words.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { dateTime, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
-import { whenInWords } from '../lib/schedule-words.js'
 import { SchedulePage } from './schedule.js'
 import { LastRun, Next, originOf } from './schedule-parts.js'
 
@@ -52,7 +52,7 @@ function Schedule({ schedule, reload }) {
   return html`<tr aria-label=${`Schedule ${name}`}>
     <td class="group-name"><a data-row href=${link(['schedules', id])}>${name}</a><span class="about">${originOf(schedule)}</span></td>
     <td data-label="skill"><a href=${link(['skills', skill])}>${skill}</a></td>
-    <td title=${cron}>${whenInWords(schedule)}</td>
+    <td title=${cron}>${whenInWords(schedule, dateTime)}</td>
     <td data-label="next"><${Next} of=${schedule} /></td>
     <td data-label="last"><${LastRun} of=${schedule.lastRun} /></td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => runSchedule(schedule).then(reload)} aria-label=${`Run now: schedule ${name}`}>Run now …</button>

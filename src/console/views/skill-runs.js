@@ -40,7 +40,7 @@ const CANCELLED = 'run_cancelled'
 
 /** The outcome of an ended run. A cancelled run did not fail. */
 function End({ code, error }) {
-  if (!code) return html`<${Badge} kind="good">ok<//>`
+  if (!code) return html`<${Badge} kind="good">done<//>`
   if (code === CANCELLED) return html`<${Badge}>cancelled<//> <span>${error}</span>`
   return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
 }

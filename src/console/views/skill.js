@@ -138,13 +138,15 @@ const FEW_RUNS = 30
 /** Maximum number of last runs that are shown. */
 const MOST_RUNS = 200
 const OUTCOMES = ['ok', 'failed', 'cancelled']
+/** Schedules and messages have this word for a success, too. */
+const WORDS = { ok: 'done' }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
 function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, limit, showMore }) {
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
-      <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`
-  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${outcome}.`}</p>`}
+      <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${WORDS[each] ?? each}</option>`)}</select></label>`
+  const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
     ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
     <${Runs} of=${recent} more=${rest}>${pick}<//>`

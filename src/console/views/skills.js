@@ -183,7 +183,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
 
 function LastEnd({ code }) {
   if (code === 'run_cancelled') return html`<${Badge}>cancelled<//>`
-  return html`<${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'ok'}<//>`
+  return html`<${Badge} kind=${code ? 'bad' : 'good'}>${code ? 'failed' : 'done'}<//>`
 }
 
 /** The callers of a skill, most frequent first, then the routes that have not called it yet. */

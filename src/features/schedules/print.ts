@@ -1,13 +1,13 @@
 import { argumentsText } from '../../core/arguments-in-words.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
-import { formatDuration } from '../../core/units.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
+import { whenInWords } from '../../lib/schedule-words.ts'
 import { age, listText } from '../../lib/short-text.ts'
 
 export const printers: Printers = {
@@ -55,13 +55,13 @@ function hasFailed({ lastRun }: JsonObject): boolean {
   return ['failed', 'retrying'].includes(String(pathGet(lastRun, 'outcome')))
 }
 
-/** `done 8 h ago`, `running for 3 min`, `failed 8 h ago, 47 min late`. */
+/** When the last run began: `2026-11-29 16:47 UTC done, 47 min late`, `… running for 3 min`. */
 function lastRunOf(schedule: JsonObject): string {
   if (!isJsonObject(schedule.lastRun)) return 'none known'
   const { startedAt, endedAt, outcome } = schedule.lastRun
-  const when = endedAt === undefined ? `for ${age(startedAt)}` : `${age(endedAt)} ago`
-  const text = `${outcome} ${when}`
-  return `${hasFailed(schedule) ? paint('red', text) : text}${lateText(schedule.lastRun)}`
+  const text = `${outcome}${endedAt === undefined ? ` for ${age(startedAt)}` : ''}`
+  const end = hasFailed(schedule) ? paint('red', text) : text
+  return `${timeOf(startedAt)} ${end}${lateText(schedule.lastRun)}`
 }
 
 /** `, 47 min late`. Empty for a run in time, and for one that somebody started. */
@@ -127,7 +127,7 @@ function factsOf(schedule: JsonObject): [title: string, text: string][] {
     : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
-    ['when', whenOf(schedule)],
+    ['when', whenExactly(schedule)],
     ['next', end],
     ['arguments', argumentsText(args)],
     ['set in', String(source ?? channel)],
@@ -203,9 +203,20 @@ function nextOf({ paused, next }: JsonObject, format = timeOf): string {
   return next === undefined ? 'over' : format(next)
 }
 
-/** The times of a schedule: an interval, a time, or a cron expression. */
+/** The times of a schedule in words: `daily at 16:00, UTC`. */
 function whenOf({ every, cron, step, timezone }: JsonObject): string {
-  if (every !== undefined) return `every ${formatDuration(Number(every))}`
-  if (/^\d{4}-/.test(String(cron))) return `once at ${[cron, timezone].join(', ')}`
-  return [cron, step && `each ${step}`, timezone].filter(Boolean).join(', ')
+  const texts = { cron: textIn(cron), step: textIn(step), timezone: textIn(timezone) }
+  return whenInWords({ ...texts, every: every === undefined ? undefined : Number(every) }, timeOf)
+}
+
+/** The times, and the cron expression if the words do not have it. */
+function whenExactly(schedule: JsonObject): string {
+  const words = whenOf(schedule)
+  const { cron, every } = schedule
+  const isShown = every !== undefined || /^\d{4}-/.test(String(cron)) || words.startsWith(String(cron))
+  return isShown ? words : `${words} (${cron})`
+}
+
+function textIn(value: Json | undefined): string | undefined {
+  return value === undefined ? undefined : String(value)
 }

@@ -27,9 +27,10 @@ export const usage = {
       ),
     until: time.exactOptional().describe('Up to this time, or an age such as 2h'),
     outcome: z
-      .enum(['ok', 'failed', 'cancelled'])
+      .enum(['done', 'failed', 'cancelled', 'ok'])
+      .transform((outcome) => (outcome === 'done' ? 'ok' : outcome))
       .exactOptional()
-      .describe('With a name: only last runs that ended like this'),
+      .describe('With a name: only last runs that ended like this; ok is another word for done'),
     limit: z.int().min(1).max(200).default(30).describe('With a name: maximum number of its last runs'),
   }).describe(
     'Shows statistics of skills, of the last seven days by default: runs, errors, p95, cost and callers.',

@@ -125,7 +125,7 @@ export function errorsOf({ errors }: JsonObject): string[] {
 
 /** The end of a run, by its error code. */
 export function endOf(code: Json | undefined): string {
-  if (code === undefined) return paint('green', 'ok')
+  if (code === undefined) return paint('green', 'done')
   return code === 'run_cancelled' ? 'cancelled' : paint('red', String(code))
 }
 
