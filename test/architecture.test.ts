@@ -181,6 +181,13 @@ describe('architecture', () => {
     assert.deepEqual(long, [])
   })
 
+  test('tests answer requests of a page with `intercept`, which waits for answers under way', () => {
+    const found = sources.filter(
+      (file) => file.startsWith('test/browser/') && /\.(route|unroute|unrouteAll)\(/.test(read(file)),
+    )
+    assert.deepEqual(found, [], 'use test/fixtures/intercept.ts')
+  })
+
   test('no file names a package registry or an absolute path of a machine', () => {
     const ignored = ['node_modules', '.git', ...read('.gitignore').split('\n')]
       .filter((line) => line !== '')

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -78,7 +79,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     assert.ok((await end('.error')) < (await end('a > .text')), 'the error is not cut off')
     await show(`messages/${id}`)
     let reads = 0
-    await page.route('**/v1/skills/message-attempts', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-attempts', async (route) => {
       const response = await route.fetch()
       const json = await response.json()
       // As if the attempt had ended after its outcome was read.
@@ -87,7 +88,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     })
     await press('Retry now')
     await page.getByText(/^It failed again\. The next attempt begins in \d+ (?:h|min)\.$/).waitFor()
-    await page.unroute('**/v1/skills/message-attempts')
+    await restore()
     assert.match(await page.title(), /^customs of a very long order/)
     await show('routes')
     const route = page
@@ -108,7 +109,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     let requests = 0
     let underWay = 0
     let most = 0
-    await page.route('**/v1/skills/message-attempts', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-attempts', async (route) => {
       requests++
       most = Math.max(most, ++underWay)
       const response = await route.fetch()
@@ -127,7 +128,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     const seconds = (performance.now() - begun) / 1_000
     assert.ok(requests <= seconds + 2, `${requests} requests in ${seconds} s`)
     assert.equal(most, 1)
-    await page.unroute('**/v1/skills/message-attempts')
+    await restore()
   })
 
   test('a request for attempts that is never answered does not hold up the next ones', async () => {
@@ -138,8 +139,8 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
       '{ const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 20) }',
     )
     let requests = 0
-    await page.route('**/v1/skills/message-attempts', (route) =>
-      requests++ === 0 ? new Promise(() => {}) : route.continue(),
+    const restore = await intercept(page, '**/v1/skills/message-attempts', (route) =>
+      requests++ === 0 ? undefined : route.continue(),
     )
     const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
     await post('tent 1')
@@ -147,7 +148,7 @@ describe('attempts and outcomes in the console', { timeout: 300_000 }, async () 
     await until(() => requests === 1, 'the request')
     await post('tent 2')
     await row('tent 2').locator('.run-time').filter({ hasText: /ms/ }).waitFor()
-    await page.unroute('**/v1/skills/message-attempts')
+    await restore()
   })
 
   test('a message shows that its reply was not sent', async () => {

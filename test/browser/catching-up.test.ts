@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -20,7 +21,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
   test('catches up with messages before its stream, also if the stream sends newer ones meanwhile', async () => {
     for (const text of ['one', 'two', 'three', 'four']) await post(text)
     let searches = 0
-    await page.route('**/v1/skills/message-search', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       searches++
       const response = await route.fetch()
       const json = await response.json()
@@ -41,14 +42,14 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     const texts = await rows.allTextContents()
     const order = texts.map((text) => /one|two|three|four|five/.exec(text)?.[0])
     assert.deepEqual(order, ['five', 'four', 'three', 'two', 'one'])
-    await page.unroute('**/v1/skills/message-search')
+    await restore()
   })
 
   test('catches up with more messages than one page has', async () => {
     const before = Object(await daemon.invoke('message-search', { limit: 1 }))
     for (let count = 0; count < 150; count++) await post(`later ${count}`)
     let searches = 0
-    await page.route('**/v1/skills/message-search', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       // As if all of them had arrived after the first page was read, and before the stream began.
       // The list of the test before may still read its messages.
       const isOfList = route.request().postDataJSON().gateway === 'shop'
@@ -59,7 +60,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     // Another filter is another list.
     await show('messages?gateway=shop')
     await page.getByText(/^151 messages$/).waitFor()
-    await page.unroute('**/v1/skills/message-search')
+    await restore()
   })
 
   test('with few matches, does not read the whole journal again when its stream begins', async () => {
@@ -76,7 +77,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
 
     // As if each page covered a part of a long journal.
     const next: Record<string, string> = { newest: 'e', e: 'd', d: 'c', c: 'b', b: 'a' }
-    await page.route('**/v1/skills/message-search', (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', (route) => {
       const { before = 'newest' } = route.request().postDataJSON()
       return route.fulfill({ json: { result: { messages: [], next: next[before] } } })
     })
@@ -86,7 +87,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     await until(async () => ofSearch() === 2 && ofSearch('a') > 0, 'both searches')
     await page.waitForTimeout(1_000)
     assert.equal(ofSearch('d'), 1)
-    await page.unroute('**/v1/skills/message-search')
+    await restore()
   })
 
   test('says how many messages it does not show, if they came while it was catching up', async () => {
@@ -95,13 +96,13 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
       release = resolve
     })
     let searches = 0
-    await page.route('**/v1/skills/message-search', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       // The search for what was missed before the stream began.
       if (route.request().postDataJSON().text === 'later' && ++searches === 2) await held
       await route.continue()
     })
     let connections = 0
-    await page.route('**/v1/stream?*', async (route) => {
+    const restoreStream = await intercept(page, '**/v1/stream?*', async (route) => {
       if (!route.request().url().includes('gateway=shop')) return route.continue()
       if (++connections > 1) return route.abort()
       const body = 'event: now\ndata: {}\n\nevent: gap\ndata: { "missed": 500 }\n\n'
@@ -114,8 +115,8 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     await page.getByText(/500 came in too fast to show/).waitFor()
     await page.waitForTimeout(1_000)
     assert.equal(await page.getByText(/500 came in too fast to show/).count(), 1)
-    await page.unroute('**/v1/skills/message-search')
-    await page.unroute('**/v1/stream?*')
+    await restore()
+    await restoreStream()
   })
 
   test('catches up with messages that it missed, also if its stream sends a newer one before its first state', async () => {
@@ -123,7 +124,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     for (const text of texts) await post(text)
     const [newest] = Object(await daemon.invoke('message-search', { text: 'missed', limit: 1 })).messages
     let searches = 0
-    await page.route('**/v1/skills/message-search', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       const response = await route.fetch()
       const json = await response.json()
       // As if the others had arrived after the first page was read.
@@ -131,7 +132,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
       await route.fulfill({ response, json })
     })
     let connections = 0
-    await page.route('**/v1/stream?*', (route) => {
+    const restoreStream = await intercept(page, '**/v1/stream?*', (route) => {
       if (!route.request().url().includes('text=missed')) return route.continue()
       if (++connections > 1) return route.abort()
       const body = `event: message\ndata: ${JSON.stringify(newest)}\n\nevent: now\ndata: {}\n\n`
@@ -143,7 +144,7 @@ describe('the list of messages', { timeout: 120_000 }, async () => {
     const shown = await rows.allTextContents()
     const order = shown.map((text) => /missed (one|two|three|four)/.exec(text)?.[0])
     assert.deepEqual(order, texts.toReversed())
-    // A search may still be under way.
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
+    await restoreStream()
   })
 })

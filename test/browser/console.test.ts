@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { leaveLists, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -106,7 +107,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
   test('keeps the outcome of a message that arrives before the late answer of a search', async () => {
     const { promise: mayAnswer, resolve: release } = Promise.withResolvers<void>()
     let searches = 0
-    await page.route('**/v1/skills/message-search', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-search', async (route) => {
       const response = await route.fetch()
       if (++searches > 1) await mayAnswer
       await route.fulfill({ response })
@@ -122,7 +123,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await rows.filter({ hasText: 'slow' }).waitFor()
     await page.waitForTimeout(600)
     assert.match((await rows.filter({ hasText: 'slow' }).textContent()) ?? '', /done/)
-    await page.unroute('**/v1/skills/message-search')
+    await restore()
   })
 
   test('keeps a search in the address, also after a reload', async () => {

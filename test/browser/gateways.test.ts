@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -167,7 +168,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     const finished = new Promise<void>((resolve) => {
       finish = resolve
     })
-    await other.route('**/v1/skills/gateway-traffic', async (route) => {
+    await intercept(other, '**/v1/skills/gateway-traffic', async (route) => {
       const { since } = route.request().postDataJSON()
       if (since === undefined) return route.continue()
       if (since === '7d') {

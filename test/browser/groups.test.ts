@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 
 describe('consumer groups in the console', { timeout: 120_000 }, async () => {
   const site = openSite({
@@ -101,14 +102,14 @@ routes: [{ name: all, skill: echo }]
       .first()
       .waitFor()
     await page.getByText(/The next attempt begins in/).waitFor()
-    await page.route('**/v1/skills/subscription-show', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/subscription-show', async (route) => {
       const response = await route.fetch()
       const { result } = Object(await response.json())
       // As if it had more than a call returns.
       await route.fulfill({ response, json: { result: { ...result, more: true } } })
     })
     await page.getByText(/^Only the newest (attempt is|\d+ attempts are) shown\.$/).waitFor()
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
     assert.deepEqual(await faultsOf(page), [])
     await shots('event-of-push')
     await show('queues/orders/crm/00000000-0000-7000-8000-000000000000')

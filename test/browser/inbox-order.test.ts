@@ -4,6 +4,7 @@ import { IN_PROGRESS } from '../../src/lib/outcomes.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -52,7 +53,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    await page.route('**/v1/skills/conversation-list', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/conversation-list', async (route) => {
       if (route.request().postDataJSON().unanswered) await held
       await route.continue()
     })
@@ -64,7 +65,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     release()
     await rows.first().waitFor()
     assert.deepEqual(await order(), ['ada', 'dora', 'cleo', 'bob'])
-    await page.unroute('**/v1/skills/conversation-list')
+    await restore()
     assert.equal(await page.getByText('4 conversations', { exact: true }).count(), 1)
     const heads = page.locator('.row-head')
     assert.deepEqual(await heads.allTextContents(), [
@@ -160,7 +161,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
   })
 
   test('loads further pages until one has rows, as each covers only a part of the journal', async () => {
-    await page.route('**/v1/skills/conversation-list', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/conversation-list', async (route) => {
       const { unanswered, before, ...args } = route.request().postDataJSON()
       if (unanswered) return route.fulfill({ json: { result: { conversations: [] } } })
       // Two pages without rows come first.
@@ -170,7 +171,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
     })
     await show('conversations?show=all')
     await rows.filter({ hasText: 'And on Sundays from 10.' }).waitFor()
-    await page.unroute('**/v1/skills/conversation-list')
+    await restore()
   })
 
   test('while others are shown, the conversations of people are read only if one was taken over', async () => {
@@ -193,7 +194,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
   })
 
   test('says how many wait, or that there may be others, if the search ended early', async () => {
-    await page.route('**/v1/skills/conversation-list', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/conversation-list', async (route) => {
       const args = route.request().postDataJSON()
       if (!args.unanswered) return route.continue()
       const response = await route.fetch()
@@ -207,7 +208,7 @@ describe('the order and the rows of the list of conversations', { timeout: 180_0
       .locator('footer')
       .getByText(/^\d+\+ conversations$/)
       .waitFor()
-    await page.unroute('**/v1/skills/conversation-list')
+    await restore()
   })
 
   test('on a phone, the tabs are one line, and gateway and time are folded', async () => {

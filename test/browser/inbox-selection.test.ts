@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -42,7 +43,7 @@ describe('selected conversations', { timeout: 180_000 }, async () => {
     await select('cleo', ['Shift'])
     await bar.getByText('3 selected').waitFor()
     assert.deepEqual(await faultsOf(page), [])
-    await page.route('**/v1/skills/conversation-settle', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/conversation-settle', async (route) => {
       if (route.request().postDataJSON().conversation !== 'bob') return route.continue()
       return route.fulfill({
         status: 503,
@@ -60,7 +61,7 @@ describe('selected conversations', { timeout: 180_000 }, async () => {
     await bar.waitFor({ state: 'detached' })
     await rowOf('ada').getByText('settled', { exact: true }).waitFor()
     assert.equal(await waiting(), 2)
-    await page.unroute('**/v1/skills/conversation-settle')
+    await restore()
   })
 
   test('are taken over and handed back by keyboard', async () => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -124,7 +125,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await show('conversations/chat/petra')
     const since = Date.parse('2026-11-29T14:02:00')
     const heldBy = { by: 'http control-token:ingrid', since, reason: 'I am calling her' }
-    await page.route('**/v1/skills/conversation-show', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/conversation-show', async (route) => {
       const response = await route.fetch()
       const { result } = Object(await response.json())
       await route.fulfill({ response, json: { result: { ...result, heldBy } } })
@@ -140,7 +141,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await press('Send the answer')
     await answer('Send anyway')
     await page.locator('.reply').getByText('Is it there?').waitFor()
-    await page.unroute('**/v1/skills/conversation-show')
+    await restore()
   })
 
   test('can be taken over from the list, have a list of their own then, and are handed back', async () => {

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { mailFromHalldis, refuseNext, supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
@@ -138,7 +139,7 @@ routes:
     }
     const asksBeforeItSendsTo = async (address: string) => {
       const heldBy = { by: 'http control-token:ingrid', since: Date.now(), reason: 'I call her' }
-      await page.route('**/v1/skills/conversation-show', async (route) => {
+      const restore = await intercept(page, '**/v1/skills/conversation-show', async (route) => {
         const response = await route.fetch()
         const { result } = Object(await response.json())
         await route.fulfill({ response, json: { result: { ...result, heldBy } } })
@@ -146,7 +147,7 @@ routes:
       await sendThere(address)
       await dialog.getByText('ingrid has this conversation. Send anyway?').waitFor()
       await answer('Cancel')
-      await page.unrouteAll({ behavior: 'wait' })
+      await restore()
     }
     await asksBeforeItSendsTo('halldis@example.org')
     // A server that refuses this address, too, leaves everything as it was.
@@ -157,7 +158,7 @@ routes:
       .getByText(/no such mailbox/)
       .waitFor()
     await page.locator('.chat .reply').getByText('to halldis@example.org').waitFor()
-    await page.route('**/v1/skills/dead-letter-list', (route) => {
+    const restore = await intercept(page, '**/v1/skills/dead-letter-list', (route) => {
       // As if all letters that one call lists were of other messages.
       if (route.request().postDataJSON().message === undefined) return route.fulfill({ json: { result: [] } })
       return route.continue()
@@ -165,7 +166,7 @@ routes:
     await sendThere('halldis@example.net')
     await page.locator('.toast').getByText('It was sent to halldis@example.net.').waitFor()
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
     assert.match(String(smtp.taken.at(-1)?.raw), /^Subject: Re: Where is order 4777\?/m)
     // Colleagues see it as well, and the dead letter is gone.
     for (const visit of ['now', 'reloaded']) {
@@ -287,7 +288,7 @@ routes:
     for (let n = 0; n < 4; n++) await write('lou', `${n}: nothing has come yet.`)
     await daemon.invoke('conversation-pause', { ...place, reason: 'I call her. '.repeat(30).trim() })
     await page.setViewportSize({ width: 390, height: 844 })
-    await page.route('**/v1/skills/pause-list', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/pause-list', async (route) => {
       await page.getByText('3: nothing has come yet.').waitFor()
       await route.continue()
     })
@@ -299,7 +300,7 @@ routes:
         .getByRole('main')
         .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)
     await until(async () => (await left()) < 3, 'the end of the conversation')
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -204,7 +205,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
 
   test('keys that are typed while the palette is still loading go into its field', async () => {
     const { promise: mayLoad, resolve: release } = Promise.withResolvers<void>()
-    await page.route('**/later-*.js', async (route) => {
+    await intercept(page, '**/later-*.js', async (route) => {
       await mayLoad
       await route.continue()
     })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { leaveLists, openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -91,7 +92,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await until(async () => (await rowOf('hello').count()) === 2, 'the new message')
     // After a failure, only those that were not accepted stay selected: another try runs none twice.
     let calls = 0
-    await page.route('**/v1/skills/message-resend', (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-resend', (route) => {
       if (++calls === 1) return route.continue()
       return route.fulfill({
         status: 503,
@@ -102,7 +103,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await press('Run 2 again …')
     await answer('Run 2 messages again')
     await page.getByText('1 of 2 runs again; the next one failed: no store').waitFor()
-    await page.unroute('**/v1/skills/message-resend')
+    await restore()
     await page.getByText('1 selected').waitFor()
     await press('Run 1 again …')
     await answer('Run 1 message again')

@@ -4,6 +4,7 @@ import type { Route } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -53,16 +54,13 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
     ['audit', 'sign-in'],
     ['configuration', 'routes.yaml'],
   ]
-  const intercept = (act: (route: Route) => Promise<unknown>) =>
-    page.route(
-      (url) => /^\/v1\/(?!session|stream)/.test(url.pathname),
-      (route) => act(route),
-    )
+  const interceptAll = (answer: (route: Route) => Promise<unknown>) =>
+    intercept(page, (url) => /^\/v1\/(?!session|stream)/.test(url.pathname), answer)
 
   for (const [view, text] of views) {
     test(`shows in ${view} that it is loading, and then the data`, async () => {
       const released = Promise.withResolvers<void>()
-      await intercept(async (route) => {
+      const restore = await interceptAll(async (route) => {
         await released.promise
         await route.continue()
       })
@@ -81,14 +79,16 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
       }
       await main.getByText(text).first().waitFor()
       await loading.waitFor({ state: 'detached' })
-      await page.unrouteAll({ behavior: 'wait' })
+      await restore()
     })
 
     test(`shows in ${view} what failed, and tries again`, async () => {
       const body = JSON.stringify({ error: { code: 'internal', message: 'The disk is full.' } })
       await show('nowhere')
       await main.getByText('There is no such page').waitFor()
-      await intercept((route) => route.fulfill({ status: 500, contentType: 'application/json', body }))
+      const restore = await interceptAll((route) =>
+        route.fulfill({ status: 500, contentType: 'application/json', body }),
+      )
       await show(view)
       await main
         .getByText(/The disk is full\./)
@@ -98,7 +98,7 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
         assert.deepEqual(await faultsOf(page), [])
         await shots('failed-dead-letters')
       }
-      await page.unrouteAll({ behavior: 'wait' })
+      await restore()
       await until(async () => {
         if ((await tryAgain.count()) === 0) return true
         // The button may disappear before the click, since the page also tries again by itself.
@@ -123,20 +123,20 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
     await main.getByText('Nothing is paused.').waitFor()
     await show('audit')
     await main.getByText('sign-in').first().waitFor()
-    await intercept((route) => route.abort())
+    const restore = await interceptAll((route) => route.abort())
     await main.getByRole('button', { name: 'Reload' }).click()
     await main
       .getByText(/What you see of the audit log is \d+ s old\. The daemon is not responding\./)
       .waitFor()
     await main.getByText('sign-in').first().waitFor()
     await shots('old-audit')
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
     await tryAgain.click()
     await tryAgain.waitFor({ state: 'detached' })
   })
 
   test('calls nothing empty before the state of the daemon is known', async () => {
-    await page.route('**/v1/stream?*', () => undefined)
+    const restore = await intercept(page, '**/v1/stream?*', () => undefined)
     for (const view of ['now', 'queues', 'gateways', 'gateways/shop']) {
       await show(view)
       await page.reload()
@@ -144,15 +144,15 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
       for (const text of ['All is well.', /^Nobody reads events/, /^None yet/, 'It does not run.'])
         assert.equal(await main.getByText(text).count(), 0, view)
     }
+    await restore()
   })
 
   test('reports a script that cannot be loaded, and loads it later', async () => {
-    await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await page.route('**/later-*.js', (route) => route.abort())
+    const restore = await intercept(page, '**/later-*.js', (route) => route.abort())
     await show('audit')
     await page.reload()
     await main.getByText(/could not be loaded/).waitFor()
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
     // The script may be loaded for another reason before the click.
     await tryAgain.or(main.getByText('sign-in')).first().click()
     await main.getByText('sign-in').first().waitFor()

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -46,7 +47,7 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     // The reply is recorded after the outcome: the first two answers have the outcome, but no reply
     // yet.
     let answersWithoutReply = 2
-    await page.route('**/v1/skills/message-show', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/message-show', async (route) => {
       const response = await route.fetch()
       const json = await response.json()
       const { outcome, history } = json.result
@@ -61,7 +62,7 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await answer('Send test message')
     await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
     assert.ok(answersWithoutReply <= 0)
-    await page.unroute('**/v1/skills/message-show')
+    await restore()
     await page
       .locator('.came')
       .getByText(/by the route pushes/)

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -65,7 +66,7 @@ describe('the time range of approvals, jobs and groups', { timeout: 180_000 }, a
   test('selects the backlog of a group, its rate, and its events', async () => {
     const at = Date.now()
     const points = [120_000, 60_000].map((ago) => ({ at: at - ago, lag: 3, behind: 1_000, perMinute: 42 }))
-    await page.route('**/v1/skills/event-groups', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/event-groups', async (route) => {
       const response = await route.fetch()
       const { result } = await response.json()
       const isLongAgo = route.request().postDataJSON().until !== undefined
@@ -86,6 +87,6 @@ describe('the time range of approvals, jobs and groups', { timeout: 180_000 }, a
     await page.getByText('This daemon has no measurements of this time.').waitFor()
     await page.getByText('No event of this time is retained.').waitFor()
     assert.equal(await page.getByRole('figure').count(), 0)
-    await page.unroute('**/v1/skills/event-groups')
+    await restore()
   })
 })

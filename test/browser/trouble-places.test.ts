@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -44,7 +45,9 @@ describe('the troubles on Now', { timeout: 120_000 }, async () => {
       return { key: String(at), code, severity: 'warning', where, since: Date.now() - 600_000, ...texts }
     })
     const body = `event: now\ndata: ${JSON.stringify({ ...state, troubles })}\n\n`
-    await page.route('**/v1/stream?*', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+    await intercept(page, '**/v1/stream?*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    )
     await page.reload()
   }
 

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { HALLDIS, mailFromHalldis, refuseNext, supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
@@ -120,7 +121,7 @@ routes: [{ name: answer, skill: echo }]
   })
 
   test('can be sent to another address', async () => {
-    await page.route('**/v1/skills/dead-letter-show', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/dead-letter-show', async (route) => {
       const response = await route.fetch()
       const { result } = await response.json()
       // As if it had a file.
@@ -135,10 +136,10 @@ routes: [{ name: answer, skill: echo }]
     await until(() => smtp.taken.length > before, 'the mail')
     assert.deepEqual(smtp.taken.at(-1)?.to, ['halldis@example.net'])
     assert.equal(await dialog.count(), 0)
+    await restore()
   })
 
   test('from the conversation, and then its dead letter is dropped, also if it was not sent as an answer', async () => {
-    await page.unrouteAll({ behavior: 'wait' })
     const text = 'It comes on Monday.'
     refuseNext(smtp)
     const mail = { gateway: 'support', to: HALLDIS, subject: 'Re: Where is order 4777?', text }
@@ -161,7 +162,7 @@ routes: [{ name: answer, skill: echo }]
     const replies = page.locator('.facts > div').filter({ hasText: 'not delivered' }).getByRole('link')
     await show('gateways/support')
     await replies.getByText('1 reply', { exact: true }).waitFor()
-    await page.route('**/v1/skills/dead-letter-list', async (route) => {
+    const restore = await intercept(page, '**/v1/skills/dead-letter-list', async (route) => {
       const response = await route.fetch()
       const { result } = await response.json()
       const { limit } = route.request().postDataJSON()
@@ -169,6 +170,6 @@ routes: [{ name: answer, skill: echo }]
     })
     await page.reload()
     await replies.getByText('200+ replies', { exact: true }).waitFor()
-    await page.unrouteAll({ behavior: 'wait' })
+    await restore()
   })
 })

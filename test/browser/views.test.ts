@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -96,7 +97,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText('Not tested since the daemon started.', { exact: false }).waitFor()
     assert.ok(!methods.includes('POST'))
     const released = Promise.withResolvers<void>()
-    await page.route('**/v1/doctor', async (route) => {
+    const restore = await intercept(page, '**/v1/doctor', async (route) => {
       await released.promise
       await route.continue()
     })
@@ -104,7 +105,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText(/^Checking for \d s/).waitFor()
     released.resolve()
     await page.getByText(/^Checked .* ago\.$/).waitFor()
-    await page.unroute('**/v1/doctor')
+    await restore()
     await page.getByText('senders are not verified', { exact: false }).first().waitFor()
     await show('gateways')
     await press('Check all')
