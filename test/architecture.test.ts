@@ -56,7 +56,7 @@ const LAYERS: string[][] = [
 const SECTION = /^src\/(features\/[^/]+|runtime\/mcp)\/schema\.ts$/
 
 /** How people see the results of operations: files beside the operations. */
-const PRINTER = /^src\/(features\/[^/]+\/print\.ts|engine\/print\/)/
+const PRINTER = /^src\/(features\/[^/]+\/print(\.ts|\/)|engine\/print\/)/
 
 /**
  * Imports that are forbidden although the layers allow them: of a file `to`, except by these files.

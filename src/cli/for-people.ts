@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { withAuthors } from './about-conversation.ts'
 import type { Connection } from './connection.ts'
 import { withMessages } from './message-previews.ts'
@@ -49,7 +49,21 @@ const withPauses: Add = async (daemon, gateways) => {
   })
 }
 
+/** Adds to a request that is read by its id the message that led to it, as `shownMessage`. */
+const withRequestMessage: Add = async (daemon, requests, { id }) => {
+  if (id === undefined) return requests
+  const all = objectsIn(requests).map(async (request) => {
+    const messageId = pathGet(request, 'message.id')
+    if (messageId === undefined) return request
+    // Retention may have removed it.
+    const shownMessage = await daemon.invoke('message-show', { id: messageId }).catch(() => null)
+    return { ...request, shownMessage }
+  })
+  return Promise.all(all)
+}
+
 const ADDED: Readonly<Record<string, Add>> = {
+  'approval-list': withRequestMessage,
   'conversation-show': withAuthors,
   'gateway-list': withPauses,
   'message-search': withAttempts,

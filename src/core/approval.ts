@@ -8,10 +8,11 @@ export type ApprovalService = {
    * ms.
    */
   request(args: ApprovalRequest): Promise<Approval>
+  /** `repeated`: it had this decision before, so nothing changed. */
   decide(
     args: { id: string; approve: boolean; reason?: string },
     call: Pick<Call, 'caller'>,
-  ): Promise<Approval>
+  ): Promise<Approval & { repeated?: boolean }>
   /**
    * Oldest first. If there are more than `limit`, leaves out the requests with the earliest
    * decisions, and then the newest pending ones. `since`, `until` (Unix ms): when they were decided

@@ -165,7 +165,7 @@ export const catalogue = {
   callback_failed: permanent(502, 'Callback {ref} answered with an error: {reason}'),
   nobody_to_ask: permanent(422, 'There is no one to ask: {why}.'),
   approval_not_found: permanent(404, 'There is no approval {id}, or it is no longer kept.'),
-  approval_decided: permanent(409, 'Approval {id} was already decided: {status}.'),
+  approval_decided: permanent(409, 'Approval {id} was already decided: {status}{by}.'),
   approval_pending: temporary(202, 'Skill {name} is waiting for approval {id}.'),
   approval_denied: permanent(403, 'Skill {name} was not approved: {reason}.'),
   model_missing: misuse(

@@ -25,10 +25,12 @@ const show = (approval: object) =>
 test('approval show says what is asked for, until when, and how to decide', () => {
   const text = show({ status: 'pending' })
   assert.match(text, /^Refund 64\.50 EUR {2}pending\n/)
-  assert.match(text, /^calls\s+the skill refund, by the route refunds$/m)
+  assert.match(text, /^calls\s+the skill refund, on the route refunds$/m)
   assert.match(text, /^expires\s+20\S+ \d\d:\d\d:\d\d UTC \(in \d+ (h|d)\), then it is denied$/m)
-  assert.match(text, /^text\n {2}Hello,\n\n {2}it leaks\.\namount {2}64\.5$/m)
-  assert.match(text, /message show m1`[\s\S]*approval decide 31dc972c --approve/)
+  assert.match(text, /^amount {2}64\.5\ntext\n {2}Hello,\n\n {2}it leaks\.$/m)
+  assert.match(text, /^To approve it: `trivium approval decide 31dc972c --approve --reason TEXT`$/m)
+  assert.match(text, /^To deny it: +`trivium approval decide 31dc972c --no-approve --reason TEXT`$/m)
+  assert.match(text, /message show m1`/)
   assert.doesNotMatch(text, /86400000|\{/)
 })
 
@@ -43,13 +45,57 @@ test('approval show says who decided, when and why, and how the run ended', () =
   assert.match(failed, /^run\s+failed with skill_failed 20.* took 90 s: the bank is closed$/m)
 })
 
-test('approval show has the text that was posted in the conversation', () => {
-  const posted = { at: now, state: 'sent', text: 'Refund 64.50 EUR\n\nRequested by: luca' }
-  const text = show({ status: 'pending', posted })
+const outbox = (at: number, what: string, key: string, detail = {}) => ({
+  at,
+  road: 'outbox',
+  what,
+  detail: { key, ...detail },
+})
+const message = {
+  id: 'm1',
+  from: { id: 'luca@example.com', name: 'Luca Rossi' },
+  subject: 'Order 4820',
+  text: 'Hello,\n\nthe stove leaks.\n',
+  receivedAt: now - 90_000,
+}
+const question = 'Refund 64.50 EUR\n\nRequested by: luca\n\n```\n{}\n```\n\nThis needs an approval: trivium'
+const asked = outbox(now - 60_000, 'sent', 'approval:31dc972c', { text: question })
+
+test('approval show has what the sender wrote, and not the text of the post', () => {
+  const posted = { at: now, state: 'sent', text: question }
+  const text = show({ status: 'pending', posted, shownMessage: { message, history: [asked] } })
   assert.match(
     text,
-    /^Posted in its conversation: sent 20.* ago\)\n {2}Refund 64\.50 EUR\n\n {2}Requested by: luca$/m,
+    /^The message of Luca Rossi, 20.* UTC \(90 s ago\)\n {2}Subject: Order 4820\n {2}Hello,$/m,
   )
+  assert.match(text, /^ {2}the stove leaks\.$/m)
+  assert.match(text, /^posted in it\s+sent 20.* ago\)$/m)
+  assert.doesNotMatch(text, /This needs an approval|```|What the sender/)
+})
+
+test('approval show of a decided request has what the sender was told afterwards', () => {
+  const decided = { status: 'denied', reasonGoesTo: 'skill', calledBy: 'helpdesk', decidedAt: now - 30_000 }
+  const sent = [
+    outbox(now - 29_000, 'queued', 'm1:refunds:0', { text: 'We cannot refund it.' }),
+    outbox(now - 28_000, 'sent', 'm1:refunds:0'),
+  ]
+  const shownMessage = { message, history: [asked, ...sent] }
+  const text = show({ ...decided, shownMessage })
+  assert.match(text, /^What the sender was told, 20.* UTC \(28 s ago\)\n {2}We cannot refund it\.$/m)
+  assert.doesNotMatch(text, /denial goes to|To approve it/)
+  const dead = outbox(now - 27_000, 'dead', 'm1:refunds:0', { error: 'no such mailbox' })
+  const failed = show({ ...decided, shownMessage: { message, history: [...sent.slice(0, 1), dead] } })
+  assert.match(
+    failed,
+    /^What the sender was not told \(dead\), .*\n {2}It was not delivered: no such mailbox$/m,
+  )
+})
+
+test('a decision that was made before is shown as such, with who made it', () => {
+  const before = { decidedAt: now - 7_200_000, decidedBy: 'control-token:Ada', reason: 'has a photo' }
+  const result = { ...request, status: 'approved', ...before, repeated: true }
+  const text = wholeText(humanResult('approval-decide', result, { id: '31dc972c', approve: true }, true))
+  assert.match(text, /^Already approved by Ada, 20.* UTC \(2 h ago\): has a photo\nNothing changed: /)
 })
 
 test('the sender or the skill that gets a denial is shown with the request and its decision', () => {

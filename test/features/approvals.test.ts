@@ -48,6 +48,18 @@ for (const kind of storeKinds()) {
   })
 }
 
+test('a second decision says that it changes nothing, or who decided before', async (t) => {
+  const { skill } = guarded()
+  const { manager } = await startRuntime(t, { skills: [skill] })
+  const running = manager.invoke('subject', {}, operator)
+  const id = await pendingId(manager)
+  const decide = (approve: boolean) => manager.invoke('approval-decide', { id, approve }, operator)
+  assert.equal(pathGet(await decide(true), 'repeated'), undefined)
+  await running
+  assert.equal(pathGet(await decide(true), 'repeated'), true)
+  await assert.rejects(decide(false), /already decided: approved by .*, 20\d\d-.* UTC\.$/)
+})
+
 test('a list of approvals leaves out the oldest decisions first, and keeps its order', async (t) => {
   let now = 1000
   const { services, manager } = await startRuntime(t, { now: () => (now += 10) })

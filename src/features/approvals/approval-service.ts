@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Approval, ApprovalService } from '../../core/approval.ts'
 import { viaOf } from '../../core/audit.ts'
-import { authorOf } from '../../core/author.ts'
+import { authorOf, shownAuthor } from '../../core/author.ts'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { dayAndTime } from '../../lib/utc-time.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../../runtime/bounded.ts'
 import {
@@ -67,15 +68,15 @@ export function createApprovalService(deps: ApprovalDeps) {
       if (!found) throw new TriviumError('approval_not_found', { id })
       requireRight(found, call)
       const status: Approval['status'] = approve ? 'approved' : 'denied'
+      let repeated = false
       const decided = await change(id, (current) => {
-        if (current.status === status) return undefined
-        if (current.status !== 'pending') {
-          throw new TriviumError('approval_decided', { id, status: current.status })
-        }
+        repeated = current.status === status
+        if (repeated) return undefined
+        requirePending(current)
         return { ...current, status, decidedAt: now(), ...deciderOf(call), ...defined({ reason }) }
       })
       await resumeDecided(decided)
-      return decided
+      return repeated ? { ...decided, repeated } : decided
     },
 
     async list({ id = '', status, since = 0, until = Number.POSITIVE_INFINITY, limit }) {
@@ -149,6 +150,18 @@ function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): voi
     what: `Deciding approval ${approval.id}`,
     reason: `${caller.id ?? 'an unknown sender'} is not among its approvers`,
   })
+}
+
+function requirePending(approval: Approval): void {
+  const { id, status } = approval
+  if (status !== 'pending')
+    throw new TriviumError('approval_decided', { id, status, by: whoDecided(approval) })
+}
+
+/** ` by Ada, 2026-11-28 02:51 UTC`; a request that timed out has no decider. */
+function whoDecided({ decidedBy, decidedAt }: Approval): string {
+  if (decidedBy === undefined || decidedAt === undefined) return ''
+  return ` by ${shownAuthor(decidedBy)}, ${dayAndTime(decidedAt)}`
 }
 
 function deciderOf({ caller }: Pick<Call, 'caller'>) {

@@ -1,17 +1,15 @@
-import { argumentsIn, argumentsText } from '../../core/arguments-in-words.ts'
+import { argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
-import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, secondOf, whenText } from '../../core/readable.ts'
-import { ageText } from '../../lib/age-text.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, whenText } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
-import { durationText } from '../../lib/duration-text.ts'
-import { factLines } from '../../lib/fact-lines.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { age, listText, shorten, shortId } from '../../lib/short-text.ts'
+import { humanApproval } from './print/request.ts'
+import { coloured, denialTarget, whenResumed } from './print/request-words.ts'
 
 export const printers: Printers = {
   'approval-list': humanApprovals,
@@ -89,106 +87,20 @@ function decidedAt({ decidedAt: at, requestedAt }: JsonObject): number {
   return Number(at ?? requestedAt ?? 0)
 }
 
-/** One request: what it asks for, its decision, and all arguments. */
-function humanApproval(approval: JsonObject): string {
-  const { id, title, args, status, message } = approval
-  const messageId = pathGet(message, 'id')
-  const entries = argumentsIn(args)
-  return [
-    paragraph('', `${paint('bold', String(title))}  ${coloured(String(status))}`),
-    '',
-    ...factLines([['request', String(id)], ...factsOf(approval)]),
-    '',
-    ...(entries.length === 0 ? ['It has no arguments.'] : entries.flatMap(argumentLines)),
-    '',
-    ...postedLines(approval.posted),
-    ...(messageId === undefined
-      ? []
-      : [paragraph('  → ', `${commandText('message show', messageId)} shows the message that led to it.`)]),
-    ...(status === 'pending' ? [decideHint(approval)] : []),
-  ]
-    .join('\n')
-    .trimEnd()
-}
-
-/** The text in the conversation of the message. Its sender may have read it. */
-function postedLines(posted: Json | undefined): string[] {
-  if (!isJsonObject(posted)) return []
-  const { at, state, text, error } = posted
-  const why = error === undefined ? '' : `: ${error}`
-  const head = paragraph('', `Posted in its conversation: ${state} ${whenText(at)}${why}`)
-  const lines = String(text ?? '').split('\n')
-  return [head, ...lines.map((line) => (line.trim() === '' ? '' : paragraph('  ', line))), '']
-}
-
-function factsOf(approval: JsonObject): [title: string, text: string][] {
-  const { skill, route, by, requestedAt, message, approvers, decidedBy, decidedVia, decidedAt, reason } =
-    approval
-  const { gateway, conversation } = Object(message)
-  const via = decidedVia === undefined ? '' : ` (${decidedVia})`
-  const who = Array.isArray(approvers) ? approvers.join(', ') : ''
-  return [
-    ['calls', `the skill ${skill}${route === undefined ? '' : `, by the route ${route}`}`],
-    ['asked by', `${shownAuthor(by)}, ${whenText(requestedAt)}`],
-    ['conversation', conversation === undefined ? '' : `${conversation} in ${gateway}`],
-    ['who decides', who === '' ? 'everybody who may decide approvals' : who],
-    ['expires', endText(approval)],
-    ['decided', decidedAt === undefined ? '' : `by ${shownAuthor(decidedBy)}${via}, ${whenText(decidedAt)}`],
-    ['reason', String(reason ?? '')],
-    ['denial goes to', denialTarget(approval)],
-    ['run', runText(approval)],
-  ]
-}
-
-/** Who gets a denial and its reason. Empty for an approved request. */
-function denialTarget({ status, reasonGoesTo, calledBy, message }: JsonObject): string {
-  if (status === 'approved') return ''
-  if (reasonGoesTo === 'sender' || reasonGoesTo === 'caller') return `the ${reasonGoesTo}`
-  if (reasonGoesTo !== 'skill') return ''
-  return `the skill ${calledBy}${message === undefined ? '' : ', which answers the sender'}`
-}
-
-/** When a pending request ends, and how. */
-function endText({ status, expiresAt, onTimeout }: JsonObject): string {
-  if (status !== 'pending' || typeof expiresAt !== 'number') return ''
-  const left = ageText(Math.max(0, expiresAt - Date.now()))
-  return `${secondOf(expiresAt)} (in ${left}), then it is ${onTimeout === 'approve' ? 'approved' : 'denied'}`
-}
-
-/** What became of an approved call. */
-function runText({ status, run, pausedBy }: JsonObject): string {
-  const waits = whenResumed(pausedBy)
-  if (waits !== undefined) return waits
-  if (run === undefined || run === null) return status === 'approved' ? 'has not ended' : ''
-  const { at, ms, code, error, result } = Object(run)
-  const took = typeof ms === 'number' ? `, took ${durationText(ms)}` : ''
-  const end = code === undefined ? paint('green', 'ran') : paint('red', `failed with ${code}`)
-  const output = error ?? (typeof result === 'string' ? result : undefined)
-  return `${end} ${whenText(at)}${took}${output === undefined ? '' : `: ${shorten(String(output), 200)}`}`
-}
-
-/** The lines of an argument. A text of several lines begins below the name. */
-function argumentLines([name, value]: [string, unknown]): string[] {
-  const text = typeof value === 'string' ? value.trimEnd() : JSON.stringify(value)
-  if (!text.includes('\n')) return [paragraph(`${name}  `, text)]
-  return [name, ...text.split('\n').map((line) => (line.trim() === '' ? '' : paragraph('  ', line)))]
-}
-
 /** A row of the list is cut, so the first step is to read the request. */
 function showHint({ id }: JsonObject): string {
   return paragraph('  → ', `${commandText('approval show', id)} shows the request, and how to decide it.`)
 }
 
-function decideHint({ id }: JsonObject): string {
-  return paragraph(
-    '  → ',
-    `${commandText('approval decide', id, '--approve', '--reason', 'TEXT')} approves it, --no-approve denies it.`,
-  )
-}
-
-/** `approval-decide`. */
+/** `approval-decide`. A `repeated` decision changed nothing. */
 function humanDecision(result: Json): string {
-  const { id, status, title, skill, pausedBy } = Object(result)
+  const { id, status, title, skill, pausedBy, repeated, decidedBy, decidedAt, reason } = Object(result)
+  if (repeated === true) {
+    const who = decidedBy === undefined ? 'its timeout' : shownAuthor(decidedBy)
+    const why = reason === undefined ? '' : `: ${reason}`
+    const before = `Already ${status} by ${who}, ${whenText(decidedAt)}${why}`
+    return `${paragraph('', before)}\n${paragraph('', `Nothing changed: ${shorten(title, 100)} (${id})`)}`
+  }
   const waits = status === 'approved' ? whenResumed(pausedBy) : undefined
   const target = status === 'denied' ? denialTarget(Object(result)) : ''
   const hint = waits === undefined ? '' : `It ${waits}. See: \`trivium pause list\``
@@ -210,16 +122,4 @@ function stateOf(
   if (waits !== undefined) return [...by, waits]
   if (run === null) return by
   return [...by, pathGet(run, 'code') === undefined ? 'ran' : `failed: ${pathGet(run, 'code')}`]
-}
-
-/** `runs when gateway shop is resumed`; undefined if nothing is paused. */
-function whenResumed(pausedBy: unknown): string | undefined {
-  const pauses = objectsIn(pausedBy).map(({ kind, name }) => `${kind} ${name}`)
-  if (pauses.length === 0) return undefined
-  return `runs when ${pauses.join(' and ')} ${pauses.length === 1 ? 'is' : 'are'} resumed`
-}
-
-function coloured(status: string): string {
-  if (status === 'pending') return paint('yellow', status)
-  return paint(status === 'approved' ? 'green' : 'red', status)
 }
