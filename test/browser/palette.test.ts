@@ -157,8 +157,22 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
   test('what is paused can only be resumed', async () => {
     await daemon.invoke('route-pause', { route: 'stock' })
     await show('now')
+    const { promise: mayLoad, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/v1/skills/pause-list', async (route) => {
+      await mayLoad
+      await route.continue()
+    })
     await open()
+    await input.fill('parts')
+    await option(/^parts.*route/).waitFor()
     await input.fill('pause route')
+    // While the pauses are still loading, nothing can be paused.
+    await option(/^Search messages/).waitFor()
+    assert.equal(await option(/^Pause route/).count(), 0)
+    const loaded = page.waitForResponse('**/v1/skills/pause-list')
+    release()
+    await (await loaded).finished()
+    await page.unroute('**/v1/skills/pause-list')
     await option(/^Pause route all/).waitFor()
     assert.equal(await option(/^Pause route stock/).count(), 0)
     await input.fill('resume')

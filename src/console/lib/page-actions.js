@@ -15,9 +15,8 @@ const NOT_ACTIONS = '[role=listitem] *, tr *, .take, .filter *, .ways *, [aria-p
  */
 export function pageActions() {
   const found = new Map()
-  for (const button of document.querySelectorAll('main button:enabled')) {
+  for (const button of offeredButtons()) {
     const name = nameOf(button)
-    if (button.matches(NOT_ACTIONS) || !button.checkVisibility() || !/\p{L}/u.test(name)) continue
     const of = partOf(button)
     const key = `${name} ${of}`
     if (!found.has(key)) found.set(key, { name, about: of, more: WORDS_OF[name], run: () => press(name, of) })
@@ -27,8 +26,15 @@ export function pageActions() {
 
 /** A page may have been rendered again since the palette was opened: the button is looked up. */
 function press(name, of) {
-  const buttons = [...document.querySelectorAll('main button:enabled')]
-  buttons.find((button) => nameOf(button) === name && partOf(button) === of)?.click()
+  offeredButtons()
+    .find((button) => nameOf(button) === name && partOf(button) === of)
+    ?.click()
+}
+
+function offeredButtons() {
+  return [...document.querySelectorAll('main button:enabled')].filter(
+    (button) => !button.matches(NOT_ACTIONS) && button.checkVisibility() && /\p{L}/u.test(nameOf(button)),
+  )
 }
 
 function nameOf(button) {

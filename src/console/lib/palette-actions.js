@@ -45,9 +45,12 @@ export function generalActions() {
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
 }
 
-/** Actions that pause the gateways, routes and own skills that are not paused. */
+/**
+ * Actions that pause the gateways, routes and own skills that are not paused; none while the pauses
+ * are unknown.
+ */
 export function pauseActions(skills, routes, paused) {
-  if (isViewer.value) return []
+  if (isViewer.value || !paused) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
   // Shipped skills have many routes, such as `search@email`.
   const [ownRoutes, shippedRoutes] = [false, true].map((isShipped) =>
@@ -67,7 +70,7 @@ export function pauseActions(skills, routes, paused) {
 }
 
 /** Actions that resume. Conversations are handed back in their own view. */
-export function resumeActions(paused) {
+export function resumeActions(paused = []) {
   if (isViewer.value) return []
   return paused
     .filter(({ kind }) => ['store', 'gateway', 'route', 'skill'].includes(kind))

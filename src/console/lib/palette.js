@@ -84,7 +84,7 @@ const PAUSES = /^pa/i
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
-  const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
+  const { value: paused } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   const searched = useFound(wordsIn(text), ID.test(text))
   const idMatches = useIdMatches(text)
