@@ -93,14 +93,18 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     assert.ok(!lines.join().includes('hello from bob'))
   })
 
-  test('erasing asks for the name, continues when the page is left, and keeps the data of others', async () => {
+  test('erasing asks for the number of records or the name, continues when the page is left, and keeps the data of others', async () => {
     await press('Erase …')
     const erases = dialog.getByRole('button', { name: 'Erase', exact: true })
     assert.ok(await erases.isDisabled())
     await dialog.getByRole('textbox', { name: 'to confirm' }).fill('somebody else')
-    await dialog.getByText(`This is not ${ADA}.`).waitFor()
+    const many = String(await dialog.locator('label code').textContent())
+    await dialog.getByText(`This is not ${many}.`).waitFor()
     await page.keyboard.press('Enter')
     assert.ok(await erases.isDisabled())
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill(many)
+    assert.ok(await erases.isEnabled())
+    await dialog.getByRole('textbox', { name: 'to confirm' }).fill('somebody else')
     await shots('erase-other')
     await page.keyboard.press('Escape')
     await eraseWith(ADA)

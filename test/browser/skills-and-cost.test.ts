@@ -115,7 +115,7 @@ routes:
     assert.equal(await table.getByText('remember-note').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('skills')
-    await table.getByRole('button', { name: 'skill' }).click()
+    await table.getByRole('button', { name: 'skill', exact: true }).click()
     await until(async () => (await named())[1] === 'flaky', 'by name: echo, flaky')
     await page.getByText('Words of the assistant').click()
     await page.getByText('keeps a note').first().waitFor()

@@ -83,7 +83,7 @@ function Fields({ draft, fault, ends }) {
     draft.value = { ...draft.value, ...change }
   }
   return html`<label>Reason (optional) <input data-confirms maxlength="200" value=${reason} onInput=${(event) => set({ reason: event.target.value })} /></label>
-    <label>Until <select onChange=${(event) => set({ end: event.target.value })}>${ends.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>
+    <fieldset class="ends"><legend>Until</legend>${ends.map(([value, label]) => html`<label key=${value}><input type="radio" name="end" value=${value} checked=${value === end} onChange=${() => set({ end: value })} />${label}</label>`)}</fieldset>
     ${end === CLOCK && html`<label>Date and time <input type="datetime-local" required value=${clock} onInput=${(event) => set({ clock: event.target.value })} /></label><p class="error" role="status">${fault.value}</p>`}`
 }
 

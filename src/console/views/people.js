@@ -145,7 +145,7 @@ function Person({ who, erasure, showErasure }) {
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   const isKept = value && value.total > 0
   return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
-    <${LastMessages} who=${who} turn=${turn} />
+    ${!isOutdated && html`<${LastMessages} who=${who} turn=${turn} />`}
     <h2>What is kept</h2>
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !value?.done && html`<${Progress} of=${value} />`}
@@ -321,10 +321,14 @@ function megabytes(bytes) {
 /** Empty, or as `person-erase` takes it. */
 const REFERENCE = /^[^\s@]*$/
 
-/** Asks first: the question repeats the counts of the page, and the name must be typed. */
+/**
+ * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
+ * or the name must be typed.
+ */
 async function erase(who, counts, total, showErasure) {
   const [wanted] = who
   const { name } = partsOf(wanted)
+  const answers = [String(total), name, wanted]
   const isTyped = signal(false)
   const typed = signal('')
   const reference = signal('')
@@ -335,12 +339,12 @@ async function erase(who, counts, total, showErasure) {
     .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
     .join(', ')}.</p>
     <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
-    <label>Type <code>${name}</code> to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
+    <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
       event,
     ) => {
       typed.value = event.target.value.trim()
-      isTyped.value = typed.value === name || typed.value === wanted
-    }} /></label><${NotTyped} ...${{ typed, isTyped, name }} />
+      isTyped.value = answers.includes(typed.value)
+    }} /></label><${NotTyped} ...${{ typed, isTyped, answers }} />
     <label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" onInput=${(
       event,
     ) => {
@@ -367,7 +371,7 @@ async function erase(who, counts, total, showErasure) {
 }
 
 /** Says why *Erase* is disabled, once something else was typed. */
-function NotTyped({ typed, isTyped, name }) {
-  const isOther = typed.value !== '' && !isTyped.value && !name.startsWith(typed.value)
-  return html`<p class="error" role="status">${isOther && `This is not ${name}.`}</p>`
+function NotTyped({ typed, isTyped, answers }) {
+  const isOther = !isTyped.value && !answers.some((answer) => answer.startsWith(typed.value))
+  return html`<p class="error" role="status">${isOther && `This is not ${answers[0]}.`}</p>`
 }

@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { money, percent } from '../lib/money.js'
 import { Age, Badge, CopyLink, Empty, took, useLoaded, Wait } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -126,6 +127,7 @@ const COLUMNS = [
   { key: 'p95', title: 'p95', isNumber: true, of: (usage) => usage.p95 },
   { key: 'cost', title: 'cost', isNumber: true, of: (usage) => usage.money },
   { key: 'by', title: 'called by' },
+  { key: 'pause', title: html`<span class="unseen">Pause</span>` },
 ]
 
 function SkillTable({ of, range, currency, routes, query, set }) {
@@ -153,7 +155,7 @@ function measureIn({ usage }, column) {
   return (usage && column?.of?.(usage)) ?? -1
 }
 
-function Row({ skill: { name, description, usage }, range, currency, routes = [] }) {
+function Row({ skill: { name, description, kind, usage }, range, currency, routes = [] }) {
   const {
     runs = 0,
     failed = 0,
@@ -178,6 +180,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
     <td class="number" data-label="p95">${took(p95)}</td>
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
     <td class="called-by">${first && html`${first.by}${others.length > 0 && html` <span class="dim" title=${others.map(({ by }) => by).join(', ')}>and ${others.length} more</span>`}`}</td>
+    <td class="row-actions">${kind !== 'built-in' && html`<${Pause} kind="skill" of=${{ skill: name }} name=${name} isSmall />`}</td>
   </tr>`
 }
 
