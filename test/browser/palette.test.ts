@@ -158,7 +158,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     await daemon.invoke('route-pause', { route: 'stock' })
     await show('now')
     const { promise: mayLoad, resolve: release } = Promise.withResolvers<void>()
-    await page.route('**/v1/skills/pause-list', async (route) => {
+    const end = await intercept(page, '**/v1/skills/pause-list', async (route) => {
       await mayLoad
       await route.continue()
     })
@@ -169,10 +169,8 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     // While the pauses are still loading, nothing can be paused.
     await option(/^Search messages/).waitFor()
     assert.equal(await option(/^Pause route/).count(), 0)
-    const loaded = page.waitForResponse('**/v1/skills/pause-list')
     release()
-    await (await loaded).finished()
-    await page.unroute('**/v1/skills/pause-list')
+    await end()
     await option(/^Pause route all/).waitFor()
     assert.equal(await option(/^Pause route stock/).count(), 0)
     await input.fill('resume')
