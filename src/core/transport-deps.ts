@@ -51,6 +51,8 @@ export type Refused = {
   /** The reason in words. */
   why?: string
   body?: string | Buffer | undefined
+  /** The headers of its request. */
+  headers?: Readonly<Record<string, string | string[] | undefined>> | undefined
   /**
    * The id that `tryRefused` gets to try another secret on this delivery; absent if that is
    * impossible.

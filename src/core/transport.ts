@@ -160,6 +160,11 @@ export type Transport = {
    */
   tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
   /**
+   * Checks all kept refused deliveries with the configuration of this gateway. Undefined if none is
+   * kept, or its check has no secret.
+   */
+  recheckRefused?(): Promise<KeptFits | undefined>
+  /**
    * The event name of a delivery with this text and these headers, as `data.event` would have it;
    * undefined if it has none.
    */
@@ -206,15 +211,14 @@ export type Check = {
   detail: string
 }
 
-/** Result of `tryRefused`. */
-export type RefusedTry = {
+/** How many of the `tried` refused deliveries that are kept would be accepted. */
+export type KeptFits = { fits: number; tried: number }
+
+/** Result of `tryRefused`. `fits`: those that the secret fits. */
+export type RefusedTry = KeptFits & {
   /** Whether the secret fits the delivery. */
   ok: boolean
   reason?: string
   /** When the delivery arrived (Unix ms). */
   at: number
-  /** Number of `tried` deliveries that the secret fits. */
-  fits: number
-  /** Number of kept deliveries on which the secret was tried. */
-  tried: number
 }

@@ -124,7 +124,7 @@ function makeGateways({ kv }: Store, options: Omit<Parameters<typeof createRefus
   const refusals = createRefusals({ ...options, countDelivery: refusalHistory.add })
   const { log, now } = options
   const kinds = new Map(Object.entries(transports))
-  const gateways = createGateways({ kinds, log, now, changed: refusals.changed })
+  const gateways = createGateways({ kinds, log, now, changed: refusals.changed, keptFits: refusals.keptFits })
   return { gateways, refusals, refusalHistory }
 }
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../core/errors.ts'
 import { type JsonObject, objectAt, pathGet, textAt } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message, Submission } from '../core/message.ts'
-import type { Check, Health, Transport, TransportKind } from '../core/transport.ts'
+import type { Check, Health, KeptFits, Transport, TransportKind } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { createTurns } from '../lib/turns.ts'
 import { installsService } from './gateway-installs.ts'
@@ -20,8 +20,10 @@ export function createGateways<Host>(options: {
   now(): number
   /** Called when a gateway has new options, before it starts with them. */
   changed?(gateway: string): void
+  /** Called after it has started: how many kept refused deliveries the new options would accept. */
+  keptFits?(gateway: string, kept: KeptFits): void
 }) {
-  const { kinds, log, changed } = options
+  const { kinds, log } = options
   const running = new Map<string, Running>()
   const { connect, make, begin, end, refuseMore, isStopping } = createGatewayLifecycle(kinds, running, log)
   const inTurn = createTurns()
@@ -59,7 +61,7 @@ export function createGateways<Host>(options: {
     lastChecks: memory.lastChecks,
     /** Starts and stops gateways to match `specs`. The next call retries those that failed. */
     apply: (specs: readonly GatewaySpec[]) =>
-      inTurn(() => applySpecs(specs, { running, begin, end, changed })),
+      inTurn(() => applySpecs(specs, { running, begin, end, ...options })),
     /** Restarts a running gateway and returns its status. Throws `gateway_not_found`. */
     reconnect: (name: string) =>
       inTurn(async () => {
@@ -96,10 +98,12 @@ async function applySpecs(
     running: ReadonlyMap<string, Running>
     begin(spec: GatewaySpec): Promise<void>
     end(entry: Running): Promise<void>
-    changed: ((gateway: string) => void) | undefined
+    log: Log
+    changed?(gateway: string): void
+    keptFits?(gateway: string, kept: KeptFits): void
   },
 ): Promise<void> {
-  const { running, begin, end, changed } = parts
+  const { running, begin, end, log, changed, keptFits } = parts
   const before = new Map([...running].map(([name, { spec }]) => [name, spec]))
   const wanted = new Map(specs.map((spec) => [spec.name, spec]))
   for (const entry of [...running.values()]) {
@@ -107,10 +111,17 @@ async function applySpecs(
     if (!unchanged || entry.failure !== undefined) await end(entry)
   }
   const fresh = specs.filter(({ name }) => !running.has(name))
-  for (const spec of fresh) {
-    if (!isDeepStrictEqual(before.get(spec.name), spec)) changed?.(spec.name)
-  }
+  const differing = fresh.filter((spec) => !isDeepStrictEqual(before.get(spec.name), spec))
+  for (const { name } of differing) changed?.(name)
   await Promise.all(fresh.map(begin))
+  for (const { name } of differing) {
+    try {
+      const kept = await running.get(name)?.transport?.recheckRefused?.()
+      if (kept) keptFits?.(name, kept)
+    } catch (err) {
+      log.warn({ gateway: name, err }, 'the refused deliveries cannot be checked again')
+    }
+  }
 }
 
 /**

@@ -1,17 +1,27 @@
-import type { Refused } from '../core/transport.ts'
+import type { KeptFits, Refused } from '../core/transport.ts'
+import { DAY, HOUR } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
+import { addAt, isCounted, type Minutes, minutesAt, perMinute, sumSince } from './minute-counts.ts'
 
-/** Refused and accepted deliveries are counted per minute, for an hour. */
-const MINUTE = 60_000
-const MINUTES = 60
-/** Maximum number of distinct senders and explanations per reason. */
+/** Maximum number of distinct senders and explanations per episode. */
 const MOST_NAMES = 50
+/** Maximum number of earlier episodes per reason. */
+const MOST_EARLIER = 5
+/** Number of refused deliveries in a row from which on a gateway counts as failing. */
+export const FAILING_IN_A_ROW = 10
 
-/** The refusals of one gateway for one reason within the last hour. Times in Unix ms. */
+/**
+ * The current episode of refusals of one gateway for one reason. An episode begins with the first
+ * refusal after an hour without one, after a change of the gateway, and after an accepted delivery
+ * that ended an outage. Single refusals between accepted deliveries are one episode. Times in Unix
+ * ms.
+ */
 export type RefusalCount = {
   gateway: string
   reason: string
+  /** Refusals within the last hour. */
   count: number
-  /** The first refusal of a series without a gap of an hour. */
+  /** The first refusal. */
   since: number
   last: number
   /** Deliveries that were accepted since `since`, within the last hour. */
@@ -20,7 +30,7 @@ export type RefusalCount = {
   total: { refused: number; accepted: number }
   /** When the gateway last accepted a delivery. */
   lastGoodAt?: number
-  /** Refusals of this series since `lastGoodAt`. */
+  /** Refusals of this episode since `lastGoodAt`. */
   sinceGood: number
   /** Consecutive refusals, without an accepted delivery in between, up to the last one. */
   inARow: number
@@ -28,43 +38,60 @@ export type RefusalCount = {
   acceptedAfter: number
   /** If the gateway was changed after the last refusal: when, and its deliveries since. */
   changed?: GatewayChange
-  /** Refused senders of the last hour, most frequent first. */
-  from: { name: string; count: number }[]
+  /** The last change of the gateway before the first refusal, and the deliveries from it until then. */
+  changedBefore?: GatewayChange
+  /** Earlier episodes of the last day, newest first. */
+  earlier: EarlierEpisode[]
+  /** Refused senders with a refusal in the last hour, most frequent first. */
+  from: NameCount[]
   /** Explanations of the last hour, most frequent first. */
-  why: { name: string; count: number }[]
+  why: NameCount[]
 }
 
-/** A change of a gateway. `at` in Unix ms; `refused` for any reason. */
-export type GatewayChange = { at: number; accepted: number; refused: number }
+/** `count`: in the last hour; `total`: in the episode. */
+export type NameCount = { name: string; count: number; total: number }
+
+/** An episode that is over. `acceptedAfter`: deliveries until the next one. */
+export type EarlierEpisode = { since: number; last: number; refused: number; acceptedAfter: number }
+
+/**
+ * A change of a gateway. `at` in Unix ms; `refused` for any reason. `kept`: the kept refused
+ * deliveries that the new configuration would accept.
+ */
+export type GatewayChange = { at: number; accepted: number; refused: number; kept?: KeptFits }
 
 /** Accepted and refused deliveries in each minute of the last hour, oldest first. */
 export type Traffic = { accepted: number[]; refused: number[]; lastGoodAt?: number }
 
-type Minutes = { counts: Float64Array; minute: number }
 type Accepted = { minutes: Minutes; last: number; total: number }
-type Refusals = {
+type Names = Map<string, { minutes: Minutes; total: number }>
+type Episode = {
   minutes: Minutes
-  /** All refusals of the series. */
-  total: number
-  /** Deliveries that were accepted before the series. */
+  refused: number
+  /** Deliveries that were accepted before the episode. */
   acceptedBefore: number
   /** Deliveries that were accepted before the last refusal. */
   acceptedAtLast: number
   since: number
   last: number
   inARow: number
-  /** The change of the gateway after the last refusal, with its deliveries until then. */
-  changed?: GatewayChange | undefined
-  from: Map<string, Minutes>
-  why: Map<string, Minutes>
+  /** The last change of the gateway before the first refusal. */
+  changedBefore: GatewayChange | undefined
+  from: Names
+  why: Names
 }
+/** The refusals for one reason: all of the last hour, the current episode, and those before it. */
+type Series = { minutes: Minutes; total: number; current: Episode; earlier: EarlierEpisode[] }
+type Totals = { accepted: number; refused: number }
 
 /** Counts refused and accepted deliveries per gateway, in memory. */
 export function createRefusalTally(now: () => number) {
-  const refused = new Map<string, Map<string, Refusals>>()
+  const refused = new Map<string, Map<string, Series>>()
   const acceptedOf = new Map<string, Accepted>()
+  /** The last change of each gateway, with its deliveries until then. */
+  const changeOf = new Map<string, GatewayChange>()
   const seriesOf = (gateway: string) => [...(refused.get(gateway)?.values() ?? [])]
-  const totalsOf = (gateway: string) => ({
+  const totalsOf = (gateway: string): Totals => ({
     accepted: acceptedOf.get(gateway)?.total ?? 0,
     refused: seriesOf(gateway).reduce((all, { total }) => all + total, 0),
   })
@@ -81,153 +108,160 @@ export function createRefusalTally(now: () => number) {
       }
       known.last = at
       known.total += count
-      add(known.minutes, at, count)
+      addAt(known.minutes, at, count)
     },
-    refused(gateway: string, reason: string, { from, why }: Refused): void {
+    refused(gateway: string, reason: string, what: Refused): void {
       const at = now()
-      const reasons = refused.get(gateway) ?? new Map<string, Refusals>()
-      refused.set(gateway, reasons)
-      let known = reasons.get(reason)
-      if (!known || at - known.last > MINUTES * MINUTE) {
-        known = newSeries(at, acceptedOf.get(gateway)?.total ?? 0)
-        reasons.set(reason, known)
-      }
       const accepted = acceptedOf.get(gateway)?.total ?? 0
-      known.inARow = accepted > known.acceptedAtLast ? 1 : known.inARow + 1
-      known.acceptedAtLast = accepted
-      known.last = at
-      known.total++
-      known.changed = undefined
-      add(known.minutes, at, 1)
-      countName(known.from, at, from)
-      countName(known.why, at, why)
+      const reasons = refused.get(gateway) ?? new Map<string, Series>()
+      refused.set(gateway, reasons)
+      const change = changeOf.get(gateway)
+      const before = reasons.get(reason)
+      const episode = () => newEpisode(at, accepted, change && sinceChange(change, totalsOf(gateway)))
+      const known = before ?? newSeries(at, episode())
+      reasons.set(reason, known)
+      if (before && beginsNext(before.current, { at, accepted, change })) startNext(before, episode())
+      countRefusal(known, { at, accepted, what })
     },
     /** Notes that a gateway has a new configuration, with which nothing was delivered yet. */
     changed(gateway: string): void {
-      const change = { at: now(), ...totalsOf(gateway) }
-      for (const known of seriesOf(gateway)) known.changed = change
+      // A gateway that starts for the first time has no deliveries.
+      if (acceptedOf.has(gateway) || refused.has(gateway))
+        changeOf.set(gateway, { at: now(), ...totalsOf(gateway) })
+    },
+    /** Notes how many kept deliveries the configuration after the last change would accept. */
+    keptFits(gateway: string, kept: KeptFits): void {
+      const change = changeOf.get(gateway)
+      if (change) change.kept = kept
     },
     /** Accepted and refused deliveries of a gateway, minute by minute, oldest first. */
     traffic(gateway: string): Traffic {
       const at = now()
       const accepted = acceptedOf.get(gateway)
-      const reasons = seriesOf(gateway)
-      const zeros = series(minutesAt(at), at)
-      const perMinute = reasons.map(({ minutes }) => series(minutes, at))
+      const zeros = perMinute(minutesAt(at), at)
+      const counts = seriesOf(gateway).map(({ minutes }) => perMinute(minutes, at))
       return {
-        accepted: accepted ? series(accepted.minutes, at) : zeros,
-        refused: zeros.map((_, index) =>
-          perMinute.reduce((total, counts) => total + (counts[index] ?? 0), 0),
-        ),
+        accepted: accepted ? perMinute(accepted.minutes, at) : zeros,
+        refused: zeros.map((_, index) => counts.reduce((total, each) => total + (each[index] ?? 0), 0)),
         ...(accepted && { lastGoodAt: accepted.last }),
       }
     },
-    /** Refusals of the last hour, by gateway and reason. */
+    /** The current episodes of the last hour, by gateway and reason. */
     list(): RefusalCount[] {
       const at = now()
       return [...refused].flatMap(([gateway, reasons]) =>
         [...reasons].flatMap(([reason, known]): RefusalCount[] => {
-          const count = sum(known.minutes, at, 0)
+          const { current } = known
+          const count = sumSince(current.minutes, at, 0)
           if (count === 0) return []
-          const figures = figuresOf(known, { counted: acceptedOf.get(gateway), at })
-          const changed = known.changed && { changed: sinceChange(known.changed, totalsOf(gateway)) }
-          return [{ gateway, reason, count, ...figures, ...changed }]
+          const change = changeOf.get(gateway)
+          const isLater = change && isAfter(change, current)
+          const changed = isLater ? sinceChange(change, totalsOf(gateway)) : undefined
+          const earlier = known.earlier.filter(({ last }) => at - last < DAY)
+          const figures = figuresOf(current, { counted: acceptedOf.get(gateway), at })
+          return [{ gateway, reason, count, ...figures, ...defined({ changed }), earlier }]
         }),
       )
     },
   }
 }
 
-/** The numbers of one series of refusals, and of its gateway since. */
-function figuresOf(known: Refusals, { counted, at }: { counted: Accepted | undefined; at: number }) {
-  const { since, last, inARow } = known
+/** Whether a refusal begins another episode. */
+function beginsNext(
+  current: Episode,
+  { at, accepted, change }: { at: number; accepted: number; change: GatewayChange | undefined },
+): boolean {
+  const isRepaired = accepted > current.acceptedAtLast && current.inARow >= FAILING_IN_A_ROW
+  return isRepaired || (change !== undefined && isAfter(change, current)) || at - current.last > HOUR
+}
+
+/** Whether a change came after the last refusal of an episode. */
+function isAfter(change: GatewayChange, { last, changedBefore }: Episode): boolean {
+  return change.at >= last && change.at !== changedBefore?.at
+}
+
+/** Closes the current episode, and starts the next. */
+function startNext(known: Series, next: Episode): void {
+  const { since, last, refused, acceptedAtLast } = known.current
+  const acceptedAfter = next.acceptedBefore - acceptedAtLast
+  known.earlier = [{ since, last, refused, acceptedAfter }, ...known.earlier].slice(0, MOST_EARLIER)
+  known.current = next
+}
+
+function countRefusal(
+  known: Series,
+  { at, accepted, what: { from, why } }: { at: number; accepted: number; what: Refused },
+): void {
+  const { current } = known
+  current.inARow = accepted > current.acceptedAtLast ? 1 : current.inARow + 1
+  current.acceptedAtLast = accepted
+  current.last = at
+  current.refused++
+  known.total++
+  addAt(current.minutes, at, 1)
+  addAt(known.minutes, at, 1)
+  countName(current.from, at, from)
+  countName(current.why, at, why)
+}
+
+/** The numbers of an episode, and of its gateway since. */
+function figuresOf(current: Episode, { counted, at }: { counted: Accepted | undefined; at: number }) {
+  const { since, last, inARow, changedBefore } = current
   const all = counted?.total ?? 0
-  const acceptedAfter = all - known.acceptedAtLast
+  const acceptedAfter = all - current.acceptedAtLast
+  const accepted = all - current.acceptedBefore
+  const recent = counted && counted.last >= since ? sumSince(counted.minutes, at, since) : 0
   return {
     since,
     last,
-    accepted: counted !== undefined && counted.last >= since ? sum(counted.minutes, at, since) : 0,
-    total: { refused: known.total, accepted: all - known.acceptedBefore },
+    // The first minute may have deliveries from before the episode.
+    accepted: isCounted(since, at) ? accepted : recent,
+    total: { refused: current.refused, accepted },
     sinceGood: acceptedAfter > 0 ? 0 : inARow,
     inARow,
     acceptedAfter,
-    ...(counted && { lastGoodAt: counted.last }),
-    from: sorted(known.from, at),
-    why: sorted(known.why, at),
+    ...defined({ changedBefore, lastGoodAt: counted?.last }),
+    from: sorted(current.from, at),
+    why: sorted(current.why, at),
   }
 }
 
-function newSeries(at: number, accepted: number): Refusals {
-  const names = { from: new Map<string, Minutes>(), why: new Map<string, Minutes>() }
-  const counts = { total: 0, inARow: 0, acceptedBefore: accepted, acceptedAtLast: accepted }
-  return { minutes: minutesAt(at), ...counts, since: at, last: at, ...names }
+function newSeries(at: number, current: Episode): Series {
+  return { minutes: minutesAt(at), total: 0, current, earlier: [] }
+}
+
+function newEpisode(at: number, accepted: number, changedBefore: GatewayChange | undefined): Episode {
+  const names: { from: Names; why: Names } = { from: new Map(), why: new Map() }
+  const counts = { refused: 0, inARow: 0, acceptedBefore: accepted, acceptedAtLast: accepted }
+  return { minutes: minutesAt(at), ...counts, since: at, last: at, changedBefore, ...names }
 }
 
 /** A change with the deliveries since, from all until now. */
-function sinceChange(
-  { at, accepted, refused }: GatewayChange,
-  totals: { accepted: number; refused: number },
-): GatewayChange {
-  return { at, accepted: totals.accepted - accepted, refused: Math.max(0, totals.refused - refused) }
+function sinceChange(change: GatewayChange, totals: Totals): GatewayChange {
+  const accepted = totals.accepted - change.accepted
+  return { ...change, accepted, refused: totals.refused - change.refused }
 }
 
-function minutesAt(at: number): Minutes {
-  return { counts: new Float64Array(MINUTES), minute: Math.floor(at / MINUTE) }
-}
-
-/** Advances to the minute of `at`, and clears the minutes in between. */
-function move(minutes: Minutes, at: number): void {
-  const minute = Math.floor(at / MINUTE)
-  if (minute <= minutes.minute) return
-  const passed = Math.min(MINUTES, minute - minutes.minute)
-  for (let step = 1; step <= passed; step++) minutes.counts[(minutes.minute + step) % MINUTES] = 0
-  minutes.minute = minute
-}
-
-function add(minutes: Minutes, at: number, count: number): void {
-  move(minutes, at)
-  const index = minutes.minute % MINUTES
-  minutes.counts[index] = (minutes.counts[index] ?? 0) + count
-}
-
-/** Sum over the last hour, from the minute of `since`. */
-function sum(minutes: Minutes, at: number, since: number): number {
-  move(minutes, at)
-  const oldest = Math.max(minutes.minute - MINUTES + 1, Math.floor(since / MINUTE))
-  let total = 0
-  for (let minute = oldest; minute <= minutes.minute; minute++) total += minutes.counts[minute % MINUTES] ?? 0
-  return total
-}
-
-/** The counts of the last hour, oldest first. */
-function series(minutes: Minutes, at: number): number[] {
-  move(minutes, at)
-  return Array.from(
-    { length: MINUTES },
-    (_, index) => minutes.counts[(minutes.minute + 1 + index) % MINUTES] ?? 0,
-  )
-}
-
-function countName(names: Map<string, Minutes>, at: number, name = 'unknown'): void {
-  let minutes = names.get(name)
-  if (!minutes) {
+function countName(names: Names, at: number, name = 'unknown'): void {
+  let known = names.get(name)
+  if (!known) {
     if (names.size >= MOST_NAMES) removeOld(names, at)
     if (names.size >= MOST_NAMES) return
-    minutes = minutesAt(at)
-    names.set(name, minutes)
+    known = { minutes: minutesAt(at), total: 0 }
+    names.set(name, known)
   }
-  add(minutes, at, 1)
+  known.total++
+  addAt(known.minutes, at, 1)
 }
 
 /** Removes names without a refusal in the last hour. */
-function removeOld(names: Map<string, Minutes>, at: number): void {
-  const minute = Math.floor(at / MINUTE)
-  for (const [name, minutes] of names) if (minute - minutes.minute >= MINUTES) names.delete(name)
+function removeOld(names: Names, at: number): void {
+  for (const [name, { minutes }] of names) if (sumSince(minutes, at, 0) === 0) names.delete(name)
 }
 
-function sorted(names: ReadonlyMap<string, Minutes>, at: number) {
+function sorted(names: Names, at: number): NameCount[] {
   return [...names]
-    .map(([name, minutes]) => ({ name, count: sum(minutes, at, 0) }))
+    .map(([name, { minutes, total }]) => ({ name, count: sumSince(minutes, at, 0), total }))
     .filter(({ count }) => count > 0)
     .sort((a, b) => b.count - a.count)
 }

@@ -4,12 +4,22 @@ import { defined } from '../lib/defined.ts'
 import { createRareLog } from '../lib/log-rarely.ts'
 import { startWithoutSecrets, withoutSecrets } from '../lib/secrets.ts'
 import { createRefusalTally } from './refusal-tally.ts'
+import { type Headers, shownHeaders } from './refused-headers.ts'
 
-/** `at` in Unix ms; `body` is the start of the request body, without secrets. */
-export type Refusal = Omit<Refused, 'body'> & { at: number; gateway: string; reason: string; body?: string }
+/** `at` in Unix ms; `body` is the start of the request body. Both are without credentials. */
+export type Refusal = Omit<Refused, 'body' | 'headers'> & {
+  at: number
+  gateway: string
+  reason: string
+  body?: string
+  headers?: Record<string, string>
+}
 
 /** `begin`: the start of the request body, longer than shown because redaction may shorten it. */
-type Kept = Omit<Refusal, 'body'> & { begin?: { text: string; isCut: boolean } }
+type Kept = Omit<Refusal, 'body' | 'headers'> & {
+  begin?: { text: string; isCut: boolean }
+  headers?: Headers
+}
 
 /** Maximum number of kept refusals per gateway. */
 const MAX_PER_GATEWAY = 50
@@ -35,16 +45,21 @@ export function createRefusals(options: {
   const logRarely = createRareLog(log)
   const newest = new Map<string, Kept[]>()
   const tally = createRefusalTally(options.now)
-  const shown = ({ begin, why, ...rest }: Kept): Refusal => {
-    // It may contain the path of a request.
-    const refusal = { ...rest, ...defined({ why: why && withoutSecrets(why, options.secrets()) }) }
+  const shown = ({ begin, why, headers, ...rest }: Kept): Refusal => {
+    const secrets = options.secrets()
+    const clean = defined({
+      // It may contain the path of a request.
+      why: why && withoutSecrets(why, secrets),
+      headers: headers && shownHeaders(headers, secrets),
+    })
+    const refusal = { ...rest, ...clean }
     if (!begin) return refusal
     const redact = begin.isCut ? startWithoutSecrets : withoutSecrets
-    const clean = redact(begin.text, options.secrets()).replaceAll(LIKELY_SECRET, '$1[secret]')
-    return { ...refusal, body: clean.slice(0, MAX_BODY) }
+    const body = redact(begin.text, secrets).replaceAll(LIKELY_SECRET, '$1[secret]')
+    return { ...refusal, body: body.slice(0, MAX_BODY) }
   }
   return {
-    add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
+    add(gateway: string, reason: string, { body, headers, ...who }: Refused = {}): void {
       options.count(gateway, reason)
       if (isDelivery(reason)) {
         tally.refused(gateway, reason, who)
@@ -52,7 +67,8 @@ export function createRefusals(options: {
       }
       log.debug({ gateway, reason, ...who }, 'a delivery was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
-      const one = { at: options.now(), gateway, reason, ...who, ...defined({ begin: beginOf(body) }) }
+      const sent = defined({ begin: beginOf(body), headers })
+      const one = { at: options.now(), gateway, reason, ...who, ...sent }
       const others = (newest.get(gateway) ?? []).filter(
         (other) => !(isCheck(reason) && isCheck(other.reason)),
       )
@@ -62,6 +78,8 @@ export function createRefusals(options: {
     accepted: tally.accepted,
     /** Notes that a gateway has a new configuration. */
     changed: tally.changed,
+    /** Notes how many kept deliveries the new configuration would accept. */
+    keptFits: tally.keptFits,
     /** This daemon's refusals of the last hour, by gateway and reason. */
     counts: tally.list,
     /** Deliveries of a gateway in the last hour. */

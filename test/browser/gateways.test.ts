@@ -126,15 +126,21 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.goBack()
     await page.getByRole('heading', { name: /^hub/ }).waitFor()
     // The secret may be corrected now: what is shown is from before.
-    site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "another-secret"]`))
-    await fetch(`${daemon.control}/v1/reload`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${daemon.token}` },
-    })
+    const change = async (second: string) => {
+      site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "${second}"]`))
+      const headers = { authorization: `Bearer ${daemon.token}` }
+      assert.ok((await fetch(`${daemon.control}/v1/reload`, { method: 'POST', headers })).ok)
+    }
+    await change(NEW_SECRET)
     await page
       .getByText(/^The gateway was changed .* after the last refused delivery.* Nothing was delivered since/)
       .waitFor()
     await page.getByRole('heading', { name: 'hub changed, not proven yet' }).waitFor()
+    const group = page.locator('.refusal-groups > li')
+    await group.getByText(/^The new configuration would accept all 12 refused deliveries/).waitFor()
+    await change('another-secret')
+    await group.getByText(/would refuse all 12 refused deliveries that are kept again/).waitFor()
+    await page.getByRole('heading', { name: 'hub refuses all' }).waitFor()
     await show('now')
     await page.getByText(/^Daemon started .* ago\)$/).waitFor()
   })

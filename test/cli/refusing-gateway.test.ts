@@ -98,8 +98,13 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     assert.equal(await group.getByText('of the deliveries').count(), 0)
     // Those that are alike are one row, which has each of them.
     await page.getByText('Each of the 12', { exact: true }).click()
-    const bodies = await page.locator('.refusals ol > li pre').allTextContents()
-    assert.equal(new Set(bodies).size, 12)
+    const sent = await page.locator('.refusals ol > li pre').allTextContents()
+    assert.equal(new Set(sent).size, 12)
+    // With the headers, but without signatures.
+    for (const one of sent) {
+      assert.match(one, /^x-github-event: ping$/m)
+      assert.match(one, /^x-hub-signature-256: sha256=\[64 characters\]$/m)
+    }
     assert.deepEqual(await faultsOf(page), [])
     // What was accepted before a change proves nothing about it.
     site.write('routes.yaml', ROUTES.replace(`"\${HUB_SECRET}"`, `["\${HUB_SECRET}", "another"]`))
@@ -108,12 +113,17 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       headers: { authorization: `Bearer ${daemon.token}` },
     })
     assert.ok(ok)
-    await page.getByText(/^The gateway was changed .* Nothing was delivered since: the next/).waitFor()
+    await page.getByText(/^The gateway was changed .* Nothing was delivered since\.$/).waitFor()
+    await group.getByText(/^The new configuration would accept none of the 12 refused deliveries/).waitFor()
     assert.match(
       await run('gateway', 'show', 'hub'),
       /^ok, changed, and has accepted nothing since \(\d+ s ago\)/m,
     )
     assert.match(await run('gateway', 'list'), /ok, changed, and has accepted nothing since$/m)
+    assert.match(
+      await run('refused'),
+      /\n {2}Changed at .* after the last refusal; nothing\s+was delivered since\.\n {2}The new configuration would accept none/,
+    )
     // An open page follows what is accepted.
     await deliver(3)
     await group.getByText(/^4 accepted since\. Last good delivery \d+ s ago/).waitFor()

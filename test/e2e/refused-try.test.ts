@@ -82,7 +82,8 @@ describe('another secret, tried on refused deliveries', { timeout: 120_000 }, as
       tried: 3,
     })
     const { groups, refusals } = await refused('hub')
-    assert.equal(groups[0].cause, 'changed')
+    assert.equal(groups[0].cause, 'failed-change')
+    assert.deepEqual(groups[0].changed.kept, { fits: 0, tried: 3 })
     assert.equal((await attempt({ gateway: 'hub', id: refusals[1].id, secret: NEW })).ok, true)
   })
 

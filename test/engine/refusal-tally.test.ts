@@ -33,7 +33,7 @@ test('refusals that are over are said to be over, and are no trouble after 15 mi
   }
   const found = () => refusalTroubles(tally.list(), clock.now)
   const [before] = found()
-  assert.equal(before?.severity, 'warning')
+  assert.equal(before?.severity, 'error', 'all since they began')
   clock.now += MINUTE
   tally.accepted('payments', 3)
   const [after] = found()

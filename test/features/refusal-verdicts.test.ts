@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
+import { refusalTroubles } from '../../src/features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../../src/features/troubles/refusal-verdicts.ts'
 
 const MINUTE = 60_000
@@ -19,6 +20,8 @@ function gateway() {
       at += ms
     },
     change: () => tally.changed('payments'),
+    kept: (fits: number, tried: number) => tally.keptFits('payments', { fits, tried }),
+    trouble: () => refusalTroubles(tally.list(), at)[0],
     good: (count = 1) => tally.accepted('payments', count),
     bad(count: number, refused = WRONG) {
       for (let done = 0; done < count; done++) tally.refused('payments', 'signature_invalid', refused)
@@ -91,6 +94,82 @@ describe('the likely cause of refused signatures', () => {
     bad(1)
     assert.equal(verdict()?.changed, undefined)
     assert.notEqual(cause(), 'changed')
+  })
+
+  test('is a change that does not help, if all are refused since', () => {
+    const { good, bad, later, change, verdict, trouble } = gateway()
+    good(2)
+    bad(122)
+    later(MINUTE)
+    good(14)
+    assert.equal(verdict()?.cause, 'recovered')
+    later(MINUTE)
+    change()
+    later(MINUTE)
+    bad(1)
+    // The refusals of today's outage and those of the one before are two episodes.
+    assert.partialDeepStrictEqual(verdict(), {
+      cause: 'failed-change',
+      since: START + 3 * MINUTE,
+      count: 1,
+      total: { refused: 1, accepted: 0 },
+      share: 1,
+      from: [{ name: '192.0.2.7', count: 1, total: 1 }],
+      earlier: [{ since: START, last: START, refused: 122, acceptedAfter: 14 }],
+    })
+    assert.partialDeepStrictEqual(trouble(), {
+      severity: 'error',
+      title: 'Gateway payments refuses every delivery',
+    })
+    assert.match(
+      String(trouble()?.text),
+      /^1 of 1 delivery since 03:03 UTC refused \(signature_invalid\).* It was changed at 03:02 UTC\. Before that: 122 refused from 03:00 UTC to 03:00 UTC, then 14 accepted\./,
+    )
+    later(MINUTE)
+    change()
+    assert.equal(verdict()?.cause, 'changed')
+    good(3)
+    assert.equal(verdict()?.cause, 'recovered')
+    assert.partialDeepStrictEqual(trouble(), { severity: 'info' })
+  })
+
+  test('after a change, is what the new configuration does with the kept deliveries', () => {
+    const { good, bad, later, change, kept, verdict, trouble } = gateway()
+    good(2)
+    bad(60)
+    later(MINUTE)
+    change()
+    kept(0, 50)
+    assert.partialDeepStrictEqual(verdict(), {
+      cause: 'failed-change',
+      likely:
+        'The gateway was changed, but would refuse all 50 refused deliveries that are kept again: the change is probably wrong.',
+    })
+    assert.equal(trouble()?.severity, 'error')
+    later(MINUTE)
+    change()
+    kept(50, 50)
+    assert.partialDeepStrictEqual(verdict(), { cause: 'changed', endedAt: START })
+    assert.partialDeepStrictEqual(trouble(), { severity: 'info' })
+    assert.match(
+      String(trouble()?.text),
+      /nothing was delivered since\. The new configuration would accept all 50 refused deliveries that are kept;/,
+    )
+  })
+
+  test('an outage after a repair without a change is an episode of its own', () => {
+    const { good, bad, later, verdict } = gateway()
+    good(2)
+    bad(30)
+    later(MINUTE)
+    good(5)
+    bad(4)
+    assert.partialDeepStrictEqual(verdict(), {
+      cause: 'rotated-secret',
+      count: 4,
+      share: 1,
+      earlier: [{ refused: 30, acceptedAfter: 5 }],
+    })
   })
 
   test('is a stranger if other deliveries are accepted', () => {

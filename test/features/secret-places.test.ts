@@ -46,7 +46,7 @@ test('a gateway that refuses deliveries because of its secret says where the sec
     inARow: 20,
     acceptedAfter: 0,
   }
-  const why = [{ name: 'its signature does not match', count: 20 }]
+  const why = [{ name: 'its signature does not match', count: 20, total: 20 }]
   const count = {
     ...minutes,
     total: { refused: 20, accepted: 0 },
@@ -55,6 +55,7 @@ test('a gateway that refuses deliveries because of its secret says where the sec
     lastGoodAt: 0,
     why,
     from: [],
+    earlier: [],
   }
   const secret = { setting: 'verify.secret', variables: ['SHOP_SECRET'], file: 'routes.yaml' }
   const [found] = refusalTroubles([count], 1_000, () => [secret])

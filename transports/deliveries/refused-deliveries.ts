@@ -1,5 +1,6 @@
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import type { RefusedTry } from '../../src/core/transport.ts'
+import type { KeptFits, RefusedTry } from '../../src/core/transport.ts'
+import { withoutSecrets } from '../../src/lib/secrets.ts'
 import { hasSecret } from './checked-secret.ts'
 import type { KeptDeliveries, KeptDelivery } from './kept-deliveries.ts'
 import { createVerifier } from './verifier.ts'
@@ -29,28 +30,38 @@ export function createRefusedDeliveries(verify: Verify, kept: KeptDeliveries, de
       const recent = kept.list()
       const chosen = id === undefined ? recent[0] : recent.find((delivery) => delivery.id === id)
       if (!chosen) throw new TriviumError('refused_gone', { gateway })
-      const reasons = await Promise.all(recent.map((delivery) => checkWith(delivery, secret)))
-      const reason = await checkWith(chosen, secret)
+      const reason = await checkWith(chosen, [secret])
       return {
         ok: reason === undefined,
         ...(reason !== undefined && { reason }),
         at: chosen.at,
-        fits: reasons.filter((each) => each === undefined).length,
-        tried: recent.length,
+        ...(await fitsOf(recent, [secret])),
       }
     },
+    /** Checks the kept deliveries with the configured secrets. Undefined if there is nothing to check. */
+    async recheck(): Promise<KeptFits | undefined> {
+      const recent = kept.list()
+      if (!hasSecret(verify) || recent.length === 0) return undefined
+      return fitsOf(recent, verify.secret)
+    },
+  }
+
+  async function fitsOf(deliveries: readonly KeptDelivery[], secrets: string[]): Promise<KeptFits> {
+    const reasons = await Promise.all(deliveries.map((delivery) => checkWith(delivery, secrets)))
+    return { fits: reasons.filter((each) => each === undefined).length, tried: deliveries.length }
   }
 
   /**
    * Checks a delivery as of its arrival, because signatures contain a time. Returns the fault.
    */
-  async function checkWith(delivery: KeptDelivery, secret: string): Promise<string | undefined> {
+  async function checkWith(delivery: KeptDelivery, secret: string[]): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'
     try {
-      const verifier = createVerifier({ ...verify, secret: [secret] }, { ...deps, now: () => delivery.at })
+      const verifier = createVerifier({ ...verify, secret }, { ...deps, now: () => delivery.at })
       return await verifier.check(delivery)
     } catch (error) {
-      return `this is not a secret in the form that the provider shows: ${reasonOf(error).replaceAll(secret, '[secret]')}`
+      const reason = withoutSecrets(reasonOf(error), secret)
+      return `this is not a secret in the form that the provider shows: ${reason}`
     }
   }
 }

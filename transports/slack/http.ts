@@ -34,9 +34,10 @@ export function createHttpListener(
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const raw = await http.readBody(request, MAX_BODY_BYTES, gateway)
-    const reason = checkSignature({ headers: request.headers, raw })
+    const { headers, socket } = request
+    const reason = checkSignature({ headers, raw })
     if (reason !== undefined) {
-      refused('signature_invalid', { from: request.socket.remoteAddress, why: reason, body: raw })
+      refused('signature_invalid', { from: socket.remoteAddress, why: reason, body: raw, headers })
       throw new TriviumError('signature_invalid', { gateway, reason })
     }
     lastEvent = now()

@@ -65,6 +65,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps & KeepingHos
     check: async () => [protection],
     hasConnection: false,
     tryRefused: refusedDeliveries.try,
+    recheckRefused: refusedDeliveries.recheck,
     eventOf: createEventReader(options),
   }
 }

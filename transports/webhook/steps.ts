@@ -32,8 +32,10 @@ export function createSteps(
   function fail({ request, response, stage, raw, refusedId }: Visit, error: unknown) {
     const { code, message: why } = toTriviumError(error)
     // `accept` reports its own refusals.
-    const from = request.socket.remoteAddress
-    if (stage !== 'accept') deps.refused(code, { from, why, body: raw, id: refusedId })
+    if (stage !== 'accept') {
+      const { headers, socket } = request
+      deps.refused(code, { from: socket.remoteAddress, why, body: raw, headers, id: refusedId })
+    }
     if (stage !== 'verify') accepting.leave()
     deps.http.fail(request, response, error)
   }

@@ -98,7 +98,7 @@ function secretFacts({ secrets = [] } = {}) {
   if (secrets.length === 0) return {}
   const places = secrets.map(
     ({ setting, variables, file, line }) =>
-      html`<code>${setting}</code> in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a>${variables.length > 0 && html`, from ${variables.map((name) => html`<code key=${name}>${name}</code> `)}in .env or the environment`}<br />`,
+      html`<code>${setting}</code> in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a>${variables.length > 0 && html`, from ${variables.map((name, index) => html`${index > 0 && ', '}<code key=${name}>${name}</code>`)} in .env or the environment`}<br />`,
   )
   return { [secrets.length === 1 ? 'secret' : 'secrets']: html`${places}` }
 }
@@ -108,8 +108,9 @@ function ChangedSince({ of: { refusals = [] } = {} }) {
   const newest = refusals.toSorted((a, b) => b.last - a.last)[0]
   if (!newest?.changed) return null
   const { last, changed } = newest
-  const { at, accepted, refused } = changed
-  const nothing = `${refused > 0 ? 'No delivery was accepted' : 'Nothing was delivered'} since: the next delivery shows whether it is accepted.`
+  const { at, accepted, refused, kept } = changed
+  const next = kept ? '.' : ': the next delivery shows whether it is accepted.'
+  const nothing = `${refused > 0 ? 'No delivery was accepted' : 'Nothing was delivered'} since${next}`
   const since = accepted > 0 ? `${accepted.toLocaleString('en')} accepted since.` : nothing
   return html`<p class="now-it">The gateway was changed <${Age} at=${at} /> ago, after the last refused delivery (<${Moment} at=${last} />): the refusals below are from before. ${since}</p>`
 }

@@ -40,7 +40,7 @@ export function Refusals({ gateway, at }) {
     return html`<p class="dim">None since this daemon started.</p>`
   const { refusals, groups } = matching(value, filter)
   const isFiltered = Object.values(filter).some(Boolean)
-  const runs = runsOf(refusals)
+  const runs = runsOf(refusals, groups)
   const isOpen = isFiltered || groups.length === 0 || (gateway !== undefined && runs.length <= OPEN_UP_TO)
   return html`<${Wait} of=${loaded} what="the refusals" />
     ${value.refusals.length > OPEN_UP_TO && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${set} /><${CopyLink} /></search>`}
@@ -104,13 +104,15 @@ function Limit({ refusals, runs, isOne }) {
   return limit && html` <span class="dim">(${limit})</span>`
 }
 
-/** Consecutive refusals, grouped while they differ only in their time and body. */
-function runsOf(refusals) {
+/** Consecutive refusals of an episode, grouped while they differ only in their time and in what was sent. */
+function runsOf(refusals, groups) {
   const runs = []
+  const isCurrent = ({ at, gateway, reason }) =>
+    groups.some((group) => group.gateway === gateway && group.reason === reason && at >= group.since)
   for (const one of refusals) {
     const last = runs.at(-1)
-    if (last && ['gateway', 'reason', 'from', 'why'].every((name) => last[0][name] === one[name]))
-      last.push(one)
+    const isAlike = ['gateway', 'reason', 'from', 'why'].every((name) => last?.[0][name] === one[name])
+    if (last && isAlike && isCurrent(last[0]) === isCurrent(one)) last.push(one)
     else runs.push([one])
   }
   return runs
@@ -118,7 +120,7 @@ function runsOf(refusals) {
 
 /** Refusals of one reason: count in the last hour and since they began, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
-  const { gateway, reason, count: many, total, likely, todo } = group
+  const { gateway, reason, count: many, total, likely, todo, cause, earlier } = group
   // Here lists of { name, count }; in a single refusal, `from` and `why` are texts.
   const { from: senders, why: explanations } = group
   const hasGateway = gateway !== NO_GATEWAY
@@ -128,9 +130,17 @@ function RefusalGroup({ of: group, isOne, refusals }) {
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
     <p class="dim">${hasGateway && html`<${Accepted} of=${group} />`} From ${senders
       .slice(0, 5)
-      .map(({ name, count }) => `${name} (${count})`)
+      .map(
+        ({ name, count, total: ofName }) => `${name} (${(hasGateway ? ofName : count).toLocaleString('en')})`,
+      )
       .join(', ')}${senders.length > 5 ? ` and ${senders.length - 5} more` : ''}.</p>
-    ${canTry && html`<${TrySecret} gateway=${gateway} />`}`
+    ${earlier.map((before) => html`<p key=${before.since} class="dim">Before that: <${Earlier} of=${before} /></p>`)}
+    ${canTry && html`<${TrySecret} gateway=${gateway} isChanged=${cause === 'failed-change'} />`}`
+}
+
+/** An episode of refusals that is over. */
+function Earlier({ of: { since, last, refused, acceptedAfter } }) {
+  return html`${refused.toLocaleString('en')} refused from ${dateTime(since)} to ${dateTime(last)} (lasted ${span(last - since)}), then ${acceptedAfter.toLocaleString('en')} accepted.`
 }
 
 /** When deliveries were refused. If that is over: for how long. */
@@ -151,20 +161,27 @@ function Accepted({ of: { acceptedAfter, cause, endedAt, lastGoodAt } }) {
 
 /** Refusals that differ only in their time and body: the newest one, and on request each of them. */
 function Refusal({ run }) {
-  const [{ at, gateway, reason, from, why, body }] = run
+  const [{ at, gateway, reason, from, why }] = run
+  const sent = sentOf(run[0])
   const many = run.length
   const since = run.at(-1).at
   return html`<p><${Age} at=${at} />${at - since > MINUTE && html` to <${Age} at=${since} />`} ago${many > 1 && html` <b>${many.toLocaleString('en')} ×</b>`} <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
     ${why && html`<p>${why}</p>`}
-    ${body && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}
-    ${many > 1 && html`<details><summary>Each of the ${many.toLocaleString('en')}</summary><ol>${run.map((one, index) => html`<li key=${`${one.at} ${index}`}><${Moment} at=${one.at} />${one.body && html`<pre tabindex="0" aria-label=${`What was sent, ${index + 1}`}>${one.body}</pre>`}</li>`)}</ol></details>`}`
+    ${sent && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${sent}</pre></details>`}
+    ${many > 1 && html`<details><summary>Each of the ${many.toLocaleString('en')}</summary><ol>${run.map((one, index) => html`<li key=${`${one.at} ${index}`}><${Moment} at=${one.at} />${sentOf(one) && html`<pre tabindex="0" aria-label=${`What was sent, ${index + 1}`}>${sentOf(one)}</pre>`}</li>`)}</ol></details>`}`
+}
+
+/** The headers and the start of the body of a refused delivery, as in HTTP. */
+function sentOf({ headers = {}, body = '' }) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [lines.join('\n'), body].filter(Boolean).join('\n\n')
 }
 
 /**
  * Checks another secret on the newest refused delivery, and counts the kept deliveries that it
  * fits. The daemon gets the secret with the call and does not store it.
  */
-function TrySecret({ gateway }) {
+function TrySecret({ gateway, isChanged }) {
   const [secret, setSecret] = useState('')
   const [verdict, setVerdict] = useState()
   const [isBusy, once] = useOnce()
@@ -185,7 +202,7 @@ function TrySecret({ gateway }) {
     <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
       <button changes disabled=${isBusy}>Try</button></div>
     <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
-    <div role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} />`}</div>
+    <div role="status">${verdict && html`<${Verdict} of=${verdict} gateway=${gateway} isChanged=${isChanged} />`}</div>
   </form>`
 }
 
@@ -194,23 +211,28 @@ const IN_VERIFY = /(^|\.)verify\./
 
 /**
  * Where the secret of a gateway is, and the line that lists the new one beside the old ones, until
- * the sender has changed over.
+ * the sender has changed over. `isChanged`: nothing was accepted since the gateway was changed. If
+ * it lists several secrets, the last one is then corrected.
  */
-function SecretPlace({ gateway, secrets = [] }) {
+function SecretPlace({ gateway, secrets = [], isChanged }) {
   // A gateway may have others, such as the token of a challenge.
   const secret = secrets.find(({ setting }) => IN_VERIFY.test(setting))
   const { setting = 'verify.secret', file = 'routes.yaml', line, variables = [] } = secret ?? {}
   const [variable] = variables
+  if (isChanged && variables.length > 1)
+    return html`<p>Set <code>${variables.at(-1)}</code> in .env to it: nothing was accepted since it was changed. <code>${setting}</code> in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a> lists it already.</p>`
   const { added, line: several } = withSecond({ setting, variables })
   return html`<p>Let <code>${setting}</code> of ${gateway} in <a href=${placeInFile({ file, line })}>${file}${line !== undefined && `, line ${line}`}</a> list it beside the old one, and set <code>${added}</code> in .env. The sender then tries again.</p>
     <p class="new-line"><code>${several}</code> <${Copy} label="Copy the line" text=${several} /></p>
     ${variable !== undefined && html`<p class="dim">If the sender signs only with the new one, change <code>${variable}</code> instead.</p>`}`
 }
 
-function Verdict({ of: { error, ok, reason, at, fits, tried, secrets }, gateway }) {
+function Verdict({ of: { error, ok, reason, at, fits, tried, secrets }, gateway, isChanged }) {
   if (error) return html`<p><${Badge} kind="bad">not tried<//> ${error.message}</p>`
-  const share = `It fits ${fits === tried ? `all ${tried}` : `${fits} of the ${tried}`} refused deliveries that are kept.`
+  const all =
+    tried === 1 ? 'the only refused delivery that is kept' : `all ${tried} refused deliveries that are kept`
+  const share = `It fits ${fits === tried ? all : `${fits} of the ${tried} refused deliveries that are kept`}.`
   return ok
-    ? html`<p><${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share}</p><${SecretPlace} gateway=${gateway} secrets=${secrets} />`
+    ? html`<p><${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share}</p><${SecretPlace} gateway=${gateway} secrets=${secrets} isChanged=${isChanged} />`
     : html`<p><${Badge} kind="bad">it does not fit<//> ${reason}. ${share}</p>`
 }

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { counted } from '../../lib/counted.ts'
@@ -91,7 +91,7 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
  * do.
  */
 export function causeText(group: JsonObject): string {
-  const { gateway, reason, count, total, likely, todo } = group
+  const { gateway, reason, count, total, likely, todo, changed } = group
   const { refused, accepted } = Object(total)
   const recent = Number(count) < Number(refused) ? `, ${count} in the last hour` : ''
   const many = `${refused} of ${counted(refused + accepted, 'delivery', 'deliveries')} refused`
@@ -100,10 +100,27 @@ export function causeText(group: JsonObject): string {
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
   return [
     paragraph('', head),
+    ...(isJsonObject(changed) ? [paragraph('  ', changedText(changed))] : []),
     paragraph('  ', String(likely)),
+    ...objectsIn(group.earlier).map((before) => paragraph('  ', earlierText(before))),
     paragraph('  → ', String(todo)),
     ...(isSigned ? [paragraph('  → ', other)] : []),
   ].join('\n')
+}
+
+/** `Changed at 21:40 (20 s ago), after the last refusal; nothing was delivered since.` */
+function changedText({ at, accepted, refused }: JsonObject): string {
+  const since =
+    Number(accepted) + Number(refused) === 0
+      ? 'nothing was delivered since'
+      : `${accepted} accepted and ${refused} refused since`
+  return `Changed at ${timeOf(at)} (${age(at)} ago), after the last refusal; ${since}.`
+}
+
+/** `Before that: 122 refused from 20:39 to 21:39 (60 min), then 14 accepted.` */
+function earlierText({ since, last, refused, acceptedAfter }: JsonObject): string {
+  const lasted = ageText(Number(last) - Number(since))
+  return `Before that: ${refused} refused from ${timeOf(since)} to ${timeOf(last)} (${lasted}), then ${acceptedAfter} accepted.`
 }
 
 /** `since 20:39 (5 min)`; if it is over: `from 20:39 to 21:39 (60 min), 12 accepted since`. */

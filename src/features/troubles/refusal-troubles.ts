@@ -2,7 +2,7 @@ import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import type { GatewayChange, RefusalCount } from '../../engine/refusal-tally.ts'
 import { counted } from '../../lib/counted.ts'
-import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
+import { failedChangeOf, type RefusalCause, type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
 import { placeText, type SecretsOf } from './secret-places.ts'
 import { dayAndTime, error, info, timeOfDay, warning } from './trouble-parts.ts'
 
@@ -37,9 +37,15 @@ export function refusalTroubles(
     .map((verdict) => refusalTrouble(verdict, at, secretsOf))
 }
 
-function isMany({ count, share }: RefusalVerdict): boolean {
-  return count >= MANY || (count >= FEW && share === 1)
+function isMany(verdict: RefusalVerdict): boolean {
+  const { count, share, earlier } = verdict
+  if (count >= MANY || (count >= FEW && share === 1)) return true
+  // A change that did not end an outage: the first refusal says so.
+  return failedChangeOf(verdict) !== undefined && earlier.some(({ refused }) => refused >= MANY)
 }
+
+/** Causes for which somebody has to act if all deliveries are refused. */
+const NEED_ACTION = new Set<RefusalCause>(['rotated-secret', 'wrong-secret', 'failed-change', 'clock-skew'])
 
 /**
  * Adds `refuses`, such as `every delivery`, to gateways that work but refuse deliveries, `changed`
@@ -97,22 +103,24 @@ function refusalTrouble(verdict: RefusalVerdict, at: number, secretsOf?: Secrets
     return info('refusals', where, { title: againTitle(gateway), text, todo, count, since })
   }
   if (changed && cause === 'changed') {
-    const text = `${changedText(changed)} ${seen}`
+    const text = [changedText(changed), ...(changed.kept ? [likely] : []), seen].join(' ')
     return info('refusals', where, { title: `Gateway ${gateway} was ${CHANGED}`, text, todo, count, since })
   }
   const lastGood = isForNoGateway ? [] : lastGoodText(lastGoodAt)
-  const text = [seen, ...lastGood, likely].join(' ')
-  const needsAction = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'clock-skew'
-  const make = needsAction && share === 1 ? error : warning
+  const text = [seen, ...changeText(verdict), ...earlierText(verdict), ...lastGood, likely].join(' ')
+  const make = NEED_ACTION.has(cause) && share === 1 ? error : warning
   return make('refusals', where, { title, text, todo, count, since })
 }
 
 /** The advice; if the secret is wrong, with the setting and variable that have it. */
 function withPlace({ gateway, cause, todo }: RefusalVerdict, secretsOf?: SecretsOf): string {
-  const isAboutSecret = cause === 'rotated-secret' || cause === 'wrong-secret'
+  const isAboutSecret = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'failed-change'
   const place = isAboutSecret ? placeText(gateway, secretsOf?.(gateway) ?? []) : ''
   // The place comes first: where there is little space, the text is cut.
-  const compare = 'Compare it with that of the sender; it can list both the old and the new one.'
+  const compare =
+    cause === 'failed-change'
+      ? 'Compare the one that was set last with that of the sender.'
+      : 'Compare it with that of the sender; it can list both the old and the new one.'
   return place === '' ? todo : `${place} ${compare}`
 }
 
@@ -147,6 +155,20 @@ function seenText(verdict: RefusalVerdict, at: number): string {
   const recent = isLonger ? `, ${count} in the last hour` : ''
   const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)
   return withPeriod(`${refused} ${period} refused${recent} (${reason}): ${details}`)
+}
+
+/** The episode before this one. */
+function earlierText({ earlier: [before] }: RefusalVerdict): string[] {
+  if (!before) return []
+  const { since, last, refused, acceptedAfter } = before
+  const period = `from ${timeOfDay(since)} to ${timeOfDay(last)}`
+  return [`Before that: ${refused} refused ${period}, then ${acceptedAfter} accepted.`]
+}
+
+/** When the gateway was changed, if the change did not help. */
+function changeText(verdict: RefusalVerdict): string[] {
+  const change = verdict.cause === 'failed-change' && (verdict.changed ?? failedChangeOf(verdict))
+  return change ? [`It was changed at ${timeOfDay(change.at)}.`] : []
 }
 
 /** Empty if no delivery was ever accepted: then the likely cause says so. */

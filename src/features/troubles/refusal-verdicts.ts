@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../../engine/refusal-tally.ts'
+import { FAILING_IN_A_ROW, type GatewayChange, type RefusalCount } from '../../engine/refusal-tally.ts'
 
 /** The likely cause of refusals. */
 export type RefusalCause =
@@ -8,6 +8,7 @@ export type RefusalCause =
   | 'unsigned'
   | 'recovered'
   | 'changed'
+  | 'failed-change'
   | 'stranger'
   | 'too-fast'
   | 'bad-content'
@@ -30,8 +31,8 @@ export type RefusalVerdict = RefusalCount & {
 
 /** Share of refused deliveries (0 to 1) from which on a gateway counts as failing. */
 const FAILING_SHARE = 0.5
-/** Number of refused deliveries in a row from which on a gateway counts as failing. */
-const FAILING_IN_A_ROW = 10
+/** Fewer refused deliveries in a row, after accepted ones, are no outage. */
+const OUTAGE_FROM = 3
 
 const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   'rotated-secret': {
@@ -59,6 +60,10 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
     likely: 'The gateway was changed after the last refusal, and has accepted nothing since.',
     todo: 'The next delivery shows whether it is accepted: let the sender repeat a refused one.',
   },
+  'failed-change': {
+    likely: 'Nothing was accepted since the gateway was changed: the change is probably wrong.',
+    todo: 'Compare the secret that was set last with that of the sender.',
+  },
   stranger: {
     likely:
       'Other deliveries are accepted: this is probably a stranger, or a second sender with another secret.',
@@ -83,6 +88,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
 }
 
 const TOO_FAST = new Set(['rate_limited', 'overloaded', 'body_too_large'])
+const OF_SECRETS = new Set(['signature_invalid', 'unauthorized'])
 const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attachment_too_large'])
 
 /** Computes the share of refusals (see `RefusalVerdict`), and their likely cause. */
@@ -90,23 +96,53 @@ export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)
   const ended = cause === 'recovered' || cause === 'changed' ? { endedAt: count.last } : {}
-  return { ...count, share, cause, ...ended, ...LIKELY[cause] }
+  return { ...count, share, cause, ...ended, ...LIKELY[cause], ...keptText(count, cause) }
+}
+
+/** What the new configuration of a changed gateway does with the kept deliveries. */
+function keptText({ changed }: RefusalCount, cause: RefusalCause): { likely?: string; todo?: string } {
+  const kept = changed?.kept
+  if (!kept) return {}
+  const { fits, tried } = kept
+  if (cause === 'failed-change') {
+    const all =
+      tried === 1 ? 'the refused delivery that is kept' : `all ${tried} refused deliveries that are kept`
+    return { likely: `The gateway was changed, but would refuse ${all} again: the change is probably wrong.` }
+  }
+  if (cause !== 'changed') return {}
+  const some = fits === 0 ? `none of the ${tried}` : `${fits} of the ${tried}`
+  const share = fits === tried ? (tried === 1 ? 'the' : `all ${tried}`) : some
+  const deliveries = tried === 1 ? 'refused delivery that is kept' : 'refused deliveries that are kept'
+  const likely = `The new configuration would accept ${share} ${deliveries}; nothing was accepted with it yet.`
+  return fits === 0 ? { likely } : { likely, todo: 'Let the sender repeat the refused deliveries.' }
+}
+
+/** The change before the refusals, if nothing was accepted between it and the last refusal. */
+export function failedChangeOf(count: RefusalCount): GatewayChange | undefined {
+  const { changedBefore, total, acceptedAfter } = count
+  return changedBefore?.accepted === 0 && total.accepted === acceptedAfter ? changedBefore : undefined
 }
 
 function causeOf(count: RefusalCount, share: number): RefusalCause {
   const { reason, why, sinceGood, inARow, lastGoodAt, changed } = count
   if (reason === 'not_found') return 'mistyped-address'
-  // The refusals say nothing about the new configuration.
-  if (changed?.accepted === 0) return 'changed'
+  if (changed?.accepted === 0) {
+    // Only the kept deliveries say something about the new configuration.
+    const isStillWrong = changed.kept?.fits === 0 && count.acceptedAfter === 0
+    return isStillWrong && OF_SECRETS.has(reason) && share === 1 ? 'failed-change' : 'changed'
+  }
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
-  if (reason !== 'signature_invalid' && reason !== 'unauthorized') return 'other'
+  if (!OF_SECRETS.has(reason)) return 'other'
   // The texts of the signature check, most frequent first.
   const details = why[0]?.name ?? ''
   if (/compare the clocks/.test(details)) return 'clock-skew'
   const isUnsigned = /\b(is|are) missing\b|has no signature/.test(details)
-  if (lastGoodAt === undefined) return isUnsigned ? 'unsigned' : 'wrong-secret'
+  if (lastGoodAt === undefined && isUnsigned) return 'unsigned'
   if (isUnsigned) return 'stranger'
+  if (failedChangeOf(count)) return sinceGood > 0 ? 'failed-change' : 'recovered'
+  if (lastGoodAt === undefined) return 'wrong-secret'
+  if (inARow < OUTAGE_FROM) return 'stranger'
   // The share falls with each accepted delivery; the refusals in a row tell what it was before.
   if (share < FAILING_SHARE && inARow < FAILING_IN_A_ROW) return 'stranger'
   return sinceGood > 0 ? 'rotated-secret' : 'recovered'

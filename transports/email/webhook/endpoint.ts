@@ -59,7 +59,8 @@ export function createMailEndpoint(parts: EndpointParts) {
     const refuse = (error: unknown) => {
       const { code, message: why } = toTriviumError(error)
       const body = raw?.subarray(0, EXTRA_BYTES)
-      if (!REPORTED.has(code)) deps.refused(code, { from: request.socket.remoteAddress, why, body })
+      const { headers, socket } = request
+      if (!REPORTED.has(code)) deps.refused(code, { from: socket.remoteAddress, why, body, headers })
       throw error
     }
     raw = await receive(request, response).catch(refuse)
