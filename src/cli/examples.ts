@@ -95,7 +95,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'trivium call settle KEY --happened',
     'trivium call settle KEY --no-happened   # it runs again',
   ],
-  'cost show': ['trivium cost show --by skill --since 30d'],
+  'cost show': [
+    'trivium cost show --by skill --since 30d',
+    'trivium cost --by time --split skill --since 6h',
+    'trivium cost --by day --split sender --since 30d --csv > cost.csv',
+  ],
   'state set': ['trivium state set limit 500 --ttl 1d'],
   backup: ['trivium backup /backups/trivium.tgz'],
   restore: ['trivium restore --check /backups/trivium.tgz   # changes nothing'],

@@ -5,6 +5,7 @@ import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { hasError } from '../features/troubles/print.ts'
+import { costCsv } from '../lib/cost-csv.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { withTitles } from './audit-pages.ts'
@@ -164,7 +165,10 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const whole = isBuiltIn ? await forAll(name, result, connection) : result
     const isForPeople = isBuiltIn && !context.terminal().json
     const shown = isForPeople ? await forPeople(name, whole, connection, args) : whole
-    show(context.terminal(), shown, () => humanResult(name, shown, args, isBuiltIn))
+    const isCsv = isBuiltIn && options.csv === true
+    show(context.terminal(), shown, () =>
+      isCsv ? costCsv(Object(shown)).trimEnd() : humanResult(name, shown, args, isBuiltIn),
+    )
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
     if (name === 'troubles' && hasError(result)) context.exit(1)

@@ -58,6 +58,7 @@ export function commandFor(
   if (examples !== '') command.addHelpText('after', examples)
   if (CONFIRMED.includes(name)) command.option('--yes', 'with drop: do not ask; required without a terminal')
   if (name === 'message-retry') command.option('--no-wait', 'do not wait for the outcome (up to 5 s)')
+  if (name === 'cost') command.option('--csv', 'as CSV, for a spreadsheet')
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
   const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })

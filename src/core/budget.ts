@@ -50,12 +50,14 @@ export type BudgetUse = {
   until?: number
   /** When all of `used` has left the sliding window (Unix ms); absent if nothing is used. */
   resetsAt?: number
-  /**
-   * When the budget will be used up (Unix ms) if usage goes on as in the newest quarter of the
-   * window; absent if the budget lasts.
-   */
+  /** When the budget will be used up at `rate` (Unix ms, rounded); absent if the budget lasts. */
   usedUpAt?: number
+  /** The rate of usage: of the newest quarter of the window, or of the last day if it is faster. */
+  rate?: BudgetRate
 }
+
+/** `amount` in the unit of the budget. `measured`: the length (ms) of the newest time it is from. */
+export type BudgetRate = { amount: number; per: 'hour' | 'day'; measured: number }
 
 /** The usage of one model step. */
 export type Spent = {

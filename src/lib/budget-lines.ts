@@ -1,3 +1,4 @@
+import { isFar, rateText } from './budget-rate.ts'
 import { paint } from './paint.ts'
 
 /** A budget as `cost` and `status` list it. */
@@ -18,6 +19,7 @@ export function budgetLine({
   until,
   resetsAt,
   usedUpAt,
+  rate,
   over,
   fullest,
 }: Budget): string {
@@ -36,15 +38,21 @@ export function budgetLine({
     until === undefined
       ? `${amount(left)} left`
       : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
-  const lasts = usedUpAt === undefined ? '' : `; at this rate used up by ${minute(usedUpAt)}`
+  const lasts =
+    usedUpAt === undefined ? '' : `; at ${rateText({ rate, unit })} used up at about ${minute(usedUpAt)}`
   const reset =
-    until === undefined && resetsAt !== undefined ? `; all of it is free again by ${minute(resetsAt)}` : ''
+    until === undefined && resetsAt !== undefined ? `; all of it is free again by ${freeAt(resetsAt)}` : ''
   return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${amount(used)} of ${amount(most)} ${unit}, ${state}${lasts}${reset}`
 }
 
 /** Where budgets are set. */
 export const BUDGETS_ARE_SET =
   'Budgets are set in `model.budget` of routes.yaml; `trivium reload` applies a change.'
+
+/** Usage leaves the window in steps, which are hours long in a window of days. */
+function freeAt(time: unknown): string {
+  return isFar(Number(time), Date.now()) ? minute(time).slice(0, 10) : minute(time)
+}
 
 function minute(time: unknown): string {
   return `${new Date(Number(time)).toISOString().slice(0, 16).replace('T', ' ')} UTC`

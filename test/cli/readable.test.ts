@@ -137,7 +137,10 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
 
   test('errors about arguments are plain sentences with a suggestion', async () => {
     for (const [line, error] of [
-      ['cost --by modl', /by: expected one of model, skill, sender, day, time; did you mean "model"\?/],
+      [
+        'cost --by modl',
+        /by: expected one of model, skill, sender, gateway, day, time; did you mean "model"\?/,
+      ],
       ['message list --outcome ded', /expected one of waiting, running/],
       ['event emit --args {"topic":"x","tpye":"y"}', /unknown argument "tpye"/],
       ['groups', /Did you mean `trivium group`\?/],

@@ -117,6 +117,12 @@ for (const kind of ['embedded', 'redis'] as const) {
       const json = JSON.parse((await site.run(['cost', '--by', 'skill', '--since', '7d', '--json'])).out)
       assert.equal(json.rows[0].name, 'helper')
       assert.match((await site.run(['cost', '--by', 'colour'])).err, /by/)
+      const split = ['cost', '--by', 'gateway', '--split', 'skill']
+      assert.match((await site.run(split)).out, /gateway\s+helper\s+plain\s+cost\n.*\n?chat\s+0\.006\s/)
+      const csv = (await site.run([...split, '--csv'])).out.trimEnd().split('\r\n')
+      assert.equal(csv[0], 'gateway,skill,inputTokens,outputTokens,steps,money,unpriced,currency')
+      assert.ok(csv.includes('chat,helper,1000,200,1,0.006,,EUR'), csv.join('|'))
+      assert.equal(csv.length, 4)
       const metrics = await fetch(`${daemon.control}/metrics`, {
         headers: { authorization: `Bearer ${daemon.token}` },
       })

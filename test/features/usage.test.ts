@@ -47,7 +47,8 @@ test('the cost of the last month is complete after a year of use', async (t) => 
   }
   await Promise.all(added)
   const { total } = await cost({ by: 'model', since: clock.time - 30 * DAY })
-  assert.equal(total.steps, 30)
+  // Of 30 days, the last of which is today: the last step was yesterday.
+  assert.equal(total.steps, 29)
 })
 
 test('the runs of a skill are counted even if JavaScript objects have a property of its name', async (t) => {
@@ -214,4 +215,65 @@ test('attempts at the same message are several runs, of one message', async (t) 
   // A run without a message, such as that of a schedule.
   add(undefined, 'no such SKU')
   assert.equal((await ask()).failedMessages, undefined)
+})
+
+test('an age of days is today and the days before it, and is compared with as many ended days', async (t) => {
+  const { clock, ledger, cost } = await make(t)
+  const step = { model: 'm', skill: 's', sender: 'ada', outputTokens: 0 }
+  for (let day = 1; day <= 15; day += 1) {
+    await ledger.add({ ...step, inputTokens: day })
+    clock.time += DAY
+  }
+  clock.time -= DAY
+  const { from, to, total, compared } = await cost({
+    by: 'model',
+    since: clock.time - 7 * DAY - 20,
+    compare: true,
+  })
+  assert.deepEqual([from, to, total.steps], ['2026-01-09', '2026-01-15', 7])
+  // Today, with 15 tokens, is not over.
+  assert.deepEqual(
+    [compared?.from, compared?.to, compared?.total.inputTokens],
+    ['2026-01-09', '2026-01-14', 9 + 10 + 11 + 12 + 13 + 14],
+  )
+  const { before } = compared ?? {}
+  assert.deepEqual(
+    [before?.from, before?.to, before?.total.inputTokens],
+    ['2026-01-03', '2026-01-08', 3 + 4 + 5 + 6 + 7 + 8],
+  )
+  // Two days are known to five minutes, but not the two before them.
+  const two = await cost({ by: 'time', since: clock.time - 2 * DAY, compare: true })
+  assert.deepEqual([two.step, two.total.steps, two.compared], [HOUR, 3, undefined])
+  const one = await cost({ by: 'time', since: clock.time - DAY + HOUR, compare: true })
+  assert.equal(one.compared?.before.total.inputTokens, 14)
+})
+
+test('the cost of a time is split into five names and the others, also by the gateway of its senders', async (t) => {
+  const { ledger, cost } = await make(t)
+  const senders = ['chat:ada', 'chat/unverified', 'shop:1', 'code schedule:night', 'cli', 'token:ci']
+  for (const [at, sender] of senders.entries())
+    await ledger.add({ model: 'm', skill: `s${at}`, sender, inputTokens: 10 * (at + 1), outputTokens: 0 })
+  const gateways = await cost({ by: 'gateway' })
+  assert.deepEqual(
+    gateways.rows.map(({ name, inputTokens }) => [name, inputTokens]),
+    [
+      ['(no gateway)', 150],
+      ['chat', 30],
+      ['shop', 30],
+    ],
+  )
+  assert.equal((await cost({ by: 'sender', gateway: 'chat' })).rows.length, 2)
+  const { split, rows } = await cost({ by: 'time', split: 'skill' })
+  assert.deepEqual(split, { by: 'skill', names: ['s5', 's4', 's3', 's2', 's1', '(others)'] })
+  assert.deepEqual(
+    rows[0]?.parts?.map(({ name, inputTokens }) => [name, inputTokens]),
+    [
+      ['s5', 60],
+      ['s4', 50],
+      ['s3', 40],
+      ['s2', 30],
+      ['s1', 20],
+      ['(others)', 10],
+    ],
+  )
 })

@@ -1,6 +1,7 @@
+import { isFar, rateText } from '../../lib/budget-rate.ts'
 import { html } from './html.js'
 import { money, tokens } from './money.js'
-import { Badge, dateTime } from './parts.js'
+import { Badge } from './parts.js'
 import { link } from './router.js'
 
 /** A budget for all together or for one skill: what is used and left, and when it is free again. */
@@ -25,15 +26,25 @@ function usedOf({ unit, used, most }) {
 }
 
 /** When the used part is free again, because it has left the sliding window. */
-function Resets({ of: { until, resetsAt, usedUpAt } }) {
-  if (until !== undefined) return html`Runs wait, and go on at <b>${dateTime(until)}</b>.`
+function Resets({ of }) {
+  const { until, resetsAt, usedUpAt } = of
+  if (until !== undefined) return html`Runs wait, and go on at <b>${minute(until)}</b>.`
   if (resetsAt === undefined) return 'Nothing was used in its window.'
-  return html`${usedUpAt !== undefined && html`<b>At this rate used up by ${dateTime(usedUpAt)}.</b> `}If nothing more is used, all of it is free again by ${dateTime(resetsAt)}.`
+  return html`${usedUpAt !== undefined && html`<b>Used up at about ${minute(usedUpAt)}</b> at ${rateText(of)}. `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
 }
+
+const DAY_PARTS = { day: 'numeric', month: 'short' }
+const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS)
+const MINUTE = new Intl.DateTimeFormat('en-GB', { ...DAY_PARTS, hour: '2-digit', minute: '2-digit' })
+
+const minute = (at) => MINUTE.format(at)
+
+/** Usage leaves the window in steps, which are hours long in a window of days. */
+const freeAt = (at) => (isFar(at, Date.now()) ? DAY.format(at) : minute(at))
 
 /** What is used of a budget, in a row. */
 export function BudgetInShort({ of }) {
-  return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${dateTime(of.until)}`}</span>`
+  return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${minute(of.until)}`}</span>`
 }
 
 /** What is left of a budget, in a row. */

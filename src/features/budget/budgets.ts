@@ -8,8 +8,9 @@ import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
+import { forecast } from './forecast.ts'
 import { createSlidingSums } from './sliding-sums.ts'
-import { availableAt, resetsAt, sumOf, usedUpAt } from './sums.ts'
+import { availableAt, resetsAt, sumOf } from './sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -136,9 +137,9 @@ async function statusOf(
     const { text: limit, unit, most } = amount
     const used = Number(sumOf(parts, amount).toFixed(4))
     const left = Number(Math.max(0, most - used).toFixed(4))
-    const ends = until === undefined ? usedUpAt(parts, amount, now()) : undefined
-    const times = defined({ until, resetsAt: resetsAt(parts, amount), usedUpAt: ends })
-    return { limit, unit, used, most, left, ...times }
+    const expected = until === undefined ? forecast(parts, amount, now()) : undefined
+    const times = defined({ until, resetsAt: resetsAt(parts, amount) })
+    return { limit, unit, used, most, left, ...times, ...expected }
   }
   const shared = await Promise.all([
     ...total.map(async (amount) => ({ budget: 'total' as const, ...(await useOf(TOTAL, amount)) })),

@@ -33,30 +33,3 @@ export function availableAt(buckets: Buckets, amount: Amount): number | undefine
   }
   return used < amount.most ? until : Number.POSITIVE_INFINITY
 }
-
-/**
- * The newest share of a window, and the smallest one. Its usage tells how fast a budget is used. If
- * the usage began later than that, its rate is counted from its beginning.
- */
-const RECENT = { most: 0.25, least: 0.025 }
-
-/**
- * When the amount is used up (Unix ms), if usage goes on as in the newest quarter of its window, or
- * as since it began, and older usage leaves the window meanwhile. Undefined if the amount lasts for
- * a whole window.
- */
-export function usedUpAt(buckets: Buckets, amount: Amount, now: number): number | undefined {
-  const length = bucketLength(amount.per)
-  const begin = Math.min(...Object.keys(buckets).map(Number))
-  const span = Math.min(amount.per * RECENT.most, Math.max(now - begin, amount.per * RECENT.least))
-  const recent = Object.entries(buckets).filter(([start]) => Number(start) + length > now - span)
-  const rate = sumOf(Object.fromEntries(recent), amount) / span
-  let left = Object.entries(buckets)
-  for (let at = now; rate > 0 && at < now + amount.per; at += length) {
-    left = left.filter(([start]) => Number(start) + amount.per + length > at)
-    const known = sumOf(Object.fromEntries(left), amount)
-    if (known + rate * (at + length - now) < amount.most) continue
-    return Math.round(Math.max(at, now + (amount.most - known) / rate))
-  }
-  return undefined
-}

@@ -6,7 +6,7 @@ import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import { dayOf } from './day.ts'
-import { DAY_RETENTION, SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
+import { COST_SLOT_RETENTION, DAY_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 /**
  * Usage of one model step. `money`, in the currency of `prices`, is absent for a model without a
@@ -42,7 +42,7 @@ const DAY_KEY = 'usage-cost:'
 const SLOT_KEY = 'usage-cost-slot:'
 /** With this number of rows, a document combines further senders in one row per model and skill. */
 const MAX_ROWS = 300
-const OTHERS = '(others)'
+export const OTHERS = '(others)'
 const NO_USAGE: Sum = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0, unpriced: 0 }
 
 const number = z.number()
@@ -61,7 +61,7 @@ function storedForm(row: Row): z.input<typeof rowSchema> {
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
- * the last day. Concurrent additions share a write. What could not be stored stays in memory for
+ * the last two days. Concurrent additions share a write. What could not be stored stays in memory for
  * the next write.
  */
 export function createCostLedger({ kv, now }: { kv: KeyValues; now(): number }) {
@@ -78,7 +78,7 @@ export function createCostLedger({ kv, now }: { kv: KeyValues; now(): number }) 
     const untilEnd = (day: string) => Math.max(DAY, Date.parse(day) + DAY_RETENTION - now())
     return [
       ...[...days].map(([day, steps]) => rowAddition(DAY_KEY + day, steps, untilEnd(day))),
-      ...[...slots].map(([slot, steps]) => rowAddition(SLOT_KEY + slot, steps, SLOT_RETENTION)),
+      ...[...slots].map(([slot, steps]) => rowAddition(SLOT_KEY + slot, steps, COST_SLOT_RETENTION)),
     ]
   }
   const writes = createOnceWrites(kv, take)

@@ -1,27 +1,26 @@
 import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY, HOUR } from '../../core/units.ts'
-import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
-import { withoutRoundingErrors } from '../../lib/rounding.ts'
-import type { createCostLedger, Sum } from './cost-ledger.ts'
+import { compare } from './cost-comparison.ts'
+import { type CostKey, createSplit, KEYS, nameIn } from './cost-keys.ts'
+import type { createCostLedger, DayRow, Sum } from './cost-ledger.ts'
+import { byCost, byName, type CostLine, lineOf, tokensOf } from './cost-lines.ts'
 import type * as operations from './operations.ts'
 import { DAY_RETENTION, SLOT, type Span, slotOf, spanOf } from './slots.ts'
 
-/**
- * One row of `cost`. `money` is absent if nothing in it has a price; `unpriced` counts tokens
- * without one.
- */
-export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>> &
-  Pick<Sum, 'inputTokens' | 'outputTokens' | 'steps'>
+/** One row of `cost`. `parts`: only with `split`. */
+export type CostRow = CostLine & { parts?: CostLine[] }
 
 const WEEK = 7 * DAY
 /** Maximum number of rows in a result. The total includes all others. */
 const MAX_ROWS = 500
-/** The longest range (ms) that `by: time` shows in slots; up to a day it shows hours. */
+/** Usage of this age (ms) is known to five minutes. */
+const EXACT_FOR = 2 * DAY
+/** The longest range (ms) that `by: time` shows in slots; up to two days it shows hours. */
 const IN_SLOTS = 3 * HOUR
 
-/** `cost`: tokens and cost of models, by model, skill, sender, day or time. */
+/** `cost`: tokens and cost of models, by model, skill, sender, gateway, day or time. */
 export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The currency code of `prices`, if known. */
@@ -31,37 +30,44 @@ export function createCost(deps: {
   now(): number
 }) {
   const { ledger, now } = deps
+  const span = (since: number, until: number) =>
+    spanOf(Math.max(since, now() - DAY_RETENTION), until, now(), EXACT_FOR)
   // Of the window of the budget, whatever range the result has.
-  const topSendersIn = async (per: number) =>
-    topSenders(await ledger.rows(spanOf(now() - Math.min(per, DAY_RETENTION), now(), now())))
-  return async ({
-    by,
-    since = now() - WEEK,
-    until = now(),
-    ...only
-  }: z.infer<typeof operations.usage.cost>) => {
-    const span = spanOf(Math.max(since, now() - DAY_RETENTION), until, now())
-    const all = await ledger.rows(span)
-    const rows = all.filter((row) =>
-      (['model', 'skill', 'sender'] as const).every(
-        (key) => only[key] === undefined || row[key] === only[key],
-      ),
+  const topSendersIn = async (per: number) => topSenders(await ledger.rows(span(now() - per, now())))
+  return async (asked: z.infer<typeof operations.usage.cost>) => {
+    const { by, split: splitBy, since = now() - WEEK, until = now(), compare: isCompared } = asked
+    const range = span(since, until)
+    const matches = matcherOf(asked)
+    const rowsOf = async (part: Pick<Span, 'isExact' | 'names'>) => (await ledger.rows(part)).filter(matches)
+    const rows = await rowsOf(range)
+    const step = stepOf(range)
+    const groups = Map.groupBy(rows, (row) => {
+      if (by === 'time') return startOf(row, step)
+      return by === 'day' ? row.day : nameIn(row, by)
+    })
+    const split = splitBy === undefined ? undefined : createSplit(rows, splitBy)
+    const lines = [...groups].map(
+      ([name, group]): CostRow => ({ ...lineOf(name, group), ...defined({ parts: split?.partsOf(group) }) }),
     )
-    const step = stepOf(span)
-    const groups = Map.groupBy(rows, (row) => (by === 'time' ? startOf(row, step) : row[by]))
-    const lines = [...groups].map(([name, group]) => lineOf(name, group))
     const sorted = lines.sort(by === 'day' || by === 'time' ? byName : byCost)
+    const compared = isCompared === true ? await compare(range, rowsOf, now(), EXACT_FOR) : undefined
     return {
       by,
       ...(by === 'time' && { step }),
-      from: span.from,
-      to: span.to,
+      from: range.from,
+      to: range.to,
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
+      ...defined({ compared, split: split && { by: splitBy, names: split.names } }),
       rows: sorted.slice(0, MAX_ROWS),
       budgets: await deps.budgets(topSendersIn),
     }
   }
+}
+
+/** Whether a row has all the wanted names. */
+function matcherOf(wanted: { [Key in CostKey]?: string }) {
+  return (row: DayRow) => KEYS.every((key) => wanted[key] === undefined || nameIn(row, key) === wanted[key])
 }
 
 /** The length (ms) of the steps of `by: time`. */
@@ -76,10 +82,6 @@ function startOf({ day, slot }: { day: string; slot?: string }, step: number): s
   return slotOf(Math.floor(Date.parse(slot) / step) * step)
 }
 
-function byName(a: CostRow, b: CostRow): number {
-  return byCodeUnits(a.name, b.name)
-}
-
 /** Maximum number of senders whose budgets are in the result. */
 const MAX_SENDERS = 30
 
@@ -89,29 +91,4 @@ function topSenders(rows: readonly ({ sender: string } & Sum)[]): string[] {
   for (const row of rows) tokens.set(row.sender, (tokens.get(row.sender) ?? 0) + tokensOf(row))
   const sorted = [...tokens].sort(([, a], [, b]) => b - a)
   return sorted.slice(0, MAX_SENDERS).map(([sender]) => sender)
-}
-
-/** The most expensive first; without prices, the one with the most tokens. */
-function byCost(a: CostRow, b: CostRow): number {
-  return (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a)
-}
-
-function tokensOf({ inputTokens, outputTokens }: Pick<Sum, 'inputTokens' | 'outputTokens'>): number {
-  return inputTokens + outputTokens
-}
-
-function lineOf(name: string, rows: readonly Sum[]): CostRow {
-  const add = (key: keyof Sum) => rows.reduce((total, row) => total + row[key], 0)
-  const inputTokens = add('inputTokens')
-  const outputTokens = add('outputTokens')
-  const unpriced = add('unpriced')
-  const isPriced = unpriced < inputTokens + outputTokens
-  return {
-    name,
-    inputTokens,
-    outputTokens,
-    steps: add('steps'),
-    ...(isPriced && { money: withoutRoundingErrors(add('money')) }),
-    ...(unpriced > 0 && { unpriced }),
-  }
 }

@@ -5,18 +5,27 @@ import { closed, optional, time } from '../../core/arguments.ts'
 export const usage = {
   cost: closed({
     by: z
-      .enum(['model', 'skill', 'sender', 'day', 'time'])
+      .enum(['model', 'skill', 'sender', 'gateway', 'day', 'time'])
       .default('model')
-      .describe('Grouping; time: steps of 5 minutes up to 3 hours, of an hour up to a day, else days'),
+      .describe('Grouping; time: steps of 5 minutes up to 3 hours, of an hour up to 2 days, else days'),
+    split: z
+      .enum(['model', 'skill', 'sender', 'gateway'])
+      .exactOptional()
+      .describe('Splits each row into the 5 of these that cost most, and the others'),
     since: time
       .exactOptional()
       .describe(
-        'From this time, or an age such as 30d; default: 7d. Exact to 5 minutes within the last day, else to days (UTC)',
+        'From this time, or an age such as 30d; default: 7d, today and 6 days before. Exact to 5 minutes within the last 2 days, else to days (UTC)',
       ),
     until: time.exactOptional().describe('Up to this time, or an age such as 2h'),
     model: optional('Only this model'),
     skill: optional('Only this skill'),
     sender: optional('Only this sender'),
+    gateway: optional('Only senders of this gateway'),
+    compare: z
+      .boolean()
+      .exactOptional()
+      .describe('Compares the ended days, or 5 minutes, with as many before them'),
   }).describe('Sums up tokens and cost of models, with the budgets.'),
   'skill-usage': closed({
     name: optional('One skill, with its last runs; without it all skills that ran'),

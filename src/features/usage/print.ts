@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
+import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
 import { lineTable } from '../../lib/line-table.ts'
@@ -17,7 +18,7 @@ export const printers: Printers = {
 
 /** `trivium cost` for people. */
 function humanCost(result: Json): string {
-  const { by, from, to, total, rows, budgets } = Object(result)
+  const { by, from, to, total, rows, budgets, split, compared } = Object(result)
   const currency = pathGet(result, 'currency')
   const records = objectsIn(rows)
   const period = from === to ? String(from) : `${from} to ${to}`
@@ -25,23 +26,56 @@ function humanCost(result: Json): string {
   const limits =
     listed.length > 0 ? ['', ...[...listed, BUDGETS_ARE_SET].map((line) => paragraph('', line))] : []
   if (records.length === 0) return [`No model was used (${period}).`, ...limits].join('\n')
-  const cells = (row: JsonObject) => [
-    row.name,
-    ...[row.inputTokens, row.outputTokens, row.steps].map(formatNumber),
-    costOf(row, currency),
-  ]
+  const names = textsIn(pathGet(split, 'names'))
+  const amounts = (row: JsonObject) =>
+    split === undefined
+      ? [row.inputTokens, row.outputTokens, row.steps].map(formatNumber)
+      : names.map((name) => partOf(row, name))
+  const cells = (row: JsonObject) => [row.name, ...amounts(row), costOf(row, currency)]
+  const titles = split === undefined ? ['tokens in', 'tokens out', 'steps'] : names
+  const change = isJsonObject(compared) ? comparisonLines(compared, currency) : []
   return [
     `Usage of models, ${period}`,
     '',
     table(
-      [String(by), 'tokens in', 'tokens out', 'steps', 'cost'],
-      [...records.map(cells), cells(Object(total))],
+      [String(by), ...titles, 'cost'],
+      [...records.map(cells), ...(split === undefined ? [cells(Object(total))] : [])],
     ),
+    ...change,
     ...(Object(total).unpriced === undefined
       ? []
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
     ...limits,
   ].join('\n')
+}
+
+function textsIn(list: unknown): string[] {
+  return Array.isArray(list) ? list.map(String) : []
+}
+
+/** The cost of a part of a row; without prices, its tokens. */
+function partOf(row: JsonObject, name: string): string {
+  const part = objectsIn(row.parts).find((each) => each.name === name)
+  if (part === undefined) return '-'
+  const { money, inputTokens, outputTokens } = part
+  return money === undefined
+    ? `${formatNumber(Number(inputTokens) + Number(outputTokens))} tokens`
+    : moneyText(Number(money))
+}
+
+/** The change from the time before, after an empty line. */
+function comparisonLines(compared: JsonObject, currency: unknown): string[] {
+  const total = Object(compared.total)
+  const before = Object(compared.before)
+  const change = changeText(total, before.total)
+  const against = `${costOf(before.total, currency)} from ${before.from} to ${before.to}`
+  return [
+    '',
+    paragraph(
+      '',
+      `${compared.from} to ${compared.to}: ${costOf(total, currency)}${change}, against ${against}.`,
+    ),
+  ]
 }
 
 /** The cost as text. Says so if it is incomplete, because some usage has no price. */

@@ -34,14 +34,15 @@ export function createSkillUsage(deps: {
     const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
-    const failures = await failuresOf(name, log, range)
+    const counted = countedIn(range, span)
+    const failures = await failuresOf(name, log, counted)
     const counts = span.isExact
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
     const lastDay = spanOf(Math.max(range.since, now() - DAY), range.until, now())
     const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
-    const summary = summaryOf(counts, log, range)
+    const summary = summaryOf(counts, log, counted)
     return {
       name,
       from: span.from,
@@ -51,7 +52,7 @@ export function createSkillUsage(deps: {
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
-      ...endedRuns(recentIn(log, range), failures, wanted),
+      ...endedRuns(recentIn(log, counted), failures, wanted),
       running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
     }
@@ -71,10 +72,11 @@ export function createSkillUsage(deps: {
         const tokens = used && used.inputTokens + used.outputTokens
         const log = await runs.read(skill)
         const callers = callersOf(counts).slice(0, MAX_CALLERS)
-        const summary = summaryOf(counts, log, range)
+        const listed = countedIn(range, span)
+        const summary = summaryOf(counts, log, listed)
         const { failed } = summary
         const ofMessages =
-          failed > 0 ? failedMessages(await failuresOf(skill, log, range), failed) : undefined
+          failed > 0 ? failedMessages(await failuresOf(skill, log, listed), failed) : undefined
         return {
           name: skill,
           ...summary,
@@ -121,6 +123,11 @@ function runningIn({ count, oldest }: ReturnType<RunningRuns['of']>): {
 type Wanted = { outcome?: ReturnType<typeof outcomeOf>; limit: number }
 
 type Range = { since: number; until: number }
+
+/** The part of a range that its span counts: an age of days begins with a day. */
+function countedIn({ since, until }: Range, { from }: Span): Range {
+  return { since: Math.max(since, Date.parse(from)), until }
+}
 
 /** The wanted runs, and the errors of failed ones. All runs are newest first. */
 function endedRuns(recent: readonly Run[], failures: readonly Run[], { outcome, limit }: Wanted) {

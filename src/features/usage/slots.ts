@@ -4,17 +4,19 @@ import type { KeyValues } from '../../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../../core/units.ts'
 import { dayOf, daysBetween } from './day.ts'
 
-/** Length of a slot in ms. Usage is counted by slots for the last day, and by days before. */
+/** Length of a slot in ms. Newest usage is counted by slots, and older usage by days. */
 export const SLOT = 5 * MINUTE
-/** How long (ms) slots are kept: a day, plus tolerance for different clocks. */
+/** How long (ms) slots of runs are kept: a day, plus tolerance for different clocks. */
 export const SLOT_RETENTION = DAY + HOUR
+/** The same for the cost, which is compared with the time before. */
+export const COST_SLOT_RETENTION = 2 * DAY + HOUR
 /** How long (ms) days are kept. */
 export const DAY_RETENTION = 400 * DAY
 /** Number of documents that are read at once. */
 const BATCH = 20
 
 /**
- * A range: whole slots within the last day, or whole days (UTC). `from` and `to`: the range that is
+ * A range: whole slots of newest usage, or whole days (UTC). `from` and `to`: the range that is
  * actually counted.
  */
 export type Span = { isExact: boolean; from: string; to: string; names: string[] }
@@ -24,18 +26,27 @@ export function slotOf(at: number): string {
   return `${new Date(Math.floor(at / SLOT) * SLOT).toISOString().slice(0, 16)}Z`
 }
 
+/** Tolerance (ms) for the time between an age in a request and its evaluation. */
+const AGE_TOLERANCE = MINUTE
+
 /**
  * The span for a range: the slots or days that begin in it, and the one in which it begins. `since`
- * and `until`: Unix ms.
+ * and `until`: Unix ms. `exactFor`: the age (ms) up to which there are slots. An age of whole days,
+ * such as `7d`, is today and the days before it: seven in all.
  */
-export function spanOf(since: number, until: number, now: number): Span {
+export function spanOf(since: number, until: number, now: number, exactFor = DAY): Span {
   const end = Math.min(until, now)
-  if (since < now - DAY - SLOT) {
-    return { isExact: false, from: dayOf(since), to: dayOf(end), names: daysBetween(since, end) }
+  if (since < now - exactFor - SLOT) {
+    const begin = since % DAY !== 0 && isWholeDays(now - since) ? since + DAY : since
+    return { isExact: false, from: dayOf(begin), to: dayOf(end), names: daysBetween(begin, end) }
   }
   const names: string[] = []
   for (let at = Math.floor(since / SLOT) * SLOT; at <= end; at += SLOT) names.push(slotOf(at))
   return { isExact: true, from: slotOf(since), to: `${new Date(end).toISOString().slice(0, 16)}Z`, names }
+}
+
+function isWholeDays(age: number): boolean {
+  return (age + AGE_TOLERANCE / 2) % DAY < AGE_TOLERANCE
 }
 
 /**

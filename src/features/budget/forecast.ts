@@ -1,0 +1,73 @@
+import type { Amount, BudgetRate } from '../../core/budget.ts'
+import { DAY, HOUR, MINUTE } from '../../core/units.ts'
+import { type Buckets, bucketLength } from './sliding-sums.ts'
+import { sumOf } from './sums.ts'
+
+/**
+ * The newest share of a window whose usage counts for its rate, and the smallest one. If the usage
+ * began later than that, its rate is counted from its beginning.
+ */
+const RECENT = { most: 0.25, least: 0.025 }
+/** An estimate this far away (ms) is rounded to these steps (ms). */
+const ROUNDED: readonly { below: number; to: number }[] = [
+  { below: 3 * HOUR, to: 5 * MINUTE },
+  { below: 2 * DAY, to: 30 * MINUTE },
+  { below: Number.POSITIVE_INFINITY, to: 6 * HOUR },
+]
+
+/** When an amount is used up (Unix ms, rounded), and the rate that this is calculated with. */
+export type Forecast = { usedUpAt: number; rate: BudgetRate }
+
+/**
+ * Expects usage to go on as in the newest quarter of the window, or as in the last day of a longer
+ * one if that was faster, while older usage leaves the window. Undefined if the amount lasts for a
+ * whole window.
+ */
+export function forecast(buckets: Buckets, amount: Amount, now: number): Forecast | undefined {
+  const { per, unit } = amount
+  const begin = Math.min(...Object.keys(buckets).map(Number))
+  const known = Math.max(now - begin, per * RECENT.least)
+  const spans = [per * RECENT.most, DAY].filter((span) => span <= per * RECENT.most)
+  const rates = spans.map((span) => rateOf(buckets, amount, now, Math.min(span, known)))
+  const fastest = rates.reduce((a, b) => (b.perMs > a.perMs ? b : a))
+  const usedUpAt = endAt(buckets, amount, now, fastest.perMs)
+  if (usedUpAt === undefined) return undefined
+  const [time, length] = fastest.measured < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const)
+  const digits = unit === 'tokens' ? 3 : 2
+  const rate = Number((fastest.perMs * length).toPrecision(digits))
+  return {
+    usedUpAt: roundedEstimate(usedUpAt, now),
+    rate: { amount: rate, per: time, measured: Math.round(fastest.measured) },
+  }
+}
+
+/** The rate of the last `measured` ms. A bucket that is only partly in them counts in part. */
+function rateOf(buckets: Buckets, amount: Amount, now: number, measured: number) {
+  const length = bucketLength(amount.per)
+  const parts = Object.entries(buckets).map(([key, spent]) => {
+    const start = Number(key)
+    const end = Math.min(start + length, now)
+    const covered = end - Math.max(start, now - measured)
+    const share = end > start ? Math.max(0, covered) / (end - start) : 1
+    return sumOf({ [key]: spent }, amount) * share
+  })
+  return { measured, perMs: parts.reduce((sum, part) => sum + part, 0) / measured }
+}
+
+/** When the amount is used up (Unix ms) at this rate. */
+function endAt(buckets: Buckets, amount: Amount, now: number, perMs: number): number | undefined {
+  const length = bucketLength(amount.per)
+  let left = Object.entries(buckets)
+  for (let at = now; perMs > 0 && at < now + amount.per; at += length) {
+    left = left.filter(([start]) => Number(start) + amount.per + length > at)
+    const known = sumOf(Object.fromEntries(left), amount)
+    if (known + perMs * (at + length - now) < amount.most) continue
+    return Math.max(at, now + (amount.most - known) / perMs)
+  }
+  return undefined
+}
+
+function roundedEstimate(at: number, now: number): number {
+  const step = ROUNDED.find(({ below }) => at - now < below)?.to ?? HOUR
+  return Math.ceil(at / step) * step
+}

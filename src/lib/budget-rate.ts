@@ -1,0 +1,24 @@
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** A time this far away (ms) is shown without its time of day. */
+const FAR = 2 * DAY
+
+/** The rate of a forecast of a budget: `0.22 EUR a day (as in the last 24 hours)`. */
+export function rateText({ rate, unit }: { rate?: unknown; unit?: unknown }): string {
+  const { amount, per, measured } = Object(rate)
+  if (typeof amount !== 'number') return 'the current rate'
+  const shown = amount.toLocaleString('en', { maximumSignificantDigits: 3 })
+  return `${shown} ${unit} ${per === 'hour' ? 'an' : 'a'} ${per} (as in the last ${lengthText(measured)})`
+}
+
+function lengthText(ms: number): string {
+  if (ms < HOUR) return `${Math.round(ms / 60_000)} minutes`
+  const [length, unit] = ms <= 2 * DAY ? [ms / HOUR, 'hours'] : [ms / DAY, 'days']
+  return `${Number(length.toFixed(1))} ${unit}`
+}
+
+/** Whether a time is so far away that only its day matters. */
+export function isFar(at: number, now: number): boolean {
+  return at - now > FAR
+}
