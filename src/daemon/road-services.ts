@@ -64,7 +64,7 @@ export function createRoadServices(
     }),
     messages: {
       ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
-      ...createSearch(store, withMails),
+      ...createSearch(store, withMails, gateways),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
       histogram,
       ...createRetryNow(store),

@@ -7,7 +7,7 @@ import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { repliesIn } from './conversation-replies.ts'
 import type { conversations } from './operations/messages.ts'
-import { foundRow, rowOf, searchOf } from './search.ts'
+import { foundRow, onlyOf, rowOf, searchOf } from './search.ts'
 import { createWaitingState, type Hold } from './unanswered.ts'
 import { createUndelivered, readOnce } from './undelivered.ts'
 
@@ -261,8 +261,3 @@ function isNamed({ search, ...filter }: NamingFilter): boolean {
 }
 
 type NamingFilter = { gateway?: string; transport?: string; conversation?: string; search?: NamingFilter }
-
-/** The gateways of a search that are among `names`. */
-function onlyOf({ gateways }: { gateways?: readonly string[] | undefined }, names: readonly string[]) {
-  return { gateways: names.filter((name) => gateways?.includes(name) ?? true) }
-}

@@ -93,6 +93,19 @@ function inBoth(some: Outcome[] | undefined, others: Outcome[] | undefined): Out
   return some.filter((each) => others.includes(each))
 }
 
+/** The gateways of a search that are among `names`. */
+export function onlyOf({ gateways }: Pick<MessageQuery, 'gateways'>, names: readonly string[]) {
+  return { gateways: names.filter((name) => gateways?.includes(name) ?? true) }
+}
+
+/** What is known about answers to messages. */
+type Answers = {
+  /** The gateways whose senders can be answered. */
+  answerable(): readonly string[]
+  /** Why a message cannot be answered; undefined if it can. */
+  unanswerable(message: Message): string | undefined
+}
+
 /**
  * Both leave out the messages of unreachable shards. `search` reads one page, and names the
  * unreachable shards in `away`; `withMails` adds the outcome of mail to its senders. `list` reads
@@ -101,11 +114,13 @@ function inBoth(some: Outcome[] | undefined, others: Outcome[] | undefined): Out
 export function createSearch(
   store: Pick<Store, 'journal'>,
   withMails: WithMails = async (_query, page) => page,
+  answers: Answers = { answerable: () => [], unanswerable: () => undefined },
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
     /** Returns fewer messages than `limit` if they are large; an empty list is the end. */
-    async list({ limit, before, ...filter }, { caller }) {
-      const search = searchOf(filter, caller)
+    async list({ limit, before, answerable, ...filter }, { caller }) {
+      const wanted = searchOf(filter, caller)
+      const search = answerable ? { ...wanted, ...onlyOf(wanted, answers.answerable()) } : wanted
       const found: Message[] = []
       let size = 0
       let next = before
@@ -113,6 +128,7 @@ export function createSearch(
         const left = limit - found.length
         const page = await store.journal.search({ ...search, before: next, limit: left, isPartial: true })
         for (const { message } of page.found) {
+          if (answerable && answers.unanswerable(message) !== undefined) continue
           found.push(message)
           size += message.text.length
         }

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHistoryLines } from '../../src/cli/history-lines.ts'
+import { entryOfLine } from '../../src/cli/history/entry.ts'
+import { ENTRY_TITLES, entryRow } from '../../src/cli/history/entry-row.ts'
+import { EVENT_TITLES, eventRow } from '../../src/cli/history/event-row.ts'
+import type { HistoryFilter } from '../../src/cli/history/filter.ts'
+import { createLines } from '../../src/cli/history/lines.ts'
+import { createNewest } from '../../src/cli/history/newest.ts'
+import { readHistory } from '../../src/cli/history/read-history.ts'
+import type { LogEntry } from '../../src/core/activity.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { makeId } from '../../src/core/message-id.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
-test('the time of the first line of `history` leads to the lines before it, also of the same second', async () => {
+test('the command below `history` leads to the lines before it, also of the same second', async () => {
   const site = openSite({ routes: 'routes: []\n' })
   const lines = ['one', 'two', 'three'].map((content, at) => ({
     time: `2026-11-29T10:00:00.${at}00Z`,
@@ -12,44 +21,190 @@ test('the time of the first line of `history` leads to the lines before it, also
     content,
   }))
   site.write('.trivium/messages.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-  const newest = await site.run(['history', '--limit', '2'])
-  assert.match(newest.out, /two\n.*three\n$/)
-  const time = newest.out.split('  ')[0] ?? ''
-  const older = await site.run(['history', '--limit', '2', '--before', time])
-  assert.match(older.out, /^.*one\n$/)
+  const newest = await site.run(['history', '--limit', '2', '--channel', 'cl*'])
+  assert.match(newest.out, /^time\tid\t.*\n2026-11-29T10:00:00\.100Z\t.*two\n.*three\n$/)
+  const command = /`trivium (.*)`/.exec(newest.err)?.[1] ?? ''
+  assert.equal(command, "history --limit 2 --channel 'cl*' --before 2026-11-29T10:00:00.100Z")
+  const older = await site.run(command.replaceAll("'", '').split(' '))
+  assert.match(older.out, /^.*\n.*one\n$/)
+  assert.equal(older.err, '')
 })
 
-test('`history` in a terminal is a table with a head, and wraps texts at their column', (t) => {
+test('a page never divides a millisecond', () => {
+  const newest = createNewest<{ time: string; name: string }>(2)
+  for (const [time, name] of ['1a', '2b', '2c', '3d'].map((one) => [...one]))
+    newest.add({ time: `${time}`, name: `${name}` })
+  assert.deepEqual(newest.page(), { entries: [{ time: '3', name: 'd' }], more: true })
+})
+
+const AT = Date.parse('2026-11-29T10:00:00Z')
+const MINUTE = 60_000
+const iso = (minutes: number) => new Date(AT + minutes * MINUTE).toISOString()
+const messageAt = (minutes: number, more: { subject: string; text: string; from?: JsonObject }) => ({
+  id: makeId(AT + minutes * MINUTE, minutes),
+  gateway: 'support',
+  conversation: 'mail-1',
+  from: { id: 'ada@mail.example', address: 'ada@mail.example' },
+  ...more,
+})
+const taken = messageAt(0, { subject: 'Order 4655', text: 'Where is it?' })
+const waiting = messageAt(3, {
+  subject: 'Third mail',
+  text: 'Nobody answers?',
+  from: { id: 'U1', name: 'Ada' },
+})
+const LINES: LogEntry[] = [
+  line(iso(-90), 'user', 'Of last month', {
+    messageId: 'gone',
+    conversation: 'mail-0',
+    from: 'ada@mail.example',
+  }),
+  line(iso(0), 'user', 'Where is it?', { messageId: taken.id, conversation: 'mail-1' }),
+  line(iso(1), 'assistant', 'It is on its way.', { skill: 'helpdesk', inReplyTo: taken.id }),
+]
+const LETTER = {
+  id: 'outbox:1',
+  at: AT + 5 * MINUTE,
+  errors: [{ message: 'Gateway support permanently rejected the message: no such mailbox' }],
+  data: {
+    text: 'We found it in Voss.',
+    by: 'http control-token:Ingrid Aune',
+    gateway: 'support',
+    conversation: 'ada@mail.example',
+    to: 'ada@mail.example',
+    queuedAt: AT + 2 * MINUTE,
+  },
+}
+
+function line(time: string, role: string, content: string, meta: JsonObject): LogEntry {
+  return { time, channel: 'support', role, content, meta }
+}
+
+/** A store with two messages, and one answer that was not sent. */
+const STORE = {
+  running: true,
+  async invoke(name: string, args: unknown) {
+    const { before, text, conversation } = Object(args)
+    if (name === 'message-attempts')
+      return [{ id: waiting.id, outcome: 'waiting', pausedBy: [{ kind: 'conversation', name: 'mail-1' }] }]
+    if (before !== undefined) return []
+    if (name === 'dead-letter-list') return [LETTER]
+    return [waiting, taken].filter(
+      (message) =>
+        [undefined, message.conversation].includes(conversation) &&
+        `${message.subject} ${message.text}`.includes(text ?? ''),
+    )
+  },
+}
+
+async function read(filter: HistoryFilter, limit = 50, store: typeof STORE | null = STORE) {
+  async function* newestFirst() {
+    yield* LINES.toReversed()
+  }
+  const { entries, more } = await readHistory(
+    { store: store ?? undefined, lines: newestFirst() },
+    filter,
+    limit,
+  )
+  return { more, texts: entries.map(({ content }) => content), rows: entries.map(entryRow) }
+}
+
+test('`history` has each entry once: also messages that wait, answers of people, and those that were not sent', async () => {
+  const { texts, rows } = await read({})
+  assert.deepEqual(texts, [
+    'Of last month',
+    'Where is it?',
+    'It is on its way.',
+    'We found it in Voss.',
+    'Nobody answers?',
+  ])
+  assert.deepEqual(rows[3]?.fields.slice(2, 6), [
+    'Ingrid Aune',
+    'support',
+    'ada@mail.example',
+    'not delivered: no such mailbox',
+  ])
+  assert.deepEqual(rows[4]?.fields.slice(2, 7), [
+    'Ada',
+    'support',
+    'mail-1',
+    'paused: taken over',
+    'Third mail',
+  ])
+  const newest = await read({}, 2)
+  assert.deepEqual([newest.texts, newest.more], [['We found it in Voss.', 'Nobody answers?'], true])
+  assert.deepEqual(
+    (await read({}, 50, null)).texts,
+    LINES.map(({ content }) => content),
+  )
+})
+
+test('`history` filters by text, subject, author, conversation and time', async () => {
+  const found = async (filter: HistoryFilter) => (await read(filter)).texts
+  assert.deepEqual(await found({ grep: 'Voss' }), ['We found it in Voss.'])
+  assert.deepEqual(await found({ grep: 'Third' }), ['Nobody answers?'])
+  assert.deepEqual(await found({ grep: '/Order 4\\d+/' }), ['Where is it?'])
+  assert.deepEqual(await found({ sender: 'ingrid' }), ['We found it in Voss.'])
+  assert.deepEqual(await found({ conversation: 'mail-0' }), ['Of last month'])
+  assert.deepEqual((await found({ conversation: 'mail-1' })).length, 4)
+  assert.deepEqual(await found({ since: iso(1), before: iso(3) }), [
+    'It is on its way.',
+    'We found it in Voss.',
+  ])
+  assert.deepEqual(await found({ channel: 'team' }), [])
+})
+
+test('`history` in a terminal has a line for each day, and texts in the whole width or at their column', (t) => {
   const { columns } = process.stdout
   t.after(() => {
     process.stdout.columns = columns
   })
-  const line = (day: number, content: string) => ({
-    time: `2026-11-${day}T10:00:00.100Z`,
-    channel: 'support',
-    role: 'user',
-    content,
-    meta: { messageId: 'mail-1', from: 'ada@mail.example' },
-  })
-  const text = 'Where is my parcel? It was sent on Monday, and it has not come yet.\n\nAda'
+  const entry = (day: number, content: string) =>
+    entryOfLine({
+      time: `2026-11-${day}T10:00:00.100Z`,
+      channel: 'support',
+      role: 'user',
+      content,
+      meta: { messageId: 'mail-1', from: 'ada@mail.example', subject: 'Parcel' },
+    })
+  const text = 'Where is my parcel? It was sent on Monday, and it has not come yet. Please tell me.\n\nAda'
   const shown = (width: number) => {
     process.stdout.columns = width
-    const print = createHistoryLines()
-    return [line(28, text), line(28, 'Thanks'), line(29, 'Hello')].map(print).join('\n').split('\n')
+    const print = createLines(ENTRY_TITLES)
+    const rows = [entry(28, text), entry(28, 'Thanks'), entry(29, 'Hello')].map(entryRow)
+    return rows.map(print).join('\n').split('\n')
   }
   for (const width of [80, 140]) {
     const lines = shown(width)
-    assert.match(lines[0] ?? '', /^time \(UTC\) +id +who +gateway +text$/)
-    assert.deepEqual(
-      lines.filter((each) => each.startsWith('2026')),
-      ['2026-11-28', '2026-11-29'],
-    )
-    const column = lines[0]?.indexOf('text') ?? 0
-    const texts = lines.filter((each) => /^(10:| )/.test(each))
-    assert.ok(texts.every((each) => each.length <= width && each[column] !== ' ' && each[column - 1] === ' '))
+    const days = lines.filter((each) => each.startsWith('2026'))
+    assert.deepEqual(days, ['2026-11-28 (UTC)', '2026-11-29 (UTC)'])
+    assert.ok(lines.every((each) => each.length <= width))
   }
-  const [, , undated] = createHistoryLines(80)({ ...line(28, 'Hello'), time: 'lost' }).split('\n')
-  assert.match(undated ?? '', /← Hello/)
-  assert.match(shown(50).join('\n'), /support\n {4}← Where is my parcel/)
-  assert.match(createHistoryLines(0)(line(28, 'a\nb')), /^2026-11-28 10:00:00\.100 {2}mail-1 .* ← a\n {4}b$/)
+  assert.match(
+    shown(80).join('\n'),
+    /10:00:00 {2}← ada@mail\.example {2}support {2}mail-1\n {4}Subject: Parcel/,
+  )
+  assert.match(shown(140)[0] ?? '', /^time +id +who +gateway +text$/)
+  assert.match(shown(140)[2] ?? '', /^10:00:00 +mail-1 +ada@mail\.example +support +← Subject: Parcel$/)
+})
+
+test('`history` in a pipe has one line for each entry, and events are readable at a terminal', () => {
+  const line = { time: iso(0), channel: 'cli', role: 'user', content: 'a\nb\tc', meta: { messageId: 'm1' } }
+  const print = createLines(ENTRY_TITLES, 0)
+  assert.match(print(entryRow(entryOfLine(line))), /^time\tid\t.*\n2026-11-29T10:00:00\.000Z\tm1\t.*\ta b c$/)
+  const event = {
+    time: iso(0),
+    event: 'message_processed',
+    channel: 'cli',
+    ok: true,
+    skill: 'desk',
+    text: 'Hello',
+  }
+  assert.match(
+    createLines(EVENT_TITLES, 80)(eventRow(event)),
+    /· message processed {2}cli\n {4}done, skill: desk\n {4}Hello$/,
+  )
+  const fields = createLines(EVENT_TITLES, 0)(eventRow(event)).split('\n')[1]?.split('\t')
+  assert.deepEqual(fields?.slice(1, 3), ['message_processed', 'cli'])
+  assert.deepEqual(JSON.parse(fields?.[3] ?? ''), { ok: true, skill: 'desk', text: 'Hello' })
 })

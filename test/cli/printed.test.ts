@@ -70,8 +70,8 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
       await run('message', 'cli', 'hello\nthere', '--from', 'ada@example.com', '--json'),
     )
     const out = await run('history', '--grep', 'hello')
-    assert.match(out, new RegExp(`${id}  ada@example\\.com  cli  ← hello\\n    there\\n`))
-    assert.match(out, new RegExp(`${id}  echo  cli  → You said: hello`))
+    assert.match(out, new RegExp(`${id}\tuser\tada@example\\.com\tcli\t.*\thello there\n`))
+    assert.match(out, new RegExp(`${id}\tassistant\techo\tcli\t.*\tYou said: hello there\n`))
   })
 
   test('gateways, subscriptions and schedules are listed as tables, and as JSON with --json', async () => {

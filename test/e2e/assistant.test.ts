@@ -145,7 +145,7 @@ describe('the assistant on the command line, with no daemon and no configuration
     const missing = await site.run(['history', '--grep', 'bread', '--json'])
     assert.equal(missing.out, '')
     const { out } = await site.run(['history', '--channel', 'cli', '--grep', 'forgot'])
-    assert.match(out, /cli {2}→ Forgot memory-2/)
+    assert.match(out, /\tcli\t.*\tForgot memory-2/)
     const events = await site.run(['history', '--events', '--grep', 'work_delegated', '--json'])
     assert.equal(JSON.parse(events.out.split('\n')[0] ?? '').worker, 'ada')
   })

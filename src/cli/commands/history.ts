@@ -1,6 +1,11 @@
+import { TriviumError } from '../../core/errors.ts'
+import { objectsIn, pathGet } from '../../core/json.ts'
 import { isRegex, patternText } from '../../core/pattern.ts'
-import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
+import { createLogs } from '../../features/transcript/logs.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import {
   type AddCommand,
   type Environs,
@@ -10,65 +15,186 @@ import {
   usage,
   wholeNumber,
 } from '../command.ts'
+import { type Connection, connectOrRead } from '../connection.ts'
 import { locate } from '../data-dir.ts'
-import { createHistoryLines } from '../history-lines.ts'
+import { ENTRY_TITLES, entryRow } from '../history/entry-row.ts'
+import { EVENT_TITLES, eventRow } from '../history/event-row.ts'
+import type { HistoryFilter } from '../history/filter.ts'
+import { followHistory } from '../history/follow-history.ts'
+import { createLines } from '../history/lines.ts'
+import { readHistory } from '../history/read-history.ts'
+import type { Terminal } from '../terminal.ts'
 
-type Options = LogQuery & { events?: boolean }
+type Options = {
+  gateway?: string
+  channel?: string
+  conversation?: string
+  sender?: string
+  grep?: string
+  since?: string
+  until?: string
+  before?: string
+  events?: true
+  follow?: true
+  limit: number
+}
 
-/** `trivium history`: reads the log files, so it works with and without a daemon. */
+type Logs = ReturnType<typeof createLogs>
+
+/** `trivium history`: reads the log files and the store, with and without a daemon. */
 export const addHistory: AddCommand = (program, context) => {
   program
     .command('history')
     .description(
-      'the transcript: what people wrote to skills, and their answers; with --events, the operational trace',
+      'the transcript: messages that can be answered, and the answers of skills and people; with --events, the operational trace',
     )
-    .option('--channel <glob>', 'only these channels (gateways)', patternOf('--channel'))
-    .option('--grep <text>', 'only lines with this text, or /regex/', (text) =>
+    .option('--gateway <glob>', 'only these gateways', patternOf('--gateway'))
+    .option('--channel <glob>', 'the same as --gateway', patternOf('--channel'))
+    .option('--conversation <id>', 'only this conversation')
+    .option(
+      '--sender <text>',
+      'only what they wrote: part of the name or address of a sender, skill or person',
+    )
+    .option('--grep <text>', 'only entries with this text in the subject or text, or /regex/', (text) =>
       isRegex(text) ? patternOf('--grep')(text) : text,
     )
-    .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
+    .option('--since <time>', 'only since a time, or an age such as 2h')
+    .option('--until <time>', 'only before a time, or older than an age such as 2h')
+    .option('--events', 'the operational trace (events.jsonl) instead of the transcript')
     .option('--follow', 'keep following until interrupted')
-    .option('--limit <n>', 'only the newest n lines, oldest first', wholeNumber('--limit'), 50)
-    .option('--before <time>', 'only before this time; use the time of the first line to page back')
-    .action(async ({ before, events, ...filter }: Options) => {
-      const environs = context.environs()
+    .option('--limit <n>', 'only the newest n entries, oldest first', wholeNumber('--limit'), 50)
+    .option('--before <time>', 'as --until; the command for older entries has it')
+    .action(async (options: Options) => {
       // Needs none of the variables of a running daemon, such as the secrets that routes.yaml names.
+      const environs = context.environs()
       const { dataDir } = await locate(environs)
-      const logs = createLogs({ dir: dataDir })
-      const query: LogQuery = {
-        ...filter,
-        ...(filter.follow && { signal: interruption() }),
-        ...(before !== undefined && { before: new Date(timeOf('--before', before)).toISOString() }),
-      }
+      await using logs = disposable(createLogs({ dir: dataDir }))
+      const show = options.events ? showEvents : showTranscript
+      const shown = await show(logs, options, { environs, terminal: context.terminal() })
       const terminal = context.terminal()
-      const readable = createHistoryLines()
-      let shown = 0
-      let oldest: unknown
-      for await (const entry of events ? logs.events(query) : logs.history(query)) {
-        shown += 1
-        oldest ??= entry.time
-        terminal.out(`${terminal.json ? JSON.stringify(entry) : readable(entry)}\n`)
-      }
-      await logs.close()
-      const isCut = shown > 0 && shown === filter.limit && !filter.follow
-      if (isCut && !terminal.json) terminal.err(`Older ones: --before ${oldest}\n`)
+      if (terminal.json || options.follow) return
+      if (shown.older !== undefined)
+        terminal.err(`${paragraph('', `Older ones: ${continuation(options, shown.older)}`)}\n`)
       // On stderr, because programs may read the lines of stdout.
-      if (shown === 0 && !terminal.json && filter.limit !== 0)
-        terminal.err(nothingFound(filter.channel, await gatewayNames(environs)))
+      if (shown.count === 0 && options.limit !== 0)
+        terminal.err(`${paragraph('', await nothingFound(options, environs))}\n`)
     })
 }
 
-/** The names of the gateways; undefined if routes.yaml cannot be read. */
-async function gatewayNames(environs: Environs): Promise<string[] | undefined> {
-  const config = await loadFor(environs, { withoutVariables: 'except-store' }).catch(() => undefined)
-  return config?.gateways.map(({ name }) => name)
+function disposable(logs: Logs): Logs & AsyncDisposable {
+  return { ...logs, [Symbol.asyncDispose]: () => logs.close() }
 }
 
-function nothingFound(channel: string | undefined, names: readonly string[] | undefined): string {
-  const isUnknown = names && channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
-  return isUnknown
-    ? `Nothing found. There is no gateway ${channel}.${didYouMean(channel, names)}\n`
-    : 'Nothing found.\n'
+/** The number of shown entries, and the time before which there are older ones. */
+type Shown = { count: number; older?: string | undefined }
+type Output = { environs: Environs; terminal: Terminal }
+
+async function showTranscript(logs: Logs, options: Options, { environs, terminal }: Output): Promise<Shown> {
+  const filter = filterOf(options)
+  const from = Date.now()
+  const signal = options.follow ? interruption() : undefined
+  const print = createLines(ENTRY_TITLES)
+  const show = (entry: Parameters<typeof entryRow>[0]) =>
+    terminal.out(`${terminal.json ? JSON.stringify(entry) : print(entryRow(entry))}\n`)
+  const store = await openStore(environs, terminal)
+  try {
+    const lines = logs.newestMessages().entries
+    const { entries, more } = await readHistory({ store, lines }, filter, options.limit)
+    for (const entry of entries) show(entry)
+    if (signal) {
+      // A store that this process opened would keep a daemon from starting.
+      if (!store?.running) await store?.[Symbol.asyncDispose]()
+      const daemon = store?.running ? store : undefined
+      await followHistory(entries, { logs, store: daemon, filter, from, signal, show })
+    }
+    return { count: entries.length, older: more ? entries[0]?.time : undefined }
+  } finally {
+    await store?.[Symbol.asyncDispose]()
+  }
+}
+
+/** The store. Without it, messages.jsonl has most of the transcript. */
+async function openStore(environs: Environs, terminal: Terminal): Promise<Connection | undefined> {
+  try {
+    return await connectOrRead(environs)
+  } catch (error) {
+    const why = error instanceof TriviumError ? error.message : String(error)
+    terminal.err(
+      `${paragraph('', `Messages that wait and answers that were not sent are left out, because the store cannot be read: ${why}`)}\n`,
+    )
+    return undefined
+  }
+}
+
+async function showEvents(logs: Logs, options: Options, { terminal }: Output): Promise<Shown> {
+  const { channel, grep, since, before } = filterOf(options)
+  for (const flag of ['conversation', 'sender'] as const)
+    if (options[flag] !== undefined) throw usage(`--${flag} is for the transcript: leave out --events`)
+  const { limit, follow } = options
+  const query = { ...defined({ channel, grep, since, before }), limit: follow ? limit : limit + 1 }
+  const print = createLines(EVENT_TITLES)
+  const show = (entry: Parameters<typeof eventRow>[0]) =>
+    terminal.out(`${terminal.json ? JSON.stringify(entry) : print(eventRow(entry))}\n`)
+  if (follow) {
+    for await (const entry of logs.events({ ...query, follow, signal: interruption() })) show(entry)
+    return { count: 1 }
+  }
+  const entries = await Array.fromAsync(logs.events(query))
+  const more = entries.length > limit
+  const page = more ? entries.slice(1) : entries
+  for (const entry of page) show(entry)
+  return { count: page.length, older: more ? page[0]?.time : undefined }
+}
+
+function filterOf(options: Options): HistoryFilter {
+  const { gateway, channel = gateway, conversation, sender, grep, since } = options
+  const ends = (['until', 'before'] as const).flatMap((flag) => {
+    const text = options[flag]
+    return text === undefined ? [] : [timeOf(`--${flag}`, text)]
+  })
+  const iso = (time: number) => new Date(time).toISOString()
+  return defined({
+    channel,
+    conversation,
+    sender,
+    grep,
+    since: since === undefined ? undefined : iso(timeOf('--since', since)),
+    before: ends.length === 0 ? undefined : iso(Math.min(...ends)),
+  })
+}
+
+/** The command for older entries: the same filters, before a time. */
+function continuation({ until: _, before: __, ...options }: Options, before: string): string {
+  const flags = Object.entries({ ...options, before }).flatMap(([name, value]) => {
+    if (value === undefined || (name === 'limit' && value === 50)) return []
+    return value === true ? [`--${name}`] : [`--${name}`, value]
+  })
+  return commandText('history', ...flags)
+}
+
+/** Why nothing was found, if that is known. */
+async function nothingFound({ channel, gateway = channel }: Options, environs: Environs): Promise<string> {
+  if (gateway === undefined || !/^[\w-]+$/.test(gateway)) return 'Nothing found.'
+  const config = await loadFor(environs, { withoutVariables: 'except-store' }).catch(() => undefined)
+  const names = config?.gateways.map(({ name }) => name)
+  if (names && !names.includes(gateway))
+    return `Nothing found. There is no gateway ${gateway}.${didYouMean(gateway, names)}`
+  return (await hasOnlyUnanswerable(gateway, environs))
+    ? `Nothing found. Messages at ${gateway} cannot be answered, so they are not part of the transcript: ${commandText('message list --gateway', gateway)} shows them.`
+    : 'Nothing found.'
+}
+
+/** Whether a gateway has messages, but none that can be answered. */
+async function hasOnlyUnanswerable(gateway: string, environs: Environs): Promise<boolean> {
+  try {
+    await using store = await connectOrRead(environs)
+    const page = { gateway, limit: 1 }
+    const any = objectsIn(await store.invoke('message-list', page))
+    const answerable = await store.invoke('message-list', { ...page, answerable: true })
+    return any.length > 0 && pathGet(answerable, '0') === undefined
+  } catch {
+    return false
+  }
 }
 
 function patternOf(flag: string): (text: string) => string {

@@ -62,8 +62,18 @@ export const messageFilter = closed({
 /** The journal: `message-…`. */
 export const messages = {
   list: closed({
-    gateway: optional('Only messages of this gateway'),
-    conversation: ofConversation,
+    ...messageFilter.pick({
+      gateway: true,
+      conversation: true,
+      sender: true,
+      text: true,
+      since: true,
+      until: true,
+    }).shape,
+    answerable: z
+      .literal(true)
+      .exactOptional()
+      .describe('Only messages that can be answered; most webhooks and queues are left out'),
     before: older,
     limit: limit.default(20).describe('Maximum number of messages'),
   }).describe('Lists messages, newest first. Stops before `limit` after 4 million characters of text.'),

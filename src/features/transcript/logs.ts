@@ -22,6 +22,8 @@ export type LogQuery = {
    * events.
    */
   grep?: string
+  /** Only entries since this time (ISO 8601). */
+  since?: string
   /** Only entries before this time (ISO 8601). */
   before?: string
   /** Only the newest entries; still oldest first. */
@@ -221,6 +223,7 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
   const channel = query.channel === undefined ? undefined : compilePattern(query.channel)
   const grep = query.grep === undefined ? undefined : finder(query.grep)
   return (entry) => {
+    if (query.since !== undefined && entry.time < query.since) return false
     if (query.before !== undefined && entry.time >= query.before) return false
     if (channel && !channel.test(String(entry.channel ?? ''))) return false
     return grep === undefined || grep(textOf(entry))
@@ -228,7 +231,7 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
 }
 
 /** A search for `/regex/`, or for a text. */
-function finder(source: string): (text: string) => boolean {
+export function finder(source: string): (text: string) => boolean {
   if (isRegex(source)) {
     const pattern = compilePattern(source)
     return (text) => pattern.test(text)

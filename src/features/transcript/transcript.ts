@@ -37,7 +37,9 @@ export function createTranscript(
     if (unanswerable(message) !== undefined) return undefined
     const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
     const content = headOf(text, MAX_TEXT)
-    const meta = { messageId, conversation, from: from.address ?? from.id }
+    const { name } = from
+    const sender = { from: from.address ?? from.id, ...defined({ name, subject: message.subject }) }
+    const meta = { messageId, conversation, ...sender }
     return logs.message({ channel, role: 'user', content, time, meta })
   }
 
@@ -73,9 +75,11 @@ export function createTranscript(
     flush: batches.flush,
     /** Called after a reply was sent. */
     async replied(reply: Reply) {
-      const { gateway: channel, inReplyTo, conversation, to } = reply
+      const { gateway: channel, inReplyTo, conversation, to, by, subject, key } = reply
+      const approval = /^approval:([^:]+)/.exec(key)?.[1]
       const content = headOf(about.shown(reply.text), MAX_TEXT)
-      const meta = defined({ skill: about.skillOf(reply), conversation, inReplyTo, to })
+      const skill = about.skillOf(reply)
+      const meta = defined({ skill, by, conversation, inReplyTo, to, subject, approval })
       await logs.message({ channel, role: 'assistant', content, meta })
     },
   }

@@ -1,0 +1,134 @@
+import type { LogReading } from '../../core/activity.ts'
+import { type JsonObject, objectsIn } from '../../core/json.ts'
+import { isRegex } from '../../core/pattern.ts'
+import { DAY } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import type { Connection } from '../connection.ts'
+import { withAttempts } from '../with-attempts.ts'
+import { type Entry, entryOfLetter, entryOfLine, entryOfMessage, isAnswer } from './entry.ts'
+import { createFilter, type HistoryFilter } from './filter.ts'
+import { createNewest } from './newest.ts'
+
+/** Messages or dead letters of one call. */
+const PAGE = 200
+/**
+ * A message that waited has its line where it was dispatched, after lines of later messages, but
+ * not more than this (ms): the journal keeps messages for a week.
+ */
+const LONGEST_WAIT = 8 * DAY
+
+type Sources = {
+  /** The store; undefined if it cannot be read. */
+  store: Pick<Connection, 'running' | 'invoke'> | undefined
+  /** messages.jsonl, newest first. */
+  lines: LogReading['entries']
+}
+
+/**
+ * The newest entries of three sources, oldest first, each once: the messages of the journal, the
+ * lines of messages.jsonl (sent answers, and messages that the journal does not have any more), and
+ * the dead letters of the outbox (answers that were not sent). Reads each source newest first, and
+ * only as far as the page needs.
+ */
+export async function readHistory(sources: Sources, filter: HistoryFilter, limit: number) {
+  const { store, lines } = sources
+  const newest = createNewest<Entry>(limit)
+  const ids = new Set<unknown>()
+  const senders = new Set<unknown>()
+  const accepts = createFilter(filter, { ids, senders })
+  /** Messages without a line in messages.jsonl: no skill has taken them yet. */
+  const untaken = new Set<unknown>()
+  if (store)
+    for await (const message of messagesOf(store, filter)) {
+      const entry = entryOfMessage(message)
+      if (entry.time < newest.bound()) break
+      ids.add(entry.meta.messageId)
+      untaken.add(entry.meta.messageId)
+      if (filter.conversation !== undefined) senders.add(entry.meta.from)
+      if (accepts(entry)) newest.add(entry)
+    }
+  const reach = filter.since ?? ''
+  for await (const line of lines) {
+    const entry = entryOfLine(line)
+    const [bound = ''] = [newest.bound(), reach].sort().reverse()
+    if (bound !== '' && entry.time < (isAnswer(entry) ? bound : earlier(bound))) break
+    const { messageId } = entry.meta
+    if (isAnswer(entry) ? accepts(entry) : !ids.has(messageId) && accepts(entry)) newest.add(entry)
+    else untaken.delete(messageId)
+  }
+  if (store)
+    for await (const letter of lettersOf(store, filter)) {
+      if (new Date(Number(letter.at)).toISOString() < newest.bound()) break
+      const entry = entryOfLetter(letter)
+      if (accepts(entry)) newest.add(entry)
+    }
+  const { entries, more } = newest.page()
+  const waiting = entries.filter(({ meta }) => untaken.has(meta.messageId))
+  return { entries: await withStates(store, entries, waiting), more }
+}
+
+/** The messages and unsent answers of the store since a time (Unix ms), oldest first. */
+export async function entriesSince(
+  store: Pick<Connection, 'invoke'>,
+  filter: HistoryFilter,
+  from: number,
+): Promise<Entry[]> {
+  const since = new Date(from).toISOString()
+  const found: Entry[] = []
+  for await (const message of messagesOf(store, { ...filter, since })) found.push(entryOfMessage(message))
+  for await (const letter of lettersOf(store, { since })) found.push(entryOfLetter(letter))
+  return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+}
+
+function earlier(time: string): string {
+  return new Date(Date.parse(time) - LONGEST_WAIT).toISOString()
+}
+
+/** The messages of the journal that can be answered, newest first. */
+async function* messagesOf(store: Pick<Connection, 'invoke'>, filter: HistoryFilter) {
+  const { channel, conversation, sender, grep, since, before: until } = filter
+  const isOne = channel !== undefined && /^[\w-]+$/.test(channel)
+  const text = grep === undefined || isRegex(grep) ? undefined : grep
+  const gateway = isOne ? channel : undefined
+  const query = defined({ gateway, conversation, sender, text, since, until })
+  let before: string | undefined
+  for (;;) {
+    const args = { ...query, ...defined({ before }), answerable: true, limit: PAGE }
+    const page = objectsIn(await store.invoke('message-list', args))
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    before = String(last.id)
+  }
+}
+
+/** The answers that were not sent, by the time of their last attempt, newest first. */
+async function* lettersOf(store: Pick<Connection, 'invoke'>, { since }: HistoryFilter) {
+  let before: string | undefined
+  for (;;) {
+    const args = { queue: 'outbox', limit: PAGE, ...defined({ before, since }) }
+    const page = objectsIn(await store.invoke('dead-letter-list', args))
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    before = `${last.at}/${last.id}`
+  }
+}
+
+/** Adds its outcome to each message that waits, and what it waits for. */
+async function withStates(
+  store: Sources['store'],
+  entries: readonly Entry[],
+  waiting: readonly Entry[],
+): Promise<Entry[]> {
+  if (!store?.running || waiting.length === 0) return [...entries]
+  const asked = waiting.map(({ meta }) => ({ id: String(meta.messageId) }))
+  const found = objectsIn(Object(await withAttempts(store, { messages: asked })).messages)
+  const states = new Map(found.map(({ id, attempt }) => [id, attempt]))
+  return entries.map((entry) => {
+    const attempt: JsonObject = Object(states.get(String(entry.meta.messageId)))
+    const { outcome } = attempt
+    if (isAnswer(entry) || outcome === undefined) return entry
+    return { ...entry, meta: { ...entry.meta, outcome, attempt } }
+  })
+}
