@@ -86,7 +86,8 @@ const CLOSED: { to: RegExp; except: RegExp }[] = [
 const CORE_SCHEMAS = {
   vocabulary:
     'arguments hours iso-time json match pattern provider-options queue-name redis-url request-headers spoken units',
-  records: 'approval audit conversation-note event long-job message reply schedule session skill trouble',
+  records:
+    'approval audit conversation-note event long-job message pause-record reply schedule session skill trouble',
 }
 
 const sources = globSync('{src,transports,skills,ops,test}/**/*.{ts,mjs}', { cwd: root }).sort()

@@ -10,8 +10,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   ok: boolean
   state: 'active' | 'failing' | 'paused' | 'disabled'
   detail?: string
-  /** Set while paused: by whom, and since when (Unix ms). */
-  paused?: { by: string; since?: number }
+  /** Set while paused: by whom, since when, until when (Unix ms) and why. */
+  paused?: { by: string; since?: number; until?: number; reason?: string }
   /**
    * Since when its attempts fail (Unix ms), if the last one failed: the first of its consecutive
    * failed attempts, or the begin of `errors` if that is earlier. Also before it counts as failing.

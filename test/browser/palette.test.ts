@@ -104,7 +104,7 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     await open()
     await input.fill('pause crm')
     await option(/^Pause push crm/).click()
-    await dialog.getByText('Pause the push crm?').waitFor()
+    await dialog.getByText('Pause: push crm?').waitFor()
     await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText('crm is paused.').waitFor()
     await open()

@@ -172,6 +172,31 @@ describe('schedules of routes.yaml', () => {
     })
   }
 
+  test('continue by themselves after a pause with an end, also if no daemon ran then', async (t) => {
+    const { scheduler, pass, fired, events } = await make(t, digest)
+    const one = scheduler()
+    await one.tick()
+    const { pause, changes } = await one.pause(
+      { id: 'digest', for: 90 * MINUTE, reason: 'stocktaking' },
+      operator,
+    )
+    assert.equal(pause.until, pause.since + 90 * MINUTE)
+    assert.deepEqual(changes.pause.before, null)
+    pass(70)
+    await one.tick()
+    const again = await one.pause({ id: 'digest', for: 60 * MINUTE }, operator)
+    assert.equal(again.pause.since, pause.since, 'the same author changes the pause')
+    assert.equal(again.changes.pause.before?.reason, 'stocktaking')
+    pass(70)
+    assert.equal((await one.show({ id: 'digest' }, operator)).paused, undefined)
+    await scheduler('after a restart').tick()
+    assert.deepEqual(fired.map(timeOf), [], 'no planned time is after the end of the pause')
+    pass(60)
+    await scheduler().tick()
+    assert.deepEqual(fired.map(timeOf), ['15:00'])
+    assert.equal(events.filter(({ event }) => event === 'schedule_resumed').length, 1)
+  })
+
   test('with a name that JavaScript objects have as a property are not paused', async (t) => {
     const { scheduler, events } = await make(t, { ...digest, name: 'constructor' })
     const id = 'constructor'

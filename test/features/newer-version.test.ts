@@ -80,10 +80,10 @@ describe('an older daemon does not remove what a newer one has stored:', () => {
 
   test('pauses of schedules', async () => {
     const kv = openKv()
-    const pauses = createSchedulePauses(kv, () => 5)
+    const pauses = createSchedulePauses(kv)
     await kv.set('schedules-paused', { nightly: { since: 1 }, newer: { from: 1 } })
     assert.deepEqual({ ...(await pauses.read()) }, { nightly: { since: 1 } })
-    await pauses.add('weekly', 'ada')
+    await pauses.begin('weekly', { since: 5, by: 'ada' })
     await pauses.end('nightly')
     assert.deepEqual((await kv.get('schedules-paused'))?.value, {
       weekly: { since: 5, by: 'ada' },

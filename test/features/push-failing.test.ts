@@ -223,6 +223,21 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     await isRefused('disabled')
   })
 
+  test('continues by itself after a pause with an end, whose reason it shows', async (t) => {
+    const store = await openStore(t)
+    const { url, wait } = await startReceiver(t, (response) => response.writeHead(200).end())
+    const { service, show } = await startPush(t, store, [subscription(url)])
+    const call = callOf({ caller: { kind: 'cli' } })
+    const { changes } = await service.pause({ name: 'crm', for: 2_000, reason: 'a migration' }, call)
+    assert.deepEqual([changes.pause.before, changes.pause.after?.reason], [null, 'a migration'])
+    await emit(store, { n: 1 })
+    const { state, paused, detail } = await show()
+    assert.deepEqual([state, paused.reason], ['paused', 'a migration'])
+    assert.match(detail, /^by .* until \d{4}-.* UTC: a migration$/)
+    await wait(1)
+    await until(async () => (await show()).state === 'active', 'the end of the pause')
+  })
+
   test('tries failed events now when it is told to', async (t) => {
     const store = await openStore(t)
     const { url, wait } = await startReceiver(t, (response, _, count) =>

@@ -62,7 +62,12 @@ test('a receiver that fails again after a success fails since the begin of its e
   }))
   await records.changeReport(() => ({ ...report, attempts, failures: 20, failingSince: 90, errorsSince: 50 }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
+  const [crm] = await listSubscriptions(
+    store,
+    shown,
+    { isInFile: () => true, settledCount: () => 0 },
+    Date.now(),
+  )
   assert.deepEqual([crm?.state, crm?.failingSince, crm?.errors?.since], ['failing', 50, 50])
   // What the receiver said is in the trouble.
   const said = 'it answered 503: the disk of ingest-2 is full'
@@ -81,6 +86,11 @@ test('after a success, the next attempt of an event that failed before is still 
   const attempts = [{ at: 20 }, { at: 10, reason: 'it answered 503' }]
   await records.changeReport((last) => ({ ...last, attempts }))
   const shown = [subscription('http://127.0.0.1:9/crm', { name: 'crm' })]
-  const [crm] = await listSubscriptions(store, shown, { isInFile: () => true, settledCount: () => 0 })
+  const [crm] = await listSubscriptions(
+    store,
+    shown,
+    { isInFile: () => true, settledCount: () => 0 },
+    Date.now(),
+  )
   assert.ok(Number(crm?.nextAt) > Date.now() + MINUTE)
 })

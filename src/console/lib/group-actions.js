@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { invoke } from './api.js'
 import { act, ask } from './parts.js'
+import { pauseWith } from './pause.js'
 import { replayRange } from './replay.js'
 import { count } from './troubles.js'
 
@@ -73,12 +74,9 @@ export async function skipGroup({ topic, group }) {
   })
 }
 
-export function pausePush({ name, url }) {
-  return change('pause', name, `${name} is paused.`, {
-    title: `Pause the push ${name}?`,
-    body: `Nothing more goes to ${url}; events keep their places until you resume it.`,
-    action: 'Pause',
-  })
+/** Asks for a reason and an end, then pauses, or changes the present pause. */
+export function pausePush({ name, paused: before }) {
+  return pauseWith({ kind: 'subscription', of: { name }, name, before })
 }
 
 export function resumePush({ name, url, waiting }) {

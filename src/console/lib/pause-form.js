@@ -12,6 +12,18 @@ export const WAITS = {
   skill:
     'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
+  schedule: 'Its planned times are skipped, and not made up later.',
+  subscription: 'Nothing more is pushed; its events keep their places.',
+}
+
+/** The kinds of pauses that messages wait for. */
+export const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
+/** Kinds whose name in the console differs from that of their operations. */
+const WORDS = { subscription: 'push' }
+
+/** The kind of a pause, as the console names it. */
+export function kindInWords(kind) {
+  return WORDS[kind] ?? kind
 }
 
 /** The choice that keeps the present end of a pause. */
@@ -52,7 +64,7 @@ export function pauseForm({ kind, of, name, before, isForSeveral = false }) {
   })
   const fault = computed(() => faultOf(draft.value))
   const body = html`<p>${WAITS[kind]}</p>
-    ${!before && !isForSeveral && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
+    ${!before && !isForSeveral && HOLDS_MESSAGES.has(kind) && html`<${Effect} kind=${kind} name=${name} gateway=${of.gateway} />`}
     <${Fields} draft=${draft} fault=${fault} ends=${ends} />`
   const argumentsOf = () => {
     const reason = draft.value.reason.trim()

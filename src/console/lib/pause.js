@@ -2,7 +2,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { MessageGist } from './message-link.js'
 import { Age, act, ask, say, span, useLoaded, useOnce } from './parts.js'
-import { pauseForm, WAITS } from './pause-form.js'
+import { kindInWords, pauseForm, WAITS } from './pause-form.js'
 import { usePauses } from './pauses.js'
 import { resumeWith } from './resume.js'
 
@@ -72,10 +72,10 @@ export function CancelRun({ id, done, isSmall = false }) {
  */
 export async function pauseWith({ kind, of, name, before, action = before ? 'Change the pause' : 'Pause' }) {
   const { body, isReady, argumentsOf } = pauseForm({ kind, of, name, before })
-  if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action, isReady }))) return false
+  if (!(await ask({ title: `${action}: ${kindInWords(kind)} ${name}?`, body, action, isReady }))) return false
   return act(async () => {
     await invoke(`${kind}-pause`, { ...of, ...argumentsOf() })
-    return before ? 'The pause is changed.' : WAITS[kind]
+    return before ? 'The pause is changed.' : `${name} is paused. ${WAITS[kind]}`
   })
 }
 

@@ -57,6 +57,11 @@ export function usePauses() {
   return { ...known.value, reload: reloadPauses }
 }
 
+function pushPage(name) {
+  const topic = now.value?.subscriptions?.find((each) => each.name === name)?.topic
+  return topic === undefined ? 'queues' : ['queues', topic, name]
+}
+
 /** How each kind is resumed, and its page. */
 const KINDS = {
   gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
@@ -66,8 +71,8 @@ const KINDS = {
     args: { gateway, conversation: name },
     at: ['conversations', gateway, name],
   }),
-  subscription: ({ name }) => ({ args: { name }, at: 'queues' }),
-  schedule: ({ name }) => ({ args: { id: name }, at: 'schedules' }),
+  subscription: ({ name }) => ({ args: { name }, at: pushPage(name) }),
+  schedule: ({ name }) => ({ args: { id: name }, at: ['schedules', name] }),
   store: () => ({ args: {}, skill: EVERYTHING }),
 }
 

@@ -1,6 +1,6 @@
 import { invoke } from './api.js'
-import { html } from './html.js'
 import { act, ask } from './parts.js'
+import { pauseWith } from './pause.js'
 
 // Each function asks, then acts. It resolves after the action, or when the question is cancelled.
 
@@ -12,19 +12,9 @@ export function runSchedule({ id, name, skill }) {
   })
 }
 
-export function pauseSchedule({ id, name }) {
-  const args = { id }
-  const onInput = ({ target }) => {
-    const reason = target.value.trim()
-    if (reason) args.reason = reason
-    else delete args.reason
-  }
-  return change('pause', args, `${name} is paused.`, {
-    title: `Pause the schedule ${name}?`,
-    body: html`<p>It does not run until you resume it. Skipped times are not made up.</p>
-      <label>Reason (optional) <input data-confirms maxlength="200" onInput=${onInput} /></label>`,
-    action: 'Pause',
-  })
+/** Asks for a reason and an end, then pauses, or changes the present pause. */
+export function pauseSchedule({ id, name, paused: before }) {
+  return pauseWith({ kind: 'schedule', of: { id }, name, before })
 }
 
 export function resumeSchedule({ id, name }) {

@@ -31,6 +31,7 @@ import {
   useLoaded,
   Wait,
 } from '../lib/parts.js'
+import { PauseFacts } from '../lib/pauses.js'
 import { boundsIn, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
@@ -129,7 +130,7 @@ function PushHead({ topic, name, group, push, reload }) {
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
           isStopped
-            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
+            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>${push.paused && html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Change the pause of ${name}`}>Change the pause …</button>`}`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
         <button changes type="button" class=${isTriable ? 'primary' : ''} disabled=${!isTriable} title=${isTriable ? undefined : 'No attempt has failed and waits for the next one.'} onClick=${() => tryPush(push)} aria-label=${`Try now: ${name}`}>Try now</button>
@@ -141,7 +142,7 @@ function PushHead({ topic, name, group, push, reload }) {
     <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
     ${isOfRule(topic) && html`<p>Sends the notifications of a rule of <code>notify:</code> in routes.yaml.</p>`}
     <p>${match ? html`Only events with <b>${matchInWords(match)}</b>` : html`<span class="dim">Without a filter: every event of the topic</span>`}</p>
-    ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
+    ${push.paused ? html`<p><b>Paused</b><${PauseFacts} of=${push.paused} />.</p>` : detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${detail}</p>`}
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
       <${Figure} name="Waiting longest" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />

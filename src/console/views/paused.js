@@ -5,6 +5,7 @@ import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
+import { HOLDS_MESSAGES, kindInWords } from '../lib/pause-form.js'
 import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { heldIds, Released } from '../lib/released.js'
 import { resumeWith } from '../lib/resume.js'
@@ -50,7 +51,7 @@ function useRows(value = []) {
 function Name({ pause }) {
   const { kind, name, label = name, gateway } = pause
   const { at } = placeOfPause(pause)
-  return html`<${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}`
+  return html`<${Badge} kind="warn">${kindInWords(kind)}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}`
 }
 
 /** Since when, by whom and why it is or was paused. */
@@ -67,8 +68,8 @@ function Resumed({ pause, ids, height }) {
   </tr>`
 }
 
-/** The kinds of pauses that hold messages, and can have an end. */
-const HOLDS_MESSAGES = new Set(['gateway', 'route', 'skill', 'conversation'])
+/** The kinds whose reason and end can be changed here. */
+const CAN_CHANGE = new Set(['gateway', 'route', 'skill', 'schedule', 'subscription'])
 
 function Paused({ pause, end, done }) {
   const { kind, name, label = name, reason, until } = pause
@@ -91,7 +92,7 @@ function Paused({ pause, end, done }) {
     <${About} pause=${pause} />
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${pause.waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
-    <td class="row-actions">${HOLDS_MESSAGES.has(kind) && kind !== 'conversation' && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" disabled=${isBusy} onClick=${(
+    <td class="row-actions">${CAN_CHANGE.has(kind) && html`<button changes type="button" class="small" onClick=${change} aria-label=${`Change the pause of ${kind} ${label}`}>Change …</button>`}<button changes type="button" class="small" disabled=${isBusy} onClick=${(
       event,
     ) => {
       const row = event.currentTarget.closest('tr')
@@ -100,12 +101,16 @@ function Paused({ pause, end, done }) {
   </tr>`
 }
 
-/** Gateways, routes and skills by name. Conversations are taken over in their own view. */
+/** The argument that names an object of the kind, if it is not that of the kind. */
+const NAMING = { schedule: 'id', subscription: 'name' }
+
+/** Everything but conversations, which are taken over in their own view. */
 function PauseForm({ done }) {
   const [kind, setKind] = useState('route')
   const [name, setName] = useState('')
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: schedules = [] } = useLoaded((signal) => invoke('schedule-list', {}, signal), [])
   // The words of the assistant are routes, too. Nobody pauses one of them.
   const words = new Set(
     skills.filter(({ kind, shipped }) => shipped && kind === 'prefix').map(({ name }) => name),
@@ -116,10 +121,12 @@ function PauseForm({ done }) {
       .filter(({ kind, name }) => kind !== 'built-in' && !words.has(name))
       .map((each) => each.name),
     gateway: (now.value?.gateways ?? []).map((each) => each.name),
+    schedule: schedules.map((each) => each.id),
+    subscription: (now.value?.subscriptions ?? []).map((each) => each.name),
   }[kind]
   const submit = async (event) => {
     event.preventDefault()
-    if (!(await pauseWith({ kind, of: { [kind]: name }, name }))) return
+    if (!(await pauseWith({ kind, of: { [NAMING[kind] ?? kind]: name }, name }))) return
     setName('')
     done()
   }
@@ -127,10 +134,10 @@ function PauseForm({ done }) {
     <label>What <select value=${kind} onChange=${(event) => {
       setKind(event.target.value)
       setName('')
-    }}><option value="route">route</option><option value="skill">skill</option><option value="gateway">gateway</option></select></label>
+    }}><option value="route">route</option><option value="skill">skill</option><option value="gateway">gateway</option><option value="schedule">schedule</option><option value="subscription">push</option></select></label>
     <label>Name <select required value=${name} onChange=${(event) => setName(event.target.value)}>
       <option value="" disabled>choose …</option>${names.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>
     <button changes class="primary">Pause …</button>
   </form>
-  <p class="hint">A conversation is paused with <i>Take over</i> in its own view; a push under <a href=${link('queues')}>Groups and queues</a>.</p>`
+  <p class="hint">A conversation is paused with <i>Take over</i> in its own view.</p>`
 }

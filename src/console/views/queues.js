@@ -7,6 +7,7 @@ import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
 import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import { PauseFacts } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { EventPage } from './event.js'
@@ -190,7 +191,7 @@ function Push({ push, group }) {
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span>${match && html`<span class="about">only ${matchInWords(match)}</span>`}${isOfRule(topic) && html`<span class="about">notifications of a rule of <code>notify:</code></span>`}</td>
-    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
+    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} errors=${push.errors} />${state === 'paused' && html`<span class="dim">${push.paused ? html`<${PauseFacts} of=${push.paused} />` : ` ${detail}`}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
     <td class="number" data-label="longest wait">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>

@@ -1,7 +1,8 @@
 import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, Badge, fullTime, Moment, span, took } from '../lib/parts.js'
+import { Badge, fullTime, Moment, span, took } from '../lib/parts.js'
+import { PauseFacts } from '../lib/pauses.js'
 
 /** The file that has a schedule, or its id and author. */
 export function originOf({ id, source, by }) {
@@ -11,7 +12,7 @@ export function originOf({ id, source, by }) {
 /** The next planned time, or the pause. */
 export function Next({ of: { paused, next } }) {
   if (paused)
-    return html`<${Badge} kind="warn">paused<//> <span class="dim">${paused.by && `by ${authorOf(paused.by)} `}for <${Age} at=${paused.since} />${paused.reason && `: ${paused.reason}`}</span>`
+    return html`<${Badge} kind="warn">paused<//><span class="dim"><${PauseFacts} of=${paused} /></span>`
   if (next === undefined) return html`<span class="dim">no more</span>`
   return html`<${Moment} at=${next} /> <span class="dim whole-words">in ${span(Math.max(0, next - clock.value))}</span>`
 }

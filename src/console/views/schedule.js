@@ -79,7 +79,7 @@ function Schedule({ schedule, reload }) {
       <div class="buttons"><button changes type="button" onClick=${() => runSchedule(schedule).then(reload)}>Run now …</button>
         ${
           paused
-            ? html`<button changes type="button" class="primary" onClick=${() => resumeSchedule(schedule).then(reload)}>Resume …</button>`
+            ? html`<button changes type="button" class="primary" onClick=${() => resumeSchedule(schedule).then(reload)}>Resume …</button><button changes type="button" onClick=${() => pauseSchedule(schedule).then(reload)}>Change the pause …</button>`
             : html`<button changes type="button" onClick=${() => pauseSchedule(schedule).then(reload)}>Pause …</button>`
         }<${CopyLink} /></div></header>
     <${Facts} of=${facts} />

@@ -1,10 +1,11 @@
 import { shownAuthor } from '../../core/author.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { type Printable, withNotes } from '../../lib/printed.ts'
 
 /**
  * A pause of `pause-list`: who paused it and why, its end, how many messages wait, and the command
@@ -20,6 +21,20 @@ export function pauseNote({ kind, name, since, by, reason, until, waiting, drop 
     paragraph('', `${begin} ${many}.${rest}`),
     paragraph('  → ', `${commandText(`${kind} resume`, name)} ends the pause.`),
   ].join('\n')
+}
+
+/** The answer to the command that paused something. `what`: the effect. */
+export function pausedAnswer(result: Json, what: string): Printable {
+  const { kind, name, until, reason } = Object(pathGet(result, 'pause'))
+  const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
+  const why = reason === undefined ? '' : ` Reason: ${reason}.`
+  const missing = [
+    until === undefined && '`--for 2h` sets an end',
+    reason === undefined && '`--reason TEXT` tells others why',
+  ]
+  const hint = missing.filter(Boolean).join(', ')
+  const text = paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
+  return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
 }
 
 /** `paused until 11:56 UTC by ada: busy`, for a list. */

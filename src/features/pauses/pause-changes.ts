@@ -1,5 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
-import { defined } from '../../lib/defined.ts'
+import { pauseChange, withStartOf } from '../../core/pause-record.ts'
 import type { Pauses } from './pauses.ts'
 import { gatewayOf, isSame, type Pause } from './records.ts'
 
@@ -16,7 +16,7 @@ export function createPauseChanges(pauses: Pauses) {
     let replaced: Pause | undefined
     await pauses.change((state) => {
       replaced = state.pauses.find((one) => isSame(one, begun))
-      pause = replaced?.by === begun.by ? { ...begun, since: replaced.since } : begun
+      pause = withStartOf(replaced, begun)
       const others = state.pauses.filter((one) => !isSame(one, pause))
       const conversations = others.filter(({ kind }) => kind === 'conversation').length
       if (conversations >= MAX_CONVERSATIONS && pause.kind === 'conversation') {
@@ -28,7 +28,7 @@ export function createPauseChanges(pauses: Pauses) {
       }
       return { ...state, pauses: [...others, pause] }
     }, begun.by)
-    return { ok: true, paused: true, pause, changes: changeOf(replaced, pause) }
+    return { ok: true, paused: true, pause, changes: pauseChange(replaced, pause) }
   }
   /**
    * Ends a pause, also of an object that no longer exists. Without a pause, the object must exist:
@@ -49,19 +49,9 @@ export function createPauseChanges(pauses: Pauses) {
     if (!ended) await requireObject()
     else
       await pauses.change((state) => ({ ...state, pauses: state.pauses.filter((one) => !isTarget(one)) }), by)
-    const changes = ended && { changes: changeOf(ended, undefined) }
+    const changes = ended && { changes: pauseChange(ended, undefined) }
     return { ok: true, paused: false, existed: ended !== undefined, ...changes }
   }
 
   return { begin, end }
-}
-
-/** A pause before and after a change, for the audit log. */
-function changeOf(before: Pause | undefined, after: Pause | undefined) {
-  const shown = (pause: Pause | undefined) => {
-    if (!pause) return null
-    const { by, since, until, reason } = pause
-    return defined({ by, since, until, reason })
-  }
-  return { pause: { before: shown(before), after: shown(after) } }
 }

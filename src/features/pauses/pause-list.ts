@@ -18,6 +18,7 @@ type Listed =
       since?: number
       by?: string
       reason?: string
+      until?: number
     }
 
 type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }

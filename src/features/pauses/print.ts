@@ -1,7 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, timeOf } from '../../core/readable.ts'
-import { pausedText, shortTime } from '../../engine/print/pause-note.ts'
+import type { Printers } from '../../core/readable.ts'
+import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -143,18 +143,11 @@ function nameOf({ kind, name, gateway, label }: JsonObject): string {
 
 /** `route-pause` and other pauses. */
 function humanPause(result: Json): Printable {
-  const { kind, name, until, drop, reason } = Object(pathGet(result, 'pause'))
-  const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
-  const why = reason === undefined ? '' : ` Reason: ${reason}.`
-  const what =
-    drop === true ? 'Its messages are recorded as handled by a person' : 'Its messages are accepted and wait'
-  const missing = [
-    until === undefined && '`--for 2h` sets an end',
-    reason === undefined && '`--reason TEXT` tells others why',
-  ]
-  const hint = missing.filter(Boolean).join(', ')
-  const text = paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
-  return hint === '' ? text : withNotes(text, paragraph('', `Next time: ${hint}.`))
+  const isDrop = pathGet(result, 'pause.drop') === true
+  const what = isDrop
+    ? 'Its messages are recorded as handled by a person'
+    : 'Its messages are accepted and wait'
+  return pausedAnswer(result, what)
 }
 
 /** `route-resume` and other resumes. */

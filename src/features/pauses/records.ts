@@ -1,31 +1,22 @@
 import { z } from 'zod'
-import { authorName } from '../../core/author.ts'
 import type { InternalSkill } from '../../core/internal-skills.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { pauseFields } from '../../core/pause-record.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
-
-const common = {
-  /** When it began (Unix ms). */
-  since: z.number(),
-  by: z.string().transform(authorName),
-  reason: z.string().exactOptional(),
-  /** When it ends by itself (Unix ms). */
-  until: z.number().exactOptional(),
-}
 
 /**
  * One pause. With `drop`, the messages of a conversation do not wait: they are recorded as handled
  * by a person.
  */
 const pauseSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
+  z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...pauseFields }),
   z.object({
     kind: z.literal('conversation'),
     gateway: z.string(),
     name: z.string(),
-    ...common,
+    ...pauseFields,
     drop: z.boolean().exactOptional(),
   }),
 ])

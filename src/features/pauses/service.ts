@@ -2,9 +2,9 @@ import { authorOf } from '../../core/author.ts'
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { newPause } from '../../core/pause-record.ts'
 import type { Journal } from '../../core/store.ts'
 import { noGateway } from '../../engine/receive.ts'
-import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createRunCancel } from './cancel.ts'
 import { createConversationPauses } from './conversation-pauses.ts'
@@ -36,11 +36,7 @@ export function createPauseService(deps: {
   const requireKnownGateway = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
-  const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => {
-    const since = now()
-    const until = ms === undefined ? undefined : since + ms
-    return { since, by: authorOf(call.caller), ...defined({ reason, until }) }
-  }
+  const fieldsOf = (call: Call, args: { reason?: string; for?: number }) => newPause(call, args, now())
   const requireRoute = (name: string) => {
     const names = deps.router.routes().map((route) => route.name)
     if (!names.includes(name))

@@ -1,9 +1,10 @@
-import { authorOf } from '../../core/author.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { newPause, type PauseRecord, pauseChange, withStartOf } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import type * as operations from './operations.ts'
-import { createRecords, queueOf } from './records.ts'
+import { pauseIn, presentControl, resumeSending, stoppedBy } from './pauses.ts'
+import { type Control, createRecords, queueOf } from './records.ts'
 
 type Controlling = Pick<ServiceOf<typeof operations.subscriptions>, 'pause' | 'resume' | 'retry'>
 
@@ -22,18 +23,31 @@ export function createControlling(deps: {
     return createRecords(store.kv, name)
   }
   return {
-    async pause({ name }, { caller }) {
-      const stopped = { why: 'paused', by: authorOf(caller), at: now() } as const
-      await recordsOf(name).change((control) => ({ ...control, stopped }))
-      return { ok: true }
+    async pause({ name, ...fields }, call) {
+      const begun = newPause(call, fields, now())
+      let before: PauseRecord | undefined
+      let pause: PauseRecord = begun
+      await recordsOf(name).change((control) => {
+        before = knownPause(control)
+        pause = withStartOf(before, begun)
+        return { ...control, stopped: stoppedBy(pause) }
+      })
+      return {
+        ok: true,
+        paused: true,
+        pause: { kind: 'subscription', name, ...pause },
+        changes: pauseChange(before, pause),
+      }
     },
     async resume({ name }) {
-      await recordsOf(name).change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
-      await store.jobs.hasten(queueOf(name))
-      return { ok: true }
+      const records = recordsOf(name)
+      const before = knownPause(await records.control())
+      await resumeSending({ store, records, now }, name)
+      return { ok: true, ...(before && { changes: pauseChange(before, undefined) }) }
     },
     async retry({ name }) {
-      await recordsOf(name).change((control) => {
+      await recordsOf(name).change((stored) => {
+        const control = presentControl(stored, now())
         const state = control.stopped?.why === 'gone' ? 'disabled' : 'paused'
         if (control.stopped) throw new TriviumError('subscription_stopped', { name, state })
         return { ...control, resumedAt: now() }
@@ -42,4 +56,10 @@ export function createControlling(deps: {
       return { ok: true }
     },
   } satisfies Controlling
+}
+
+/** The pause, if it is known when it began. */
+function knownPause(control: Control): PauseRecord | undefined {
+  const { since, ...pause } = pauseIn(control) ?? {}
+  return since === undefined ? undefined : { since, ...pause }
 }

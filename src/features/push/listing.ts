@@ -1,12 +1,14 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
 import type { GroupInfo, Journal, Note, Store, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { answerText } from '../../lib/answer-text.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { errorShareOf } from './error-share.ts'
+import { pauseIn, presentControl } from './pauses.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 
@@ -18,6 +20,7 @@ export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
   { isInFile, settledCount }: { isInFile(name: string): boolean; settledCount(name: string): number },
+  now: number,
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
   const [stats, groups, waiting] = await Promise.all([
@@ -28,7 +31,8 @@ export async function listSubscriptions(
   return Promise.all(
     shown.map(async ({ name, topic, url, match }) => {
       const records = createRecords(store.kv, name)
-      const [control, report] = await Promise.all([records.control(), records.report()])
+      const [stored, report] = await Promise.all([records.control(), records.report()])
+      const control = presentControl(stored, now)
       const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
       const group = groups.find((each) => each.topic === topic && each.group === name)
       // The query of a URL may contain a key.
@@ -168,25 +172,24 @@ function isSame(a: AttemptAt, b: AttemptAt): boolean {
 }
 
 function healthOf(
-  { stopped }: Control,
+  control: Control,
   report: Report,
 ): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail' | 'paused'> {
-  if (stopped?.why === 'paused') {
-    const { by, at: since } = stopped
-    return {
-      ok: true,
-      state: 'paused',
-      detail: `by ${shownAuthor(by)}`,
-      paused: { by, ...defined({ since }) },
-    }
-  }
-  if (stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
+  const paused = pauseIn(control)
+  if (paused) return { ok: true, state: 'paused', detail: pauseText(paused), paused }
+  if (control.stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
   if (!isFailing(report)) return { ok: true, state: 'active' }
   return {
     ok: false,
     state: 'failing',
     detail: `${report.failures} times in a row: ${lastReasonOf(report.attempts)}`,
   }
+}
+
+/** `by ada until 2026-11-30 03:44 UTC: a migration`. */
+function pauseText({ by, reason, until }: NonNullable<SubscriptionInfo['paused']>): string {
+  const end = until === undefined ? '' : ` until ${timeOf(until)}`
+  return `by ${shownAuthor(by)}${end}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 /**

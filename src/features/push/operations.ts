@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, name, optional, time as pointInTime } from '../../core/arguments.ts'
+import { closed, name, optional, pauseEnd, time as pointInTime } from '../../core/arguments.ts'
 import { matchSchema } from '../../core/match.ts'
 import { replayArguments } from '../../engine/operations/event-range.ts'
 
@@ -108,7 +108,11 @@ export const subscriptions = {
     force: z.boolean().default(false).describe('Also delete waiting events and dead letters'),
     dryRun: z.boolean().default(false).describe('Only report what would be deleted'),
   }).describe('Deletes a push subscription created by subscription-create.'),
-  pause: closed(subscription).describe('Pauses a push subscription; its events keep their place.'),
+  pause: closed({
+    ...subscription,
+    for: pauseEnd,
+    reason: optional('The reason, shown to others'),
+  }).describe('Pauses a push subscription; its events keep their place.'),
   resume: closed(subscription).describe(
     'Resumes a push subscription that is paused, failing, or disabled because its receiver is gone (410).',
   ),

@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { humanStartedJob } from '../../engine/print/jobs.ts'
+import { pausedAnswer } from '../../engine/print/pause-note.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { humanSubscription } from '../../engine/print/subscription.ts'
 import { counted } from '../../lib/counted.ts'
@@ -15,9 +16,9 @@ export const printers: Printers = {
   'subscription-update': humanSubscriptionChange,
   'subscription-delete': humanSubscriptionDeletion,
   'subscription-replay': humanStartedJob,
-  'subscription-pause': humanPause('is paused: its events wait'),
-  'subscription-resume': humanPause('is resumed; waiting events are tried at once'),
-  'subscription-retry': humanPause('tries its failed events now'),
+  'subscription-pause': (result) => pausedAnswer(result, 'Its events wait'),
+  'subscription-resume': humanChange('is resumed; waiting events are tried at once'),
+  'subscription-retry': humanChange('tries its failed events now'),
 }
 
 const COLUMNS: readonly Column[] = [
@@ -74,7 +75,7 @@ function humanSubscriptionDeletion(result: Json): string {
     : `Would delete push subscription ${name}, with ${lost}.`
 }
 
-/** `subscription-pause`, `-resume` and `-retry`. */
-function humanPause(predicate: string): (result: Json, args: JsonObject) => string {
+/** `subscription-resume` and `subscription-retry`. */
+function humanChange(predicate: string): (result: Json, args: JsonObject) => string {
   return (_result, args) => `The subscription ${args.name} ${predicate}.`
 }

@@ -41,7 +41,7 @@ export function createPush(deps: PushDeps) {
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const list = (shown = all()) => listSubscriptions(store, shown, serving)
+  const list = (shown = all()) => listSubscriptions(store, shown, serving, now())
   deps.replay.describe(async (jobs) => withReplayOutcomes(store, await list(), jobs))
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)

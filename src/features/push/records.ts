@@ -9,7 +9,14 @@ import { type Traffic, trafficSchema } from './traffic.ts'
 
 const controlSchema = z.object({
   stopped: z
-    .object({ why: z.enum(['paused', 'gone']), by: z.string(), at: z.number().exactOptional() })
+    .object({
+      why: z.enum(['paused', 'gone']),
+      by: z.string(),
+      at: z.number().exactOptional(),
+      /** Why somebody paused it, and when the pause ends by itself (Unix ms). */
+      reason: z.string().exactOptional(),
+      until: z.number().exactOptional(),
+    })
     .exactOptional(),
   /** The last resumption (Unix ms). A change of it restarts a failing subscription. */
   resumedAt: z.number().default(0),

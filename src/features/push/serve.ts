@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isOver } from '../../core/pause-record.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
+import { resumeSending } from './pauses.ts'
 import { type Control, createRecords, queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
@@ -40,10 +42,18 @@ export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt
     })
     return sending.ending
   }
+  /** The control, after the daemon with the lease has ended a pause that is over. */
+  const currentControl = async (isOurs: boolean) => {
+    const control = await records.control()
+    const { stopped } = control
+    if (!isOurs || !stopped || !isOver(stopped, deps.now())) return control
+    await resumeSending({ store, records, now: deps.now }, subscription.name, stopped)
+    return records.control()
+  }
   const loop = createLoop({
     async step() {
       const isOurs = await store.leases.acquire(lease, owner, LEASE)
-      const control = await records.control()
+      const control = await currentControl(isOurs !== undefined)
       // Not awaited, because the lease must be renewed meanwhile.
       if (sending && isOurs && !isDeepStrictEqual(control, sending.control)) void end(GRACE)
       if (!isOurs) await end(0)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ActivityEntry } from '../../core/activity.ts'
-import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { newPause, pauseChange } from '../../core/pause-record.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -12,7 +12,12 @@ import { manualKey, type Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
 import { pastRuns, type ScheduleRun, type SkillRuns, upcomingOf } from './past-runs.ts'
 import { type createRunReports, withoutResult } from './run-reports.ts'
-import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
+import {
+  type createSchedulePauses,
+  type PausedSchedules,
+  pauseOf,
+  presentPauseOf,
+} from './schedule-pauses.ts'
 
 /**
  * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for
@@ -40,7 +45,7 @@ export function createScheduleControl(deps: {
     ...schedule,
     ...defined({
       next: plannedTimes(schedule).next(now()),
-      paused: pauseOf(paused, schedule.id),
+      paused: presentPauseOf(paused, schedule.id, now()),
       lastRun: lastRun && withoutResult(lastRun),
     }),
   })
@@ -65,20 +70,27 @@ export function createScheduleControl(deps: {
       if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })
       return { ok: true, id, key: runKey, repeated: !isNew }
     },
-    async pause({ id, reason }, call) {
+    async pause({ id, ...fields }, call) {
       const schedule = await require(id, call)
-      await pauses.add(id, authorOf(call.caller), reason)
+      const { before, after } = await pauses.begin(id, newPause(call, fields, now()))
       await record({ event: 'schedule_paused', ...aboutSchedule(schedule) })
-      return { ok: true, id, paused: true }
+      return {
+        ok: true,
+        id,
+        paused: true,
+        pause: { kind: 'schedule', name: id, ...after },
+        changes: pauseChange(before, after),
+      }
     },
     async resume({ id }, call) {
       const schedule = await require(id, call)
-      if (!pauseOf(await pauses.read(), id)) return { ok: true, id, paused: false }
+      const pause = pauseOf(await pauses.read(), id)
+      if (!pause) return { ok: true, id, paused: false }
       // The cursor moves first: even after a crash in between, no time during the pause is run.
       await deps.kv.set(cursorKey(schedule), now())
       await pauses.end(id)
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })
-      return { ok: true, id, paused: false }
+      return { ok: true, id, paused: false, changes: pauseChange(pause, undefined) }
     },
   } satisfies Pick<ServiceOf<typeof operations.schedules>, 'list' | 'show' | 'run' | 'pause' | 'resume'>
 }

@@ -1,6 +1,7 @@
 import { argumentsText } from '../../core/arguments-in-words.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
+import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
@@ -15,8 +16,8 @@ export const printers: Printers = {
   'schedule-show': humanDetails,
   'schedule-create': humanSchedule,
   'schedule-run': humanRun,
-  'schedule-pause': humanSchedulePause,
-  'schedule-resume': humanSchedulePause,
+  'schedule-pause': (result) => pausedAnswer(result, 'Its planned times are skipped'),
+  'schedule-resume': (_, { id }) => `The schedule ${id} continues at its next planned time.`,
   'schedule-delete': humanDeletion,
 }
 
@@ -122,8 +123,8 @@ const RUN_COLUMNS: readonly Column[] = [
 
 function factsOf(schedule: JsonObject): [title: string, text: string][] {
   const { id, name, source, channel, by, created, args, paused, overlap, misfire } = schedule
-  const end = paused
-    ? `paused${reasonText(paused)}; ${commandText('schedule resume', id)} continues it`
+  const end = isJsonObject(paused)
+    ? `${pausedText(paused)}; ${commandText('schedule resume', id)} continues it`
     : nextOf(schedule, secondOf)
   return [
     ['name', name === id ? '' : String(name)],
@@ -138,12 +139,6 @@ function factsOf(schedule: JsonObject): [title: string, text: string][] {
     ['overlap', OVERLAP[String(overlap)] ?? ''],
     ['missed', missedText(misfire)],
   ]
-}
-
-/** ` (stocktaking)`; empty for a pause without a reason. */
-function reasonText(paused: Json): string {
-  const reason = pathGet(paused, 'reason')
-  return reason === undefined ? '' : ` (${reason})`
 }
 
 /** What happens to runs that were due while no daemon ran. */
@@ -182,14 +177,6 @@ function humanRun(result: Json): string {
   return `The schedule ${id} runs now (key ${key}).`
 }
 
-/** `schedule-pause` and `schedule-resume`. */
-function humanSchedulePause(result: Json): string {
-  const { id, paused } = Object(result)
-  if (paused === true)
-    return `The schedule ${id} is paused: it does not run until ${commandText('schedule resume', id)}.`
-  return `The schedule ${id} continues at its next planned time.`
-}
-
 /** `schedule-delete`. */
 function humanDeletion(result: Json, { id }: JsonObject): string {
   return pathGet(result, 'existed') === false
@@ -199,7 +186,10 @@ function humanDeletion(result: Json, { id }: JsonObject): string {
 
 /** When a schedule runs next. */
 function nextOf({ paused, next }: JsonObject, format = timeOf): string {
-  if (paused) return paint('yellow', 'paused')
+  if (paused) {
+    const until = pathGet(paused, 'until')
+    return paint('yellow', until === undefined ? 'paused' : `paused until ${shortTime(until)}`)
+  }
   return next === undefined ? 'over' : format(next)
 }
 

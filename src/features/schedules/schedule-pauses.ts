@@ -1,18 +1,14 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
+import { isOver, type PauseRecord, pauseFields, withStartOf } from '../../core/pause-record.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import { defined } from '../../lib/defined.ts'
 
 const PAUSED = 'schedules-paused'
 
-/** `since`: Unix ms. `by` is absent in pauses of older versions. */
-const pauseSchema = z.object({
-  since: z.number(),
-  by: z.string().exactOptional(),
-  reason: z.string().exactOptional(),
-})
+/** `by` is absent in pauses of older versions. */
+const pauseSchema = z.object({ ...pauseFields, by: pauseFields.by.exactOptional() })
 
 /** The pauses, by the id of the schedule. */
 export type PausedSchedules = Readonly<Record<string, z.infer<typeof pauseSchema>>>
@@ -20,28 +16,43 @@ export type PausedSchedules = Readonly<Record<string, z.infer<typeof pauseSchema
 const readPaused = (value: Json | undefined) => readStoredRecord(pauseSchema, value)
 
 /** The paused schedules, in the store: for all daemons and all kinds of schedules. */
-export function createSchedulePauses(kv: KeyValues, now: () => number) {
+export function createSchedulePauses(kv: KeyValues) {
   return {
+    /** All pauses, also those that are over but not removed yet. */
     read: async (): Promise<PausedSchedules> => readPaused((await kv.get(PAUSED))?.value).entries,
-    /** An existing pause keeps its start and author; it gets the reason, if one is given. */
-    add: (id: string, by: string, reason?: string) =>
-      updateKv(kv, PAUSED, (current) => {
+    /** Resolves with the pause before, and the new one. */
+    async begin(id: string, begun: PauseRecord) {
+      let before: PauseRecord | undefined
+      let after = begun
+      await updateKv(kv, PAUSED, (current) => {
         const { entries, write } = readPaused(current)
-        const known = pauseOf(entries, id)
-        if (known && reason === undefined) return undefined
-        const pause = { ...(known ?? { since: now(), by }), ...defined({ reason }) }
-        return { value: write({ ...entries, [id]: pause }) }
-      }),
-    end: (id: string) =>
-      updateKv(kv, PAUSED, (current) => {
+        before = pauseOf(entries, id)
+        after = withStartOf(before, begun)
+        return { value: write({ ...entries, [id]: after }) }
+      })
+      return { before, after }
+    },
+    /** Ends a pause; with `until`, only one that ends then. Resolves with whether there was one. */
+    async end(id: string, until?: number): Promise<boolean> {
+      let isEnded = false
+      await updateKv(kv, PAUSED, (current) => {
         const { entries, write } = readPaused(current)
         const { [id]: paused, ...others } = entries
-        return paused && { value: write(others) }
-      }),
+        isEnded = paused !== undefined && (until === undefined || paused.until === until)
+        return isEnded ? { value: write(others) } : undefined
+      })
+      return isEnded
+    },
   }
 }
 
 /** The pause of a schedule. Safe for an id such as `constructor`. */
 export function pauseOf(paused: PausedSchedules, id: string): PausedSchedules[string] | undefined {
   return Object.hasOwn(paused, id) ? paused[id] : undefined
+}
+
+/** The pause of a schedule, unless it is over. */
+export function presentPauseOf(paused: PausedSchedules, id: string, now: number) {
+  const pause = pauseOf(paused, id)
+  return pause && !isOver(pause, now) ? pause : undefined
 }

@@ -17,6 +17,7 @@ import { createFiring, type Occasion } from './firing.ts'
 import { createLastRuns } from './last-runs.ts'
 import type * as operations from './operations.ts'
 import type { SkillRuns } from './past-runs.ts'
+import { createPauseEnds } from './pause-ends.ts'
 import { createRunReports } from './run-reports.ts'
 import { createScheduleData } from './schedule-data.ts'
 import { createSchedulePauses } from './schedule-pauses.ts'
@@ -43,7 +44,7 @@ export function createSchedules(deps: {
   now: () => number
 }) {
   const { store, state, record, now } = deps
-  const pauses = createSchedulePauses(store.kv, now)
+  const pauses = createSchedulePauses(store.kv)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
   const reports = createRunReports(store.kv, now)
   const data = createScheduleData({ kv: store.kv, runs, reports, pauses, now })
@@ -55,13 +56,14 @@ export function createSchedules(deps: {
     return known.find((one) => one.id === id) ?? throwNotFound(id, known)
   }
 
+  const presentPauses = createPauseEnds({ kv: store.kv, pauses, record, now })
   const firing = createFiring({
     ...deps,
     runs,
     async load() {
       const { document } = await state.load()
       const schedules = [...document.schedules, ...(await file.startAndList())]
-      return { schedules, paused: await pauses.read() }
+      return { schedules, paused: await presentPauses(schedules) }
     },
     async remove(finished) {
       await Promise.all(finished.map(data.markOver))

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { defined } from '../lib/defined.ts'
+import { authorName, authorOf } from './author.ts'
+import type { Call } from './call.ts'
+
+/** The stored fields of each pause, of whatever kind. */
+export const pauseFields = {
+  /** When it began (Unix ms). */
+  since: z.number(),
+  by: z.string().transform(authorName),
+  reason: z.string().exactOptional(),
+  /** When it ends by itself (Unix ms). */
+  until: z.number().exactOptional(),
+}
+
+export type PauseRecord = { since: number; by?: string; reason?: string; until?: number }
+
+/** The pause that a call begins. `for`: its length (ms), without which it ends only by a call. */
+export function newPause(call: Call, { reason, for: ms }: { reason?: string; for?: number }, since: number) {
+  const until = ms === undefined ? undefined : since + ms
+  return { since, by: authorOf(call.caller), ...defined({ reason, until }) }
+}
+
+/**
+ * A new pause replaces an existing one of the same object; one of the same author keeps its start.
+ */
+export function withStartOf<T extends PauseRecord>(before: PauseRecord | undefined, pause: T): T {
+  return before && before.by === pause.by ? { ...pause, since: before.since } : pause
+}
+
+/** Whether a pause has ended by itself. */
+export function isOver({ until = Number.POSITIVE_INFINITY }: Pick<PauseRecord, 'until'>, now: number) {
+  return until <= now
+}
+
+/** A pause before and after a change, for the audit log. */
+export function pauseChange(before: PauseRecord | undefined, after: PauseRecord | undefined) {
+  const shown = (pause: PauseRecord | undefined) => {
+    if (!pause) return null
+    const { by, since, until, reason } = pause
+    return defined({ by, since, until, reason })
+  }
+  return { pause: { before: shown(before), after: shown(after) } }
+}
