@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { humanLetter, humanLetters } from '../../src/engine/print/dead-letters.ts'
+import { humanLetters } from '../../src/engine/print/dead-letters.ts'
 import { humanGroup } from '../../src/engine/print/group.ts'
+import { humanLetter } from '../../src/engine/print/letter.ts'
 import { lettersByCause } from '../../src/engine/print/letter-causes.ts'
 import { humanRefused } from '../../src/engine/print/refusals.ts'
 import { wholeText } from '../../src/lib/printed.ts'
@@ -87,7 +88,7 @@ test('a dead letter that was retried in vain is as old as its first failure, and
   }
   assert.match(wholeText(humanLetters([retried])), /letter-1\t8 h\t.*\(retried 4 min ago, failed again\)/)
   const text = show('dead-letter-show', retried)
-  assert.match(text, /support, dead since .* \(8 h, retried 4 min ago, failed again\)/)
+  assert.match(text, /^dead since +20.* UTC \(8 h ago\)\nretried +20.* UTC \(4 min ago\), failed again$/m)
   assert.match(text, /no such mailbox.*retried.*no such mailbox/s)
   const times = { first: now - 8 * HOUR, last: now - 4 * MINUTE, retriedAt: now - 4 * MINUTE }
   const place = { queue: 'outbox', group: 'support', pattern: 'no such mailbox' }
@@ -106,12 +107,35 @@ test('in a pipe each dead letter has its error, conversation and sender in one l
 })
 
 test('a dead letter names its route only if it is one of dispatch', () => {
-  const head = (queue: string, group: string) => {
-    const [line] = show('dead-letter-show', { ...letter(1, 'no'), queue, group }).split('\n')
-    return line
+  const shown = (queue: string, group: string) =>
+    show('dead-letter-show', { ...letter(1, 'no'), queue, group })
+  assert.match(shown('dispatch', 'orders'), /^failed in +route orders/m)
+  assert.match(shown('outbox', 'support'), /^failed in +gateway support/m)
+})
+
+test('a dead letter says why in a sentence, and how many others have its error', () => {
+  const error = { at: now, code: 'skill_failed', message: 'Skill confirm failed: SKU 7 is unknown' }
+  const one: JsonObject = { ...letter(1, 'no'), reason: 'attempts', errors: [error, error] }
+  const same = { ...cause('Skill confirm failed: SKU # is unknown', 'SKU … is unknown', 31), group: 'orders' }
+  const shownMessage = {
+    events: [
+      { group: 'crm', state: 'delivered' },
+      { group: 'audit', state: 'read' },
+      { group: 'search', state: 'waiting' },
+    ],
+    history: [{ road: 'outbox', what: 'sent', at: now }],
   }
-  assert.match(head('dispatch', 'orders') ?? '', /letter-1\s+dispatch, route orders, dead since/)
-  assert.match(head('outbox', 'support') ?? '', /letter-1\s+outbox, support, dead since/)
+  const text = show('dead-letter-show', { ...one, cause: same, shownMessage })
+  assert.match(text, /^why +gave up after 2 attempts: SKU 7 is unknown$/m)
+  assert.match(text, /^failed in +route orders, skill confirm$/m)
+  assert.match(text, /^same error +30 other dead letters/m)
+  assert.match(text, /^delivered +to crm, read by audit, 1 reply sent$/m)
+  assert.match(
+    text,
+    /^To retry all 31: `trivium dead-letter retry --all --route orders --pattern '.*SKU # is unknown'`$/m,
+  )
+  const permanent = show('dead-letter-show', { ...one, reason: 'permanent', errors: [error] })
+  assert.match(permanent, /^why +the error is permanent, so it was not tried again: /m)
 })
 
 test('conversations in which somebody waits come first, with names instead of ids', () => {

@@ -91,7 +91,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.equal(await run('route resume rest'), 'The route rest was not paused.\n')
     assert.match(
       await run(`dead-letter show ${dead}`),
-      /dispatch, route bad[\s\S]*1 .*skill_failed\s+Skill fail failed: I fail[\s\S]*\nbad\n/,
+      /failed in +route bad, skill fail[\s\S]*\nbad\n[\s\S]*1 .*skill_failed\s+I fail\n/,
     )
     assert.match(await run('dead-letter-list'), /^id\s+age\s+queue/)
     assert.equal(

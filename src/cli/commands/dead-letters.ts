@@ -1,11 +1,7 @@
 import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { deadLetters } from '../../engine/operations/messages.ts'
-import {
-  humanLetter,
-  humanLetterGroups,
-  humanLetters,
-  humanRetries,
-} from '../../engine/print/dead-letters.ts'
+import { humanLetterGroups, humanLetters, humanRetries } from '../../engine/print/dead-letters.ts'
+import { humanLetter } from '../../engine/print/letter.ts'
 import { lettersByCause } from '../../engine/print/letter-causes.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
@@ -13,6 +9,7 @@ import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { addLetterAction, allLetters } from '../letter-action.ts'
+import { withSurroundings } from '../letter-surroundings.ts'
 import { runsOperation } from '../operation-command.ts'
 import { fullId } from '../short-ids.ts'
 
@@ -51,12 +48,18 @@ export const addDeadLetters: AddCommand = (program, context) => {
     { operation: 'dead-letter-groups', args: deadLetters.groups, human: humanLetterGroups },
   )
   command
-    .command('show <id>')
+    .command('show')
     .description('a dead letter with its message and every error')
+    .argument('<id>', 'its id, or the end of it as in the lists')
     .action((id: string) =>
       ask(
         context,
-        async (daemon) => daemon.invoke('dead-letter-show', { id: await fullId(daemon, id, 'dead-letter') }),
+        async (daemon) => {
+          const letter = await daemon.invoke('dead-letter-show', {
+            id: await fullId(daemon, id, 'dead-letter'),
+          })
+          return json ? letter : withSurroundings(daemon, letter)
+        },
         humanLetter,
       ),
     )

@@ -1,16 +1,12 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { fields, type Printers, secondOf } from '../../core/readable.ts'
-import { bodyText } from '../../lib/body-text.ts'
+import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
-import { paint } from '../../lib/paint.ts'
-import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
 import { age, listText, shortId } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
+import { humanLetter } from './letter.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
-import { otherAddress, unsentReply } from './unsent-reply.ts'
 
 export const printers: Printers = {
   'dead-letter-list': humanLetters,
@@ -118,64 +114,6 @@ function whyOf(one: JsonObject): string {
 
 function retryIn({ retriedAt }: JsonObject): string {
   return retriedAt === undefined ? '' : ` (retried ${age(retriedAt)} ago, failed again)`
-}
-
-/** `dead-letter-show`: the error and the attempts of a dead letter, then what was not delivered. */
-export function humanLetter(result: Json): string {
-  const letter: JsonObject = Object(result)
-  const { id, queue, group, lane, reason } = letter
-  const isReply = queue === 'outbox'
-  return [
-    paragraph(
-      '',
-      `${paint('bold', String(id))}  ${queue}, ${groupName(queue, group)}, ${deathOf(letter)}: ${reason}`,
-    ),
-    ...(isReply ? [] : [`lane ${lane}`]),
-    '',
-    table(['attempt', 'time', 'code', 'error'], attemptsOf(letter)),
-    ...(isReply ? unsentReply(letter) : contentOf(letter)),
-    '',
-    paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
-    ...(isReply ? [paragraph('', otherAddress(letter))] : []),
-    paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
-  ].join('\n')
-}
-
-/** Since when a letter is dead. A retry that failed does not change it. */
-function deathOf(letter: JsonObject): string {
-  const { at, firstAt = at, retriedAt } = letter
-  const retried = retriedAt === undefined ? '' : `, retried ${age(retriedAt)} ago, failed again`
-  return `dead since ${secondOf(firstAt)} (${age(firstAt)}${retried})`
-}
-
-/** All attempts: those before a retry, and those since. */
-function attemptsOf({ firstErrors = [], errors, retriedAt }: JsonObject): unknown[][] {
-  const rows = (some: Json | undefined) =>
-    objectsIn(some ?? null).map((error, index) => [index + 1, secondOf(error.at), error.code, error.message])
-  const before = rows(firstErrors)
-  return before.length === 0
-    ? rows(errors)
-    : [...before, ['', secondOf(retriedAt), 'retried', ''], ...rows(errors)]
-}
-
-/** The message that failed; without one, the data of the dead letter. */
-function contentOf({ message, data }: JsonObject): string[] {
-  if (message === undefined) return data === undefined ? [] : ['', fields({ data })]
-  const {
-    text,
-    html: _html,
-    data: _data,
-    attachments: _attachments,
-    trace: _trace,
-    receivedAt,
-    ...head
-  } = Object(message)
-  return ['', fields({ received: secondOf(receivedAt), ...head }), '', bodyText(String(text ?? ''))]
-}
-
-/** The group of a dead letter: in `dispatch` a route; else a gateway, skill or consumer group. */
-function groupName(queue: unknown, group: unknown): string {
-  return queue === 'dispatch' ? `route ${group}` : String(group)
 }
 
 /** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */

@@ -1,10 +1,11 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { timeOf } from '../../core/readable.ts'
+import { whenText } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
-import { table } from '../../lib/text-table.ts'
+import { shorten } from '../../lib/short-text.ts'
 
 /** Maximum characters of the message that a reply answers. */
 const LONGEST_TEXT = 60
@@ -18,7 +19,7 @@ export function unsentReply(letter: JsonObject): string[] {
     ['to', to === undefined ? personOf(about.from) : listed(to)],
     ['cc', listed(cc)],
     ['subject', String(subject ?? '')],
-    ['written', queuedAt === undefined ? '' : `${timeOf(queuedAt)} (${age(queuedAt)})${authorText(by)}`],
+    ['written', queuedAt === undefined ? '' : `${whenText(queuedAt)}${authorText(by)}`],
     [message === undefined ? 'last message' : 'answers', messageText(about)],
     ['conversation', String(about.conversation ?? conversationOf(Object(data)))],
     [
@@ -32,11 +33,8 @@ export function unsentReply(letter: JsonObject): string[] {
   const show = commandText('conversation show', gateway, conversation)
   return [
     '',
-    paragraph('', 'The reply that was not delivered:'),
-    table(
-      ['', ''],
-      facts.filter(([, value]) => value !== ''),
-    ).replace(/^.*\n/, ''),
+    paint('bold', 'The reply that was not delivered'),
+    ...factLines(facts),
     '',
     String(text ?? '(no text)'),
     ...(conversation === undefined ? [] : ['', paragraph('', `Its conversation: ${show}`)]),
