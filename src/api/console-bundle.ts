@@ -17,14 +17,14 @@ export async function readConsole(folder: string): Promise<ConsoleBundle> {
 
 /**
  * Combines the sources into a few small files in memory, in about 100 ms. The first view needs one
- * style sheet and two scripts; late imports have files of their own. Needs the development
- * packages. `packages`: the npm packages whose code is in the files.
+ * style sheet and two scripts; late imports, and the styles of later views, have files of their own.
+ * Needs the development packages. `packages`: the npm packages whose code is in the files.
  */
 export async function bundleConsole(folder: string): Promise<ConsoleBundle & { packages: string[] }> {
   const { build, stop } = await import('esbuild')
   const { outputFiles, metafile } = await build({
     absWorkingDir: folder,
-    entryPoints: ['app.js', 'console.css'],
+    entryPoints: ['app.js', 'console.css', 'later.css'],
     outdir: 'bundle',
     publicPath: CONSOLE_PATH,
     entryNames: '[name]-[hash]',
@@ -58,8 +58,9 @@ type Outputs = Readonly<
  * browser would find one by one.
  */
 function pageOf(template: string, outputs: Outputs): string {
-  const urlOf = (extension: string) =>
-    CONSOLE_PATH + basename(Object.keys(outputs).find((path) => path.endsWith(extension)) ?? '')
+  const urlOf = (isWanted: (path: string) => boolean) =>
+    CONSOLE_PATH + basename(Object.keys(outputs).find(isWanted) ?? '')
+  const stylesOf = (source: string) => urlOf((path) => outputs[path]?.entryPoint === source)
   const [app = '', script] =
     Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'app.js') ?? []
   const chunks = (script?.imports ?? []).filter(({ kind }) => kind === 'import-statement')
@@ -68,7 +69,11 @@ function pageOf(template: string, outputs: Outputs): string {
   )
   return template
     .replace('<!-- preload -->', preloads.join('\n    '))
-    .replaceAll('{icon}', urlOf('.svg'))
-    .replaceAll('{styles}', urlOf('.css'))
+    .replaceAll(
+      '{icon}',
+      urlOf((path) => path.endsWith('.svg')),
+    )
+    .replaceAll('{styles}', stylesOf('console.css'))
+    .replaceAll('{later-styles}', stylesOf('later.css'))
     .replaceAll('{script}', CONSOLE_PATH + basename(app))
 }

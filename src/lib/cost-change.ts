@@ -1,7 +1,7 @@
 type Line = Record<string, unknown>
 
 /**
- * The change of the cost from one time to another, such as `, ▲ 12 %`: of the money if all of it
+ * The change of the cost from one time to another, such as `▲ 12 %`: of the money if all of it
  * is known, else of the tokens. Empty if nothing was used before.
  */
 export function changeText(now: Line, before: Line): string {
@@ -9,8 +9,8 @@ export function changeText(now: Line, before: Line): string {
   const [to, from] = [Number(a), Number(b)]
   if (from === 0) return ''
   const change = Math.round((100 * (to - from)) / from)
-  if (change === 0) return ', as before'
-  return `, ${change > 0 ? '▲' : '▼'} ${Math.abs(change).toLocaleString('en')} %`
+  if (change === 0) return 'as before'
+  return `${change > 0 ? '▲' : '▼'} ${Math.abs(change).toLocaleString('en')} %`
 }
 
 const isPriced = ({ money, unpriced }: Line) => money !== undefined && unpriced === undefined

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
@@ -198,8 +199,9 @@ routes:
         /0\.018 of 20\.00 EUR spent, 19\.98 EUR left.*If nothing more is used, all of it is free again by/,
       )
       .waitFor()
+    await page.getByText('When a budget is used up, and how to change it').click()
     await page.getByText(/^When a budget is used up, runs that it applies to do not begin/).waitFor()
-    await page.getByRole('figure').getByText('Tokens a day').waitFor()
+    await page.getByRole('figure').getByText('Tokens a day by model').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('cost')
     await row('openai-compatible:tiny').getByRole('link').click()
@@ -211,6 +213,20 @@ routes:
     await page.getByRole('button', { name: /^Remove the filter model/ }).click()
     await row('no price').or(page.getByText('+ ?')).first().waitFor()
     assert.deepEqual(await faultsOf(page), [])
+    await press('Skill')
+    await page.getByRole('figure').getByText('Tokens a day by skill').waitFor()
+    await page.getByText('The bars as a table').click()
+    const bars = page.getByRole('region', { name: 'The bars as a table' })
+    await bars.getByRole('columnheader', { name: 'triage' }).waitFor()
+    await bars.getByRole('row').nth(1).getByText('3.6k tokens', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    const download = page.waitForEvent('download')
+    await press('Export the bars as CSV')
+    const csv = await readFile(await (await download).path(), 'utf8')
+    assert.match(csv, /^time,skill,inputTokens,.*\r\n\d{4}-\d\d-\d\d,helper,3000,600,2,0\.018,,EUR/)
+    await page.getByRole('row').filter({ hasText: 'helper' }).getByRole('link', { name: 'its runs' }).click()
+    await page.getByRole('region', { name: 'How it does' }).waitFor()
+    assert.match(page.url(), /#\/skills\/helper\?since=7d$/)
     await show('skills/helper')
     await page.getByText('0.018 EUR').waitFor()
   })
@@ -255,7 +271,7 @@ routes:
     await time.selectOption('1h')
     await page.getByText(/By model, .*\d\d:\d[05] to .* \(UTC\)/).waitFor()
     const bars = page.getByRole('figure').filter({ hasText: 'Tokens in 5 minutes' })
-    const number = await bars.locator('div > span').count()
+    const number = await bars.locator('.slot').count()
     assert.ok(number === 13 || number === 14, `${number} bars of 5 minutes`)
     await time.selectOption('24h')
     await page.getByRole('figure').getByText('Tokens an hour').waitFor()

@@ -277,3 +277,18 @@ test('the cost of a time is split into five names and the others, also by the ga
     ],
   )
 })
+
+test('usage whose slots are not kept for two days is shown by days, and is not compared', async (t) => {
+  const { clock, ledger, cost, kv } = await make(t)
+  const step = { model: 'm', skill: 's', sender: 'ada', inputTokens: 1, outputTokens: 1 }
+  await ledger.add(step)
+  clock.time += DAY + HOUR
+  await ledger.add(step)
+  const recent = async (age: number) => cost({ by: 'time', since: clock.time - age, compare: true })
+  assert.deepEqual((await recent(2 * DAY)).step, HOUR)
+  assert.equal((await recent(DAY)).compared?.before.total.steps, 1)
+  await kv.delete('usage-cost-slot:2026-01-01T12:00Z')
+  const { step: length, total } = await recent(2 * DAY)
+  assert.deepEqual([length, total.steps], [DAY, 2])
+  assert.equal((await recent(DAY)).compared, undefined)
+})

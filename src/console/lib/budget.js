@@ -30,8 +30,18 @@ function Resets({ of }) {
   const { until, resetsAt, usedUpAt } = of
   if (until !== undefined) return html`Runs wait, and go on at <b>${minute(until)}</b>.`
   if (resetsAt === undefined) return 'Nothing was used in its window.'
-  return html`${usedUpAt !== undefined && html`<b>Used up at about ${minute(usedUpAt)}</b> at ${rateText(of)}. `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
+  return html`${usedUpAt !== undefined && html`<b>${upperFirst(forecastText(of))}.</b> `}If nothing more is used, all of it is free again by ${freeAt(resetsAt)}.`
 }
+
+/** When a budget is used up, and at which rate; empty if it lasts. */
+export function forecastText(of) {
+  return of.usedUpAt === undefined ? '' : `used up at about ${minute(of.usedUpAt)} at ${rateText(of)}`
+}
+
+const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** When the runs that wait for a budget go on. */
+export const untilText = ({ until }) => minute(until)
 
 const DAY_PARTS = { day: 'numeric', month: 'short' }
 const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS)

@@ -4,14 +4,17 @@ import { call } from './api.js'
 import { html } from './html.js'
 import { Loading, Problem } from './parts.js'
 
-/** A file that the first view does not need. `load()` imports it. */
-export function lazyFile(load) {
+/**
+ * A file that the first view does not need. `load()` imports it; `loadStyles()` resolves when its
+ * styles are there.
+ */
+export function lazyFile(load, loadStyles) {
   const loaded = signal()
   const error = signal()
   let loading
   const fetch = () => {
-    loading ??= load().then(
-      (file) => {
+    loading ??= Promise.all([load(), loadStyles()]).then(
+      ([file]) => {
         loaded.value = file
         return file
       },

@@ -50,10 +50,17 @@ export function placeOf(trouble) {
     case 'mcp-down':
       return { path: 'skills' }
     case 'budget':
-      return { path: 'cost' }
+      return { path: 'cost', query: usageOf(trouble) }
     default:
       return { path: 'configuration' }
   }
+}
+
+/** The usage in the window of a budget such as `20 EUR/30d`: of all by skill, else by sender. */
+function usageOf({ title, where: { reason, skill } }) {
+  const [, window] = /\/(\d+[smhd])\b/.exec(reason) ?? []
+  const isOfSenders = skill || /senders? ha/.test(title)
+  return { by: isOfSenders ? 'sender' : 'skill', since: window === '1d' ? '24h' : window, skill }
 }
 
 /** The filter of one cause of dead letters; empty if the trouble covers several. */

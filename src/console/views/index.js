@@ -68,7 +68,7 @@ export const VIEWS = [
   {
     path: 'cost',
     title: 'Cost',
-    keys: ['by', 'since', 'until', 'model', 'skill', 'sender'],
+    keys: ['by', 'since', 'until', 'model', 'skill', 'sender', 'gateway'],
     parts: 0,
     Page: later.page('CostPage'),
   },

@@ -4,6 +4,23 @@ import { type CostLine, lineOf } from './cost-lines.ts'
 import { dayOf } from './day.ts'
 import { DAY_RETENTION, SLOT, type Span, slotOf } from './slots.ts'
 
+type ReadRows = (names: Pick<Span, 'isExact' | 'names'>) => Promise<DayRow[]>
+
+/**
+ * Whether slots are kept for all usage of yesterday: not if some of it is from before an update to
+ * a version that keeps them for two days.
+ */
+export async function hasSlotsOfYesterday(rowsOf: ReadRows, now: number): Promise<boolean> {
+  const day = dayOf(now - DAY)
+  const begin = Date.parse(day)
+  const names = Array.from({ length: DAY / SLOT }, (_, at) => slotOf(begin + at * SLOT))
+  const [whole, slots] = await Promise.all([
+    rowsOf({ isExact: false, names: [day] }),
+    rowsOf({ isExact: true, names }),
+  ])
+  return lineOf('', slots).steps >= lineOf('', whole).steps
+}
+
 /** The usage of some days or slots. `from`, `to`: the first and the last of them. */
 type Part = { from: string; to: string; total: CostLine }
 
@@ -17,7 +34,7 @@ export type Comparison = Part & { before: Part }
  */
 export async function compare(
   span: Span,
-  rowsOf: (names: Pick<Span, 'isExact' | 'names'>) => Promise<DayRow[]>,
+  rowsOf: ReadRows,
   now: number,
   exactFor: number,
 ): Promise<Comparison | undefined> {

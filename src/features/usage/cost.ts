@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY, HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { compare } from './cost-comparison.ts'
+import { compare, hasSlotsOfYesterday } from './cost-comparison.ts'
 import { type CostKey, createSplit, KEYS, nameIn } from './cost-keys.ts'
 import type { createCostLedger, DayRow, Sum } from './cost-ledger.ts'
 import { byCost, byName, type CostLine, lineOf, tokensOf } from './cost-lines.ts'
@@ -30,13 +30,20 @@ export function createCost(deps: {
   now(): number
 }) {
   const { ledger, now } = deps
-  const span = (since: number, until: number) =>
-    spanOf(Math.max(since, now() - DAY_RETENTION), until, now(), EXACT_FOR)
+  const span = (since: number, until: number, exactFor = DAY) =>
+    spanOf(Math.max(since, now() - DAY_RETENTION), until, now(), exactFor)
+  /** How long (ms) slots are known. The longer time is only looked up if it matters. */
+  const exactFor = async (since: number, isCompared: boolean) => {
+    const needed = isCompared ? 2 * (now() - since) : now() - since
+    const isNeeded = needed > DAY + SLOT && since >= now() - EXACT_FOR - SLOT
+    return isNeeded && (await hasSlotsOfYesterday(ledger.rows, now())) ? EXACT_FOR : DAY
+  }
   // Of the window of the budget, whatever range the result has.
   const topSendersIn = async (per: number) => topSenders(await ledger.rows(span(now() - per, now())))
   return async (asked: z.infer<typeof operations.usage.cost>) => {
-    const { by, split: splitBy, since = now() - WEEK, until = now(), compare: isCompared } = asked
-    const range = span(since, until)
+    const { by, split: splitBy, since = now() - WEEK, until = now(), compare: isCompared = false } = asked
+    const exact = await exactFor(since, isCompared)
+    const range = span(since, until, exact)
     const matches = matcherOf(asked)
     const rowsOf = async (part: Pick<Span, 'isExact' | 'names'>) => (await ledger.rows(part)).filter(matches)
     const rows = await rowsOf(range)
@@ -50,7 +57,7 @@ export function createCost(deps: {
       ([name, group]): CostRow => ({ ...lineOf(name, group), ...defined({ parts: split?.partsOf(group) }) }),
     )
     const sorted = lines.sort(by === 'day' || by === 'time' ? byName : byCost)
-    const compared = isCompared === true ? await compare(range, rowsOf, now(), EXACT_FOR) : undefined
+    const compared = isCompared ? await compare(range, rowsOf, now(), exact) : undefined
     return {
       by,
       ...(by === 'time' && { step }),

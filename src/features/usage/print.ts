@@ -73,7 +73,7 @@ function comparisonLines(compared: JsonObject, currency: unknown): string[] {
     '',
     paragraph(
       '',
-      `${compared.from} to ${compared.to}: ${costOf(total, currency)}${change}, against ${against}.`,
+      `${compared.from} to ${compared.to}: ${costOf(total, currency)}${change && `, ${change}`}, against ${against}.`,
     ),
   ]
 }

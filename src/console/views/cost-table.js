@@ -1,0 +1,68 @@
+import { BudgetInShort } from '../lib/budget.js'
+import { daysBetween } from '../lib/days.js'
+import { html } from '../lib/html.js'
+import { percent, tokens } from '../lib/money.js'
+import { link } from '../lib/router.js'
+import { amountOf, dayIn, measureOf, wholeRange } from './cost-words.js'
+
+/** The rows, which lead to their parts and to their messages. */
+export function CostTable({ of: { by, from, to, currency, rows: used, total, budgets }, query, children }) {
+  const rows = by === 'day' ? used.toReversed() : used
+  const measure = measureOf(used)
+  const most = Math.max(...used.map(measure), Number.MIN_VALUE)
+  const all = Math.max(measure(total), Number.MIN_VALUE)
+  const hasBudgets = by === 'skill' && budgets.some(({ budget }) => budget === 'skill')
+  const hasMessages = by !== 'model'
+  return html`<div class="bar"><h2 id="rows">By ${by}, ${wholeRange(from, to)}</h2>${children}</div>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost" aria-labelledby="rows">
+      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
+      <tbody>${rows.map(
+        (
+          row,
+        ) => html`<tr key=${row.name}><td class="share" style=${{ '--share': measure(row) / most }}>${drill(by, row.name, query)}</td>
+        <td class="number">${amountOf(row, currency)}</td><td class="number">${percent(measure(row) / all)}</td>
+        <td class="number wide" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number wide" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
+        <td class="number wide">${row.steps.toLocaleString('en')}</td>${hasBudgets && html`<td class="budget-column wide"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}${hasMessages && html`<td class="leads"><${Messages} by=${by} name=${row.name} query=${query} /></td>`}</tr>`,
+      )}</tbody></table></div>
+    ${by === 'day' && html`<${EmptyDays} from=${from} to=${to} used=${used} />`}`
+}
+
+function EmptyDays({ from, to, used }) {
+  const count = daysBetween(from, to).length - used.length
+  return count > 0 && html`<p class="dim">${count.toLocaleString('en')} days without usage are left out.</p>`
+}
+
+const NEXT = { model: 'skill', skill: 'sender', gateway: 'sender', sender: 'day', day: 'skill' }
+
+/**
+ * A row leads to its parts: a model to its skills, a skill or gateway to its senders, a sender to
+ * its days, a day to its skills.
+ */
+export function drill(by, name, query) {
+  if (name.startsWith('(')) return name
+  const only = by === 'day' ? { since: `${name}T00:00:00Z`, until: `${name}T23:59:59Z` } : { [by]: name }
+  return html`<a href=${link('cost', { ...query, by: NEXT[by], ...only })}>${by === 'day' ? html`${dayIn(name)} <span class="dim">${name}</span>` : name}</a>`
+}
+
+const PROGRAMS = /^(role|token|oidc|control-token):/
+
+/** The messages that caused the cost: those of a sender or gateway, or the runs of a skill. */
+function Messages({ by, name, query: { since = '7d', until } }) {
+  const span = { since, ...(until && { until }) }
+  if (by === 'skill') return html`<a href=${link(['skills', name], span)}>its runs</a>`
+  if (by === 'day')
+    return html`<a href=${link('messages', { since: `${name}T00:00:00Z`, until: `${name}T23:59:59Z` })}>messages</a>`
+  if (name.startsWith('(') || PROGRAMS.test(name)) return null
+  if (by === 'gateway') return html`<a href=${link('messages', { gateway: name, ...span })}>messages</a>`
+  const [, gateway, sender] = /^([\w.-]+)[:/](?:external:)?(.+)$/s.exec(name) ?? []
+  if (gateway === undefined) return null
+  const search = sender === 'unverified' ? {} : { search: `from:"${sender}"` }
+  return html`<a href=${link('messages', { gateway, ...search, ...span })}>messages</a>`
+}
+
+/** How much of its budgets a skill has used. */
+function SkillBudget({ of }) {
+  return of.map(
+    (each) => html`<span key=${each.limit} class="skill-budget"><${BudgetInShort} of=${each} /></span>`,
+  )
+}
