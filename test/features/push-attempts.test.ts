@@ -96,16 +96,23 @@ test('of very many requests and answers, the newest are kept, and of those the f
   const records = createRecords(store.kv, 'crm')
   const exchanges = createExchanges(records, 0)
   const exchangeAt = (at: number) => ({ at, event: 'e', request: { url: 'u', headers: {}, bytes: 1 } })
-  for (let at = 0; at < 30; at++) exchanges.add(at >= 25, () => exchangeAt(at))
+  const keptAt = async () => (await records.exchanges('e')).map(({ at }) => at).toSorted((a, b) => a - b)
+  // The first five and the last ten fail.
+  for (let at = 0; at < 40; at++) exchanges.add(at < 5 || at >= 30, () => exchangeAt(at))
   await exchanges.write()
-  const kept = (await records.exchanges('e')).map(({ at }) => at)
-  assert.equal(kept.length, 20)
-  for (let at = 25; at < 30; at++) assert.ok(kept.includes(at), `${at} failed`)
+  assert.deepEqual(
+    await keptAt(),
+    [0, 1, 2, 3, 4, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39],
+  )
+  for (let at = 50; at < 80; at++) exchanges.add(true, () => exchangeAt(at))
+  exchanges.add(false, () => exchangeAt(80))
+  await exchanges.write()
+  assert.deepEqual([(await keptAt()).at(-20), (await keptAt()).at(-1)], [60, 79])
   for (let at = 100; at < 1_000; at += 1) {
     exchanges.add(false, () => exchangeAt(at))
     await exchanges.write()
   }
-  const newest = (await records.exchanges('e')).map(({ at }) => at).toSorted((a, b) => a - b)
+  const newest = await keptAt()
   assert.ok(newest.length <= CHUNKS * 20 && newest.length >= (CHUNKS - 1) * 20, String(newest.length))
   assert.deepEqual([newest.at(-1), newest.includes(900), newest.includes(700)], [999, true, false])
 })

@@ -9,7 +9,8 @@ const CHUNK_SIZE = 20
 
 export type Exchanges = ReturnType<typeof createExchanges>
 
-type Kept = { exchange: Exchange; isFailed: boolean }
+/** `exchange` is only made for those that are stored, as a fast push has many others. */
+type Kept = { exchange: () => Exchange; isFailed: boolean }
 
 /**
  * The requests and answers of the newest attempts of a subscription, in a ring of chunks. `first`:
@@ -23,18 +24,18 @@ export function createExchanges(records: Pick<Records, 'setExchanges' | 'addExch
   return {
     /** The chunk to begin with after a restart, which does not overwrite the present one. */
     chunk: () => (size === 0 ? chunk : (chunk + 1) % CHUNKS),
-    /** Keeps an exchange. While too many come, failed ones are preferred. */
+    /** Keeps an exchange. While too many come, the newest stay, and failed ones are preferred. */
     add(isFailed: boolean, exchange: () => Exchange): void {
-      if (added.length < CHUNK_SIZE) {
-        added.push({ exchange: exchange(), isFailed })
-        return
+      if (added.length === CHUNK_SIZE) {
+        const oldestDelivered = added.findIndex((each) => !each.isFailed)
+        if (oldestDelivered < 0 && !isFailed) return
+        added.splice(Math.max(0, oldestDelivered), 1)
       }
-      const replaced = isFailed ? added.findIndex((each) => !each.isFailed) : -1
-      if (replaced >= 0) added[replaced] = { exchange: exchange(), isFailed }
+      added.push({ exchange, isFailed })
     },
     /** Stores those that were added. */
     async write(): Promise<void> {
-      const fresh = added.map(({ exchange }) => exchange)
+      const fresh = added.map(({ exchange }) => exchange())
       added = []
       while (fresh.length > 0) {
         const part = fresh.splice(0, CHUNK_SIZE - size)
