@@ -57,7 +57,7 @@ describe('a program with a token', { timeout: 300_000 }, async () => {
         await invoke(BOUNDED, 'callback-wait', { ref, timeout: 300 }),
         await invoke(BOUNDED, 'callback-release', { ref }),
       ]
-      const { id } = Object(await daemon.invoke('callback-wait', { ref, timeout: 5_000 }))
+      const { id } = Object(await daemon.invoke('callback-wait', { ref, timeout: 30_000 }))
       attempts.push(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'mine' }))
       assert.deepEqual(
         attempts.map(({ status, text }) => (status === 200 ? resultOf({ text }).ok : status)),
@@ -73,7 +73,7 @@ describe('a program with a token', { timeout: 300_000 }, async () => {
     const own: string = resultOf(await invoke(BOUNDED, 'callback-create', {})).ref
     for (const ref of [own, await callbackOn('orders')]) {
       const call = invoke(daemon.token, ref, { text: 'hello' })
-      const { id, args } = resultOf(await invoke(BOUNDED, 'callback-wait', { ref, timeout: 5_000 }))
+      const { id, args } = resultOf(await invoke(BOUNDED, 'callback-wait', { ref, timeout: 30_000 }))
       assert.deepEqual(args, { text: 'hello' })
       assert.equal(resultOf(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'done' })).ok, true)
       assert.equal(JSON.parse((await call).text).result, 'done')

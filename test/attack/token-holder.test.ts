@@ -67,7 +67,7 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
   test('a worker can receive, read and answer messages of its gateways only', async () => {
     const hidden = await submit('private', 'hidden')
     const id = await submit('orders', 'an order')
-    const { result: received } = await call('gateway-receive', { timeout: 5_000, lease: 60_000 })
+    const { result: received } = await call('gateway-receive', { timeout: 30_000, lease: 60_000 })
     assert.equal(received.id, id)
     assert.equal((await call('gateway-send', { receipt: received.receipt, text: 'done' })).status, 200)
     assert.equal((await call('gateway-ack', { receipt: received.receipt })).result.ok, true)

@@ -26,7 +26,7 @@ routes: [{ name: all, skill: echo }]
     await row.getByText('keeping up', { exact: true }).waitFor()
     await row.getByRole('cell', { name: '0.4', exact: true }).waitFor()
     await row
-      .getByText(/^\d+ s$/)
+      .getByText(/^\d+ (?:s|min)$/)
       .first()
       .waitFor()
     await press('Replay orders to audit')

@@ -145,12 +145,12 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await until(async () => (await rows.count()) > 1, 'the letters')
     const focused = page.locator('[data-key]:focus-within')
     await page.keyboard.press('j')
-    await focused.waitFor({ timeout: 5_000 })
+    await focused.waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('x')
-    await page.getByText('1 selected').waitFor({ timeout: 5_000 })
+    await page.getByText('1 selected').waitFor()
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Attempts' }).waitFor({ timeout: 5_000 })
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
   })
 
   test('of one cause show on a phone what differs in their errors, and can be retried there', async () => {

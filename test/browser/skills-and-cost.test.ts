@@ -136,7 +136,7 @@ routes:
     await row.getByText('running', { exact: true }).waitFor()
     await row.getByRole('link', { name: 'slow' }).click()
     const running = page.getByRole('region', { name: 'Running now' })
-    await running.getByText(/^for \d+ s$/).waitFor()
+    await running.getByText(/^for \d+ (?:s|min)$/).waitFor()
     await page.getByText('route exports running', { exact: true }).waitFor()
     assert.equal(
       await running.getByRole('link', { name: 'exports' }).getAttribute('href'),

@@ -126,7 +126,7 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
     const restore = await interceptAll((route) => route.abort())
     await main.getByRole('button', { name: 'Reload' }).click()
     await main
-      .getByText(/What you see of the audit log is \d+ s old\. The daemon is not responding\./)
+      .getByText(/What you see of the audit log is \d+ (?:s|min) old\. The daemon is not responding\./)
       .waitFor()
     await main.getByText('sign-in').first().waitFor()
     await shots('old-audit')

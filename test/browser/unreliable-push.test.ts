@@ -174,7 +174,7 @@ routes: [{ name: all, skill: echo }]
     await show('queues')
     await row('Group current of orders').getByText('up to date').waitFor()
     await row('Group archive of orders')
-      .getByText(/^none; last was control token \d+ s ago$/)
+      .getByText(/^none; last was control token \d+ (?:s|min) ago$/)
       .waitFor()
     assert.match(String(await page.getByRole('row').nth(1).getAttribute('aria-label')), /archive/)
     assert.deepEqual(await faultsOf(page), [])

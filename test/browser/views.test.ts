@@ -102,7 +102,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
       await route.continue()
     })
     await press('Check now')
-    await page.getByText(/^Checking for \d s/).waitFor()
+    await page.getByText(/^Checking for \d+ s/).waitFor()
     released.resolve()
     await page.getByText(/^Checked .* ago\.$/).waitFor()
     await restore()

@@ -38,7 +38,7 @@ test('approval show says who decided, when and why, and how the run ended', () =
   const decided = { decidedAt: now, decidedBy: 'control-token:Ada', decidedVia: 'console' }
   const denied = show({ status: 'denied', ...decided, reason: 'no photo' })
   assert.match(denied, /^Refund 64\.50 EUR {2}denied\n/)
-  assert.match(denied, /^decided\s+by Ada \(console\), 20.* UTC \(\d+ s ago\)$/m)
+  assert.match(denied, /^decided\s+by Ada \(console\), 20.* UTC \(\d+ (?:s|min) ago\)$/m)
   assert.match(denied, /^reason\s+no photo$/m)
   const run = { at: now, ms: 90_000, code: 'skill_failed', error: 'the bank is closed' }
   const failed = show({ status: 'approved', ...decided, run })

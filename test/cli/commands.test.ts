@@ -313,7 +313,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       const same = await site.run([...current.split(' '), ...args])
       assert.match(err, new RegExp(`\\(trivium ${old} is now called: trivium ${current}\\)`))
       assert.equal(code, same.code)
-      const withoutAge = (text: string) => text.split('\n')[0]?.replace(/for \d+ s/, 'for …')
+      const withoutAge = (text: string) => text.split('\n')[0]?.replace(/for \d+ (?:s|min)/, 'for …')
       assert.equal(withoutAge(out), withoutAge(same.out))
     })
 

@@ -411,7 +411,7 @@ test('refusals of a sender with one reason are one row, unless each is asked for
   }
   assert.match(
     wholeText(humanRefused(answer, { isEach: false, isScreen: false })),
-    /\n2\s+\d s\s+shop\s+10\.0\.0\.1\s.*\n\(/,
+    /\n2\s+\d+ s\s+shop\s+10\.0\.0\.1\s.*\n\(/,
   )
   assert.match(
     wholeText(humanRefused(answer, { isEach: true, isScreen: false })),

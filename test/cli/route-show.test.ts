@@ -39,7 +39,7 @@ describe('route show', { timeout: 120_000 }, async () => {
     const shown = await run('route', 'show', 'labels')
     assert.match(shown, /^labels {2}route to the skill label\n/)
     assert.match(shown, /^Paused by \S+ since .*, until 20.* UTC: no paper\. 1 message waits\.$/m)
-    assert.match(shown, /^last message +20\S+ \d\d:\d\d:\d\d UTC \(\d+ s ago\)$/m)
+    assert.match(shown, /^last message +20\S+ \d\d:\d\d:\d\d UTC \(\d+ (?:s|min) ago\)$/m)
     assert.match(shown, /^last day +2 messages, 1 failed$/m)
     assert.match(shown, /^dead letters +1$/m)
     assert.match(shown, /^attempts +one$/m)

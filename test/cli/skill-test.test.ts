@@ -60,7 +60,7 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
   test('records the answers of the model without secrets, and does not change the state of the project', async () => {
     const { code, out, err } = await run('--record')
     assert.equal(code, 0, out + err)
-    assert.match(out, /adds +ok +60 +\d+ ms +state-set/)
+    assert.match(out, /adds +ok +60 +[\d.]+ (?:ms|s) +state-set/)
     assert.match(
       out,
       /2 cases \(record\), all passed\nSaved the answers of the passed cases in .*cases\.recorded\.json/,

@@ -19,8 +19,8 @@ routes: [{ name: all, skill: echo }]
     const { code, out } = await site.run(['trouble', 'ack', id, '--for', '2h', '--reason', 'stocktaking'])
     assert.equal(code, 0)
     assert.match(out, /^You have it: Gateway shop is paused\. .* and at 20.* UTC\./)
-    assert.match(await list(), /\n {2}.+ has it for \d+ s, until 20.* UTC: stocktaking\n/)
-    assert.match((await site.run(['status'])).out, /Gateway shop is paused \(\d+ s, .+ has it\)/)
+    assert.match(await list(), /\n {2}.+ has it for \d+ (?:s|min), until 20.* UTC: stocktaking\n/)
+    assert.match((await site.run(['status'])).out, /Gateway shop is paused \(\d+ (?:s|min), .+ has it\)/)
     assert.match(
       (await site.run(['trouble', 'release', id])).out,
       /^It counts again: Gateway shop is paused\./,

@@ -75,7 +75,7 @@ describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => 
 
   test('top prints the current state once if its output is not a terminal', async () => {
     const { out } = await site.run(['top'])
-    assert.match(out, /! 1 dead letter of \w+ \(\d+ s\):/)
+    assert.match(out, /! 1 dead letter of \w+ \(\d+ (?:s|min)\):/)
     assert.match(out, /journal +\d+/)
     const { code, out: json } = await site.run(['top', '--json'])
     assert.equal(code, 0)

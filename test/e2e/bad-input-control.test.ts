@@ -85,7 +85,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     ]) {
       await daemon.invoke('event-subscribe', { topic, queue })
       await daemon.invoke('event-emit', { topic, data: 1 })
-      assert.partialDeepStrictEqual(await daemon.invoke('event-wait', { topic, queue, timeout: 5_000 }), [
+      assert.partialDeepStrictEqual(await daemon.invoke('event-wait', { topic, queue, timeout: 30_000 }), [
         { data: 1 },
       ])
     }

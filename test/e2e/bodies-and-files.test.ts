@@ -79,7 +79,7 @@ describe('large data', { concurrency: true, timeout: 300_000 }, () => {
         const events = await there.invoke('event-wait', {
           topic: 'gateway-message',
           queue: 'all',
-          timeout: 9_000,
+          timeout: 30_000,
         })
         assert.deepEqual(Object(events)[0].data.body, expected)
         assert.deepEqual(

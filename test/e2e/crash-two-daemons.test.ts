@@ -84,7 +84,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
         assert.ok(doomed)
 
         await post(two, '/hooks/idle', { n: 'leased' })
-        const lease = { gateway: 'idle', timeout: 5_000, lease: 2_000 }
+        const lease = { gateway: 'idle', timeout: 30_000, lease: 2_000 }
         const received = Object(await doomed.invoke('gateway-receive', lease))
         await doomed.invoke('event-subscribe', { topic: 'news', queue: 'readers' })
         const { id } = Object(await doomed.invoke('event-emit', { topic: 'news', data: 1 }))

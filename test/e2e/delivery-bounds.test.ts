@@ -13,6 +13,9 @@ topics:
   work: { groups: { workers: { max-deliveries: 2 } } }
 `
 
+/** A lease (ms) that a call can prolong in time, on a slow machine too. */
+const SHORT_LEASE = 3_000
+
 for (const store of ['embedded', 'redis'] as const) {
   describe(`delivery bounds, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
@@ -144,7 +147,7 @@ for (const store of ['embedded', 'redis'] as const) {
 
     test('gateway-extend prolongs a lease, and gateway-nack can hide a message for a delay', async () => {
       await send('/plain', 'slow')
-      const first = await receive('plain', 500)
+      const first = await receive('plain', SHORT_LEASE)
       assert.deepEqual(
         await suite.daemon.invoke('gateway-extend', { receipt: first.receipt, lease: 60_000 }),
         {
@@ -152,7 +155,11 @@ for (const store of ['embedded', 'redis'] as const) {
         },
       )
       const next = Object(
-        await suite.daemon.invoke('gateway-receive', { gateway: 'plain', timeout: 1_000, lease: 60_000 }),
+        await suite.daemon.invoke('gateway-receive', {
+          gateway: 'plain',
+          timeout: SHORT_LEASE + 500,
+          lease: 60_000,
+        }),
       )
       assert.equal(next.text, undefined)
       const begun = performance.now()
@@ -170,13 +177,13 @@ for (const store of ['embedded', 'redis'] as const) {
       await suite.daemon.invoke('event-subscribe', topic)
       await suite.daemon.invoke('event-emit', { topic: 'jobs', data: 1 })
       const wait = (timeout: number) =>
-        suite.daemon.invoke('event-wait', { ...topic, timeout, ack: false, lease: 500 })
-      const [event] = Object(await wait(5_000))
+        suite.daemon.invoke('event-wait', { ...topic, timeout, ack: false, lease: SHORT_LEASE })
+      const [event] = Object(await wait(30_000))
       assert.deepEqual(
         await suite.daemon.invoke('event-extend', { ...topic, ids: [event.id], lease: 60_000 }),
         { count: 1 },
       )
-      assert.deepEqual(await wait(1_000), [])
+      assert.deepEqual(await wait(SHORT_LEASE + 500), [])
       await assert.rejects(
         suite.daemon.invoke('event-extend', {
           topic: 'jobs',

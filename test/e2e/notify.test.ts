@@ -134,7 +134,7 @@ notify:
       const events = await daemon.invoke('event-wait', {
         topic: 'trivium-operations',
         queue: 'ops',
-        timeout: 5_000,
+        timeout: 30_000,
       })
       assert.partialDeepStrictEqual(events, [
         { type: 'dead-letter', source: 'trivium', data: { severity: 'error', where: { route: 'quiet' } } },

@@ -38,7 +38,10 @@ describe('the states of consumer groups', async () => {
     assert.equal((await listed('bi')).push.state, 'paused')
     const { out } = await site.run(['group', 'list'])
     assert.match(out, /orders\s+lost\s+stalled\t3\t/)
-    assert.match(out, /orders\s+crm\s+(retrying|failing) for \d+ s\t.*push to http:\/\/127\.0\.0\.1:9\/crm$/m)
+    assert.match(
+      out,
+      /orders\s+crm\s+(retrying|failing) for \d+ (?:s|min)\t.*push to http:\/\/127\.0\.0\.1:9\/crm$/m,
+    )
     assert.match(out, /orders\s+bi\s+paused by control/)
   })
 })
