@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 
-describe('answers of the control API', { timeout: 60_000 }, async () => {
+describe('answers of the control API', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()
   const authorization = `Bearer ${daemon.token}`

@@ -9,7 +9,7 @@ export default {
   run: () => 'paid',
 }`
 
-describe('the details of invalid input', { timeout: 120_000 }, () => {
+describe('the details of invalid input', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: 'routes: [{ name: all, skill: echo }]\n', skills: { pay: PAY } })
   const ask = async (method: string, path: string, body?: object) => {
     const { control, token } = suite.daemon

@@ -12,7 +12,7 @@ export default {
   async run() { throw new Error('GET https://shop.example?key=' + process.env.SHOP_KEY + ' was answered 401') },
 }`
 
-describe('a secret of the configuration in an error of a skill', { timeout: 120_000 }, () => {
+describe('a secret of the configuration in an error of a skill', { timeout: 300_000 }, () => {
   test('is not in the dead letter, history, answer, list of runs or log', async () => {
     const routes = `
 gateways:

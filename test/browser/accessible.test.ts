@@ -26,7 +26,7 @@ const SKILLS = {
 export default { description: 'Wipes', args: z.strictObject({ disk: z.string() }), metadata: { approval: true }, run: () => '' }`,
 }
 
-describe('the console is accessible', { timeout: 300_000 }, async () => {
+describe('the console is accessible', { timeout: 600_000 }, async () => {
   const { url } = await serveHttp((_, response) => {
     response.writeHead(503).end('crm-ingest-2: disk quota exceeded')
   })

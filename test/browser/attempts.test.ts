@@ -25,7 +25,7 @@ const CHARGE = `export default { description: 'charges', run() { throw new Error
 const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
-describe('attempts and outcomes in the console', { timeout: 300_000 }, async () => {
+describe('attempts and outcomes in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE, stock: STOCK } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer } = await openConsole(() => daemon)

@@ -14,7 +14,7 @@ tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*"], 
 /** The colour of the button *Hide submitted messages*. */
 const COLOUR = "getComputedStyle(document.querySelector('.inbox > button')).backgroundColor"
 
-describe('the audit log in the console', { timeout: 120_000 }, async () => {
+describe('the audit log in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)

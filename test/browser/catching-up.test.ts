@@ -11,7 +11,7 @@ gateways:
 routes: []
 `
 
-describe('the list of messages', { timeout: 120_000 }, async () => {
+describe('the list of messages', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show } = await openConsole(() => daemon)

@@ -46,7 +46,7 @@ const MEASURE_TABLE = `(() => {
   return { lines: Math.max(...rows.map(linesOf)), overflow: box.scrollWidth - box.clientWidth, broken }
 })()`
 
-describe('the configuration in the console', { timeout: 120_000 }, async () => {
+describe('the configuration in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   site.write('routes.d/bank.yaml', MORE)
   const daemon = await site.start()

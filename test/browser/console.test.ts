@@ -19,14 +19,14 @@ const SLOW = `export default { description: 'takes its time', run: () => new Pro
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
 const COUNTED = `export default { description: 'fails by number', run({ args }) { throw new Error('order ' + args.text.replace(/\\D/g, '') + ' is lost') } }`
 
-describe('the operator console', { timeout: 300_000 }, async () => {
+describe('the operator console', { timeout: 600_000 }, async () => {
   const site = openSite({
     ownProcess: true,
     routes: ROUTES,
     skills: { fail: FAIL, counted: COUNTED, slow: SLOW },
   })
   const daemon = await site.start()
-  const page = await openPage({ timeout: 10_000 })
+  const page = await openPage()
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
   const post = async (text: string) =>
     String(Object((await daemon.post('/hooks/demo', JSON.stringify({ text }))).body).id)

@@ -8,7 +8,7 @@ import { openConsole, openContext } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('the control token', { timeout: 120_000 }, async () => {
+describe('the control token', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: rest, skill: echo, fallback: true }]' })
   const daemon = await site.start()
   const { page, show, press, answer } = await openConsole(() => daemon)

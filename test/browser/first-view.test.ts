@@ -14,7 +14,7 @@ const MAXIMUM = { bytes: 33_600, uncached: 7 }
 /** Loaded after the first view: other views, charts, and the points of an hour. */
 const LATER = /later-|uPlot|v1\/history/
 
-describe('the console on a slow line', { timeout: 300_000 }, async () => {
+describe('the console on a slow line', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()
   const browser = await launchChromium()

@@ -29,7 +29,7 @@ routes:
 /** The secret of the sender; the gateway still has the old one. */
 const NEW_SECRET = 'new-secret-of-the-hub'
 
-describe('gateways in the console', { timeout: 120_000 }, async () => {
+describe('gateways in the console', { timeout: 600_000 }, async () => {
   const site = openSite({
     routes: ROUTES,
     env: {

@@ -5,7 +5,7 @@ import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 
-describe('consumer groups in the console', { timeout: 120_000 }, async () => {
+describe('consumer groups in the console', { timeout: 600_000 }, async () => {
   const site = openSite({
     routes: `
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }

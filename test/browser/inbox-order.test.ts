@@ -20,7 +20,7 @@ routes:
 `
 const NOTE = `export default { description: 'notes', run: () => undefined }`
 
-describe('the order and the rows of the list of conversations', { timeout: 180_000 }, async () => {
+describe('the order and the rows of the list of conversations', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { note: NOTE } })
   const daemon = await site.start()
   const { page, show, shots } = await openConsole(() => daemon)

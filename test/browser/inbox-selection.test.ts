@@ -16,7 +16,7 @@ routes:
 const REFUND = `export default { description: 'refunds', metadata: { approval: true }, run: () => 'refunded' }`
 const NOTE = `export default { description: 'notes', run: () => undefined }`
 
-describe('selected conversations', { timeout: 180_000 }, async () => {
+describe('selected conversations', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { note: NOTE, refund: REFUND } })
   const daemon = await site.start()
   const { page, dialog, show, answer, shots } = await openConsole(() => daemon)

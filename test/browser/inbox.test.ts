@@ -16,7 +16,7 @@ routes:
 `
 const NOTE = `export default { description: 'notes', run: () => undefined }`
 
-describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
+describe('the conversations as an inbox', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { note: NOTE } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

@@ -20,7 +20,7 @@ routes:
 `
 const FAILS = `export default { description: 'fails', run() { throw new Error('no stock') } }`
 
-describe('the page of a job', { timeout: 120_000 }, async () => {
+describe('the page of a job', { timeout: 600_000 }, async () => {
   /** Answers 503 to a push whose body contains `refuses`. */
   const receiver = { pushes: 0, refuses: 'nothing' }
   const { url } = await serveHttp(async (request, response) => {

@@ -12,7 +12,7 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none }, conversation: data.body.order, from: data.body.by }
 `
 
-describe('the console has notes for colleagues', { timeout: 300_000 }, async () => {
+describe('the console has notes for colleagues', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

@@ -12,7 +12,7 @@ ${NAMES.map((name) => `  - { name: ${name}, topic: orders, url: "http://127.0.0.
 routes: [{ name: all, skill: echo }]
 `
 
-describe('Now', { timeout: 60_000 }, async () => {
+describe('Now', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, shots } = await openConsole(() => daemon)

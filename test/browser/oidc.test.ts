@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 
 const CLIENT = { clientId: 'trivium', clientSecret: 'a-secret-of-the-client' }
 
-describe('signing in to the console at an identity provider', { timeout: 300_000 }, async () => {
+describe('signing in to the console at an identity provider', { timeout: 600_000 }, async () => {
   // It does not answer until `provider.open` is called.
   const provider = await startOidcProvider()
   const routes = (roles: string) => `

@@ -21,7 +21,7 @@ const STOVE = `export default {
   run: () => 'It is on its way.',
 }`
 
-describe('the console shows one conversation', { timeout: 300_000 }, async () => {
+describe('the console shows one conversation', { timeout: 600_000 }, async () => {
   const smtp = await startSmtpServer()
   after(() => smtp.close())
   const site = openSite({

@@ -18,7 +18,7 @@ const MINUTES = 60
 /** Maximum growth between the measurements: bytes, elements, listeners. */
 const GROWTH = { heap: 6_000_000, nodes: 300, listeners: 60 }
 
-describe('a page that is open for long', { timeout: 300_000 }, async () => {
+describe('a page that is open for long', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show } = await openConsole(() => daemon)

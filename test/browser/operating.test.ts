@@ -13,7 +13,7 @@ const CHARGE = `export default { description: 'charges', run({ message }) { thro
 const METHODS = ['chat.postMessage', 'conversations.replies', 'conversations.history']
 const FAULTS = Array.from({ length: 200 }, () => ({ status: 503, body: {} }))
 
-describe('an operator at work in the console', { timeout: 300_000 }, async () => {
+describe('an operator at work in the console', { timeout: 600_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({

@@ -21,7 +21,7 @@ const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 const BROKEN = `export default { description: 'breaks', run() { throw new Error('the box 5031 is broken') } }`
 
-describe('navigation in the console by keyboard and on a phone', { timeout: 120_000 }, async () => {
+describe('navigation in the console by keyboard and on a phone', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { stock: STOCK, broken: BROKEN } })
   const daemon = await site.start()
   await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'analytics' })

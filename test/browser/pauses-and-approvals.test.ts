@@ -41,7 +41,7 @@ export default {
   run: () => 'paid',
 }`
 
-describe('pauses and approvals in the console', { timeout: 300_000 }, async () => {
+describe('pauses and approvals in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { refund: REFUND, desk: DESK, payback: PAYBACK } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

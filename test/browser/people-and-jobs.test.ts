@@ -17,7 +17,7 @@ const { PLACES } = await import(new URL('../../src/console/lib/erased-places.js'
 const ADA = 'ada@example.com'
 const jobList = z.array(z.object({ state: z.string() }))
 
-describe('people and jobs in the console', { timeout: 240_000 }, async () => {
+describe('people and jobs in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, press, answer, dialog, shots } = await openConsole(() => daemon)

@@ -22,13 +22,13 @@ export default { description: 'fails', run({ message }) {
 } }`
 const MANY = 150
 
-describe('navigation in the console', { timeout: 300_000 }, async () => {
+describe('navigation in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   const post = (text: string) => daemon.post('/hooks/demo', JSON.stringify({ text }))
   await post('lost-16')
   for (let n = 0; n < MANY; n++) await post(`number ${n}.`)
-  const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
+  const { page } = await openConsole(() => daemon, { height: 700 })
 
   const list = page.locator('.list')
   const top = () => list.evaluate((element) => Object(element).scrollTop)

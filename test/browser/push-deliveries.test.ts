@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 
 const SECRET = `secret: whsec_${'c2VjcmV0'.repeat(5)}`
 
-describe('pushes of a message', { timeout: 120_000 }, async () => {
+describe('pushes of a message', { timeout: 600_000 }, async () => {
   const receiver = await serveHttp(async (request, response) => {
     await request.toArray()
     response.writeHead(request.url === '/up' ? 204 : 503).end()

@@ -15,10 +15,10 @@ const SHIP = `export default { description: 'ships', run({ message: { data: { bo
   throw new Error(body.reason ?? 'The warehouse has no stock of order ' + body.order + ' in Rotterdam, as it says')
 } }`
 
-describe('texts in lists and dialogs of the console', { timeout: 300_000 }, async () => {
+describe('texts in lists and dialogs of the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { ship: SHIP } })
   const daemon = await site.start()
-  const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
+  const { page } = await openConsole(() => daemon, { height: 700 })
   const post = (body: object) => daemon.post('/hooks/shop', JSON.stringify(body))
   const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
 

@@ -19,7 +19,7 @@ export default { description: 'charges', run({ args }) {
   if (!mayPay) throw new Error('no money today')
 } }`
 
-describe('the retry of many dead letters', { timeout: 300_000 }, async () => {
+describe('the retry of many dead letters', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { charge: CHARGE } })
   const daemon = await site.start()
   const { page, show, press, answer, shots } = await openConsole(() => daemon)

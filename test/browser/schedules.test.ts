@@ -15,7 +15,7 @@ schedules:
 const FAILS = `export default { description: 'Fails', run: () => { throw new Error('the disk is full') } }`
 const COUNT = `export default { description: 'Counts', run: () => 'counted' }`
 
-describe('schedules in the console', { timeout: 120_000 }, async () => {
+describe('schedules in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { count: COUNT, fails: FAILS } })
   const daemon = await site.start()
   const { page, dialog, press, answer, show, shots } = await openConsole(() => daemon)

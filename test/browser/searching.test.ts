@@ -16,14 +16,14 @@ routes:
 `
 const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
 
-describe('searching in the console', { timeout: 120_000 }, async () => {
+describe('searching in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   const post = (gateway: string, text: string) => daemon.post(`/hooks/${gateway}`, JSON.stringify({ text }))
   await post('shop', 'the blue book')
   await post('shop', 'a blue card is lost')
   await post('bank', 'blue money')
-  const { page } = await openConsole(() => daemon, { height: 800, timeout: 15_000 })
+  const { page } = await openConsole(() => daemon, { height: 800 })
 
   const box = page.getByLabel('Search messages')
   const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')

@@ -14,7 +14,7 @@ routes:
 `
 const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text.replace(/\\D/g, '') + ' today') } }`
 
-describe('rows of messages and dead letters in the console', { timeout: 300_000 }, async () => {
+describe('rows of messages and dead letters in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { charge: CHARGE } })
   const daemon = await site.start()
   const { page, show, press, answer } = await openConsole(() => daemon)

@@ -36,7 +36,7 @@ const SLOW = `export default {
   }),
 }`
 
-describe('skills and cost in the console', { timeout: 180_000 }, async () => {
+describe('skills and cost in the console', { timeout: 600_000 }, async () => {
   const answers = Array.from({ length: 20 }, (_, at) => () => ({
     text: 'Four.',
     usage: { input: 1_000 * (at + 1), output: 300 },

@@ -15,7 +15,7 @@ routes:
 `
 const BROKEN = `export default { name: 'broken', description: 'Fails.', async run() { throw new Error('out of stock') } }\n`
 
-describe('the console on a slow line and with failing requests', { timeout: 300_000 }, async () => {
+describe('the console on a slow line and with failing requests', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { broken: BROKEN } })
   const daemon = await site.start()
   const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
@@ -25,7 +25,7 @@ describe('the console on a slow line and with failing requests', { timeout: 300_
   const { queue, group, code, pattern } = Object(found)
   const kind = new URLSearchParams({ queue, group, code, pattern })
   const { conversation } = Object(Object(await daemon.invoke('message-show', { id })).message)
-  const { page, show, shots } = await openConsole(() => daemon, { timeout: 15_000 })
+  const { page, show, shots } = await openConsole(() => daemon)
   const main = page.getByRole('main')
   const loading = main.getByText('Loading …').first()
   const tryAgain = main.getByRole('button', { name: 'Try again' })

@@ -4,7 +4,7 @@ import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('a paused store in the console', { timeout: 120_000 }, async () => {
+describe('a paused store in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
   assert.equal((await site.run(['store', 'pause'])).code, 0)
   const daemon = await site.start()

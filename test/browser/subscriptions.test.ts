@@ -21,7 +21,7 @@ function isSignedBy(secret: string, { id, timestamp, signatures, body }: Push): 
   return signatures.split(' ').includes(`v1,${expected}`)
 }
 
-describe('push subscriptions in the console', { timeout: 240_000 }, async () => {
+describe('push subscriptions in the console', { timeout: 600_000 }, async () => {
   const site = openSite({
     routes: `
 subscriptions:

@@ -12,7 +12,7 @@ routes: [{ name: broken, skill: fail, retry: { attempts: 1 } }]
 `
 const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('no luck') } }` }
 
-describe('a person takes care of a trouble', { timeout: 120_000 }, async () => {
+describe('a person takes care of a trouble', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const { page, dialog, show, shots } = await openConsole(() => daemon)

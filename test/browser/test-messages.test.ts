@@ -17,7 +17,7 @@ routes:
 const PUSHED = `export default { description: 'notes a push', run: ({ message }) => 'pushed by ' + message.data.body.pusher.name }`
 const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
 
-describe('test messages in the console', { timeout: 180_000 }, async () => {
+describe('test messages in the console', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { pushed: PUSHED, flaky: FLAKY } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)

@@ -12,7 +12,7 @@ routes:
   - { name: all, skill: echo, reply: none }
 `
 
-describe('the time range of the view Now', { timeout: 180_000 }, async () => {
+describe('the time range of the view Now', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)

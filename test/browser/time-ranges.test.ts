@@ -14,7 +14,7 @@ routes: [{ name: all, skill: echo, reply: none }]
 const WIPE = `import { z } from 'zod'
 export default { description: 'Wipes', args: z.strictObject({ disk: z.string() }), metadata: { approval: true }, run: () => '' }`
 
-describe('the time range of approvals, jobs and groups', { timeout: 180_000 }, async () => {
+describe('the time range of approvals, jobs and groups', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { wipe: WIPE } })
   const daemon = await site.start()
   const { page, show, shots } = await openConsole(() => daemon)

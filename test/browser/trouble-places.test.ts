@@ -33,7 +33,7 @@ const PLACES: [code: string, where: Record<string, string>, address: string][] =
   ['skill-broken', { skill: 'ship' }, 'skills/ship'],
 ]
 
-describe('the troubles on Now', { timeout: 120_000 }, async () => {
+describe('the troubles on Now', { timeout: 600_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   const { page, show } = await openConsole(() => daemon)

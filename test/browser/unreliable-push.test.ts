@@ -6,7 +6,7 @@ import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('unreliable pushes and stalled groups in the console', { timeout: 120_000 }, async () => {
+describe('unreliable pushes and stalled groups in the console', { timeout: 600_000 }, async () => {
   let attempts = 0
   const receiver = await serveHttp(async (request, response) => {
     await request.toArray()

@@ -8,7 +8,7 @@ import { startSmtpServer } from '../fixtures/smtp-server.ts'
 import { HALLDIS, mailFromHalldis, refuseNext, supportGateway } from '../fixtures/support-mail.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('the console shows replies that were not delivered', { timeout: 300_000 }, async () => {
+describe('the console shows replies that were not delivered', { timeout: 600_000 }, async () => {
   const smtp = await startSmtpServer()
   after(() => smtp.close())
   const site = openSite({

@@ -40,14 +40,14 @@ export default {
 }`
 const SECRET = 'of-the-environment-1'
 
-describe('the views of an operator', { timeout: 300_000 }, async () => {
+describe('the views of an operator', { timeout: 600_000 }, async () => {
   const site = openSite({
     routes: ROUTES,
     skills: { fail: FAIL, pay: PAY, wipe: WIPE },
     env: { BANK_SECRET: SECRET },
   })
   const daemon = await site.start()
-  const page = await openPage({ timeout: 15_000 })
+  const page = await openPage()
   const show = (view: string) => page.goto(`${daemon.control}/#/${view}`)
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click()
   const dialog = page.getByRole('dialog')

@@ -13,7 +13,7 @@ routes:
   - { name: desk, match: { gateway: shop }, skill: echo }
 `
 
-describe('conversation show', { timeout: 120_000 }, async () => {
+describe('conversation show', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
 

@@ -29,7 +29,7 @@ test('an empty list names its filters, and keeps its other hints', () => {
   assert.equal(withFilters('id\trow', { text: 'row' }), 'id\trow')
 })
 
-describe('a filter that nothing matches', { timeout: 100_000 }, async () => {
+describe('a filter that nothing matches', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   await site.start()
   const run = (line: string) => site.run(line.split(' '))

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 
-describe('trivium gateway send', { timeout: 120_000 }, async () => {
+describe('trivium gateway send', { timeout: 300_000 }, async () => {
   const smtp = await startSmtpServer()
   after(() => smtp.close())
   const site = openSite({

@@ -19,7 +19,7 @@ tokens:
 routes: [{ name: all, skill: echo }]
 `
 
-describe('gateway show', { timeout: 120_000 }, async () => {
+describe('gateway show', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const run = async (...words: string[]) => {

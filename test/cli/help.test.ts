@@ -19,7 +19,7 @@ test('descriptions name commands as one types them', () => {
   assert.equal(inCommandWords('the back-off and gateway-message'), 'the back-off and gateway-message')
 })
 
-describe('the help of the command line', { timeout: 120_000 }, async () => {
+describe('the help of the command line', { timeout: 300_000 }, async () => {
   const site = openSite({
     routes: `
 gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }

@@ -14,7 +14,7 @@ const SKILLS = { fail: `export default { description: 'fails', run() { throw new
 /** More than a page of a list. */
 const COUNT = 502
 
-test('lists of messages and dead letters have all pages with --all', { timeout: 100_000 }, async () => {
+test('lists of messages and dead letters have all pages with --all', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const items = Array.from({ length: COUNT }, (_, at) => ({ at }))

@@ -23,7 +23,7 @@ export default {
 }
 `
 
-describe('trivium message', { timeout: 120_000 }, () => {
+describe('trivium message', { timeout: 300_000 }, () => {
   test('runs the message in its own process if the daemon stops meanwhile, also with a key of the user', async () => {
     const site = openSite({
       routes: ROUTES,

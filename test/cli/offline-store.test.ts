@@ -9,7 +9,7 @@ gateways:
 routes: [{ name: all, skill: echo }]
 `
 
-describe('commands on the store without a daemon', { timeout: 120_000 }, () => {
+describe('commands on the store without a daemon', { timeout: 300_000 }, () => {
   test('need no variables that routes.yaml names for gateways', async () => {
     const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
     assert.equal((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')

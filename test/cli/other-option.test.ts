@@ -4,7 +4,7 @@ import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = 'routes: [{ name: rest, match: { gateway: cli }, skill: echo }]\n'
 
-describe('an option or a word that a command does not have', { timeout: 100_000 }, async () => {
+describe('an option or a word that a command does not have', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   await site.start()
   const errorOf = async (line: string, ...more: string[]) => {

@@ -17,7 +17,7 @@ mcp:
 routes: [{ name: rest, skill: echo }]
 `
 
-describe('trivium parts', { timeout: 120_000 }, () => {
+describe('trivium parts', { timeout: 300_000 }, () => {
   test('lists the parts that routes.yaml needs although its variables are not set', async () => {
     const site = openSite({ routes: ROUTES })
     const { code, out, err } = await site.run(['parts', '--json'])

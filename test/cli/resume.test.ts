@@ -13,7 +13,7 @@ const SKILLS = {
   pick: "export default { description: 'fails for some', run({ message }) { if (message.text === 'bad') throw new Error('no') } }",
 }
 
-describe('the commands about pauses', { timeout: 120_000 }, async () => {
+describe('the commands about pauses', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const run = (line: string) => site.run(line.split(' '))

@@ -14,7 +14,7 @@ routes:
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
 
-describe('trivium routes and config', { timeout: 120_000 }, async () => {
+describe('trivium routes and config', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const explain = async (draft: unknown) => {
     site.write('message.json', typeof draft === 'string' ? draft : JSON.stringify(draft))

@@ -8,7 +8,7 @@ import { shortId } from '../../src/lib/short-text.ts'
 import { listTable } from '../../src/lib/text-table.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
-describe('the end of an id on the command line', { timeout: 120_000 }, async () => {
+describe('the end of an id on the command line', { timeout: 300_000 }, async () => {
   const site = openSite({
     routes: `
 gateways:

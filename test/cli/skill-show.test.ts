@@ -15,7 +15,7 @@ routes:
 `
 const LABEL = `export default { description: 'Prints a label.', run() { throw new Error('no paper') } }`
 
-describe('skill list and skill show', { timeout: 120_000 }, async () => {
+describe('skill list and skill show', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { label: LABEL } })
   const daemon = await site.start()
   const run = async (...args: string[]) => {

@@ -7,7 +7,7 @@ import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('subscription show and group show', { timeout: 120_000 }, async () => {
+describe('subscription show and group show', { timeout: 300_000 }, async () => {
   const receiver = await serveHttp((_, response) => response.writeHead(503).end('disk quota exceeded'))
   const secret = `whsec_${'c2VjcmV0'.repeat(5)}`
   const site = openSite({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 
-describe('trouble ack', { timeout: 60_000 }, async () => {
+describe('trouble ack', { timeout: 300_000 }, async () => {
   const site = openSite({
     routes: `
 gateways:

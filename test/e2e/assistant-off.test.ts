@@ -12,7 +12,7 @@ const OWN_WORDS = JSON.stringify([
   { name: 'words', description: 'The help.', prefixes: ['words'], ref: 'assistant-help' },
 ])
 
-describe('with `assistant: false`', { timeout: 120_000 }, async () => {
+describe('with `assistant: false`', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   site.write('skills/skills.json', OWN_WORDS)
   const say = async (text: string) => {

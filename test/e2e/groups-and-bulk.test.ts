@@ -20,7 +20,7 @@ export default { description: 'works', run({ args }) {
 const MANY = 600
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`groups and bulk work on the ${kind} store`, { timeout: 240_000 }, async () => {
+  describe(`groups and bulk work on the ${kind} store`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) after(() => redis.stop())
     const site = openSite({

@@ -22,7 +22,7 @@ export default { description: 'works', async run({ args, signal }) {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`a person takes over, on ${store}`, { timeout: 240_000 }, () => {
+  describe(`a person takes over, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store, ownProcess: true })
     const linesOf = (name: string) => {
       const path = join(suite.site.dir, name)

@@ -17,7 +17,7 @@ routes:
   - { name: ${name}, match: { gateway: ${name} }, skill: ${skill} }
 `
 
-describe('a daemon with a configuration in several files', { timeout: 120_000 }, () => {
+describe('a daemon with a configuration in several files', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: MAIN })
   const statusOf = async (path: string) => (await suite.daemon.post(path, '{}')).status
   const isServed = (path: string, status = 202) =>

@@ -14,7 +14,7 @@ routes:
 const SKILLS = { bad: `export default { description: 'fails', run() { throw new Error('no') } }` }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`the latency from acceptance to the skill (${store})`, { timeout: 120_000 }, () => {
+  describe(`the latency from acceptance to the skill (${store})`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
 
     const counted = async () => {

@@ -10,7 +10,7 @@ gateways:
 `
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`messages leased to workers, on ${store}`, { timeout: 120_000 }, () => {
+  describe(`messages leased to workers, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
     const receiveRoad = async () => {
       const { roads } = Object(JSON.parse((await suite.site.run(['status', '--json'])).out))

@@ -55,7 +55,7 @@ async function startApp() {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`trivium listen, on ${store}`, { timeout: 180_000 }, () => {
+  describe(`trivium listen, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store, ownProcess: true })
     const children = new Set<ChildProcess>()
     after(() => {

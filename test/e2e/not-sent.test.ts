@@ -20,7 +20,7 @@ const SKILLS = {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`lists of messages, on the ${kind} store`, { timeout: 120_000 }, async () => {
+  describe(`lists of messages, on the ${kind} store`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) after(() => redis.stop())
     const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })

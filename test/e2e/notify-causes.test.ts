@@ -14,7 +14,7 @@ const SKILLS = {
 type Notification = { id: string; types: string[]; text: string }
 
 for (const store of ['embedded', 'redis', 'shards'] as const) {
-  describe(`operators are notified of, on ${store}`, { timeout: 240_000 }, async () => {
+  describe(`operators are notified of, on ${store}`, { timeout: 300_000 }, async () => {
     const notifications: Notification[] = []
     const receiver = await serveHttp(async (request, response) => {
       const body = (await request.toArray()).join('')

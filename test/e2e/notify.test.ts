@@ -44,7 +44,7 @@ async function startReceiver() {
 }
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`notifications, ${store}`, { timeout: 300_000 }, async () => {
+  describe(`notifications, ${store}`, { timeout: 600_000 }, async () => {
     const redis = store === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {}

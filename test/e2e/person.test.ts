@@ -243,7 +243,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await left(MARK, ALICE), [])
     })
 
-    test('in messages of a provider is erased with these messages', { timeout: 120_000 }, async () => {
+    test('in messages of a provider is erased with these messages', { timeout: 300_000 }, async () => {
       const { site, left } = await begin()
       const daemon = await site.start()
       const order = async (customer: string, text: string) => {
@@ -306,7 +306,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await left(MARK, ALICE), [])
     })
 
-    test('is erased on one gateway, but not for the same id on another', { timeout: 120_000 }, async () => {
+    test('is erased on one gateway, but not for the same id on another', { timeout: 300_000 }, async () => {
       const { site } = await begin()
       const daemon = await site.start()
       // Ids that are also words in every entry of the audit log.

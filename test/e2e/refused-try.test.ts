@@ -40,7 +40,7 @@ async function pipe(dir: string, input: string, ...args: string[]): Promise<{ ou
   return { out, err }
 }
 
-describe('another secret, tried on refused deliveries', { timeout: 120_000 }, async () => {
+describe('another secret, tried on refused deliveries', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
   let daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))

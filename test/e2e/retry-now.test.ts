@@ -21,7 +21,7 @@ export default { description: 'Books an order', run({ message }) {
 } }`
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`message-retry, on the ${kind} store`, { timeout: 120_000 }, async () => {
+  describe(`message-retry, on the ${kind} store`, { timeout: 300_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) after(() => redis.stop())
     const env = redis ? { REDIS_URL: redis.url } : {}

@@ -6,7 +6,7 @@ import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 
-test('a daemon that is stopped while it starts ends cleanly', { timeout: 120_000 }, async (t) => {
+test('a daemon that is stopped while it starts ends cleanly', { timeout: 300_000 }, async (t) => {
   // The start waits for this server, which never answers.
   const asked = Promise.withResolvers<void>()
   const silent = await serveHttp(() => asked.resolve())

@@ -14,7 +14,7 @@ const ANSWER = `export default { description: 'answers', run: ({ message }) => '
 const [BOT, ANNA] = ['support@example.com', 'anna@example.net']
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`a person who answers by mail, on ${kind}`, { timeout: 240_000 }, () => {
+  describe(`a person who answers by mail, on ${kind}`, { timeout: 300_000 }, () => {
     test('takes over that conversation only, until it is resumed, also over a kill', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       const dovecot = await startDovecot()
@@ -142,7 +142,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
   })
 }
 
-describe('a person who takes over in Slack', { timeout: 120_000 }, async () => {
+describe('a person who takes over in Slack', { timeout: 300_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({

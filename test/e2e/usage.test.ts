@@ -41,7 +41,7 @@ const post = (daemon: DaemonProcess, text: string) =>
   daemon.post('/shop', text, { 'content-type': 'text/plain' })
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`costs of models and usage of skills, on the ${kind} store`, { timeout: 240_000 }, async () => {
+  describe(`costs of models and usage of skills, on the ${kind} store`, { timeout: 300_000 }, async () => {
     const usage = { input: 1_000, output: 200 }
     const model = await startOpenAiServer(Array.from({ length: 60 }, () => () => ({ text: 'Four.', usage })))
     after(() => model.close())

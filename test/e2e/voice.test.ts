@@ -37,7 +37,7 @@ const notes = ({ dir }: Site): Note[] => {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`recordings in messages, on ${kind}`, { timeout: 240_000 }, () => {
+  describe(`recordings in messages, on ${kind}`, { timeout: 300_000 }, () => {
     test('are transcribed before routing, once over kills, and their message is never lost', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       const script: SpeechAnswer[] = []

@@ -15,7 +15,7 @@ test('prints for ever', async () => {
 })
 `
 
-test('a runner ends when its parent no longer reads its output', { timeout: 60_000 }, async (t) => {
+test('a runner ends when its parent no longer reads its output', { timeout: 300_000 }, async (t) => {
   const file = join(temporaryDir(t), 'endless.test.mjs')
   writeFileSync(file, FILE)
   const runner = spawn(process.execPath, [RUNNER, file], {

@@ -66,7 +66,7 @@ test('a search with `until` reads nothing newer, and a histogram reads each entr
   assert.ok(ofHistogram <= 2 * (MESSAGES / SLICE) + 3 * calls, `${ofHistogram} reads in ${calls} calls`)
 })
 
-test('a search for an id transfers no other messages', { timeout: 120_000 }, async (t) => {
+test('a search for an id transfers no other messages', { timeout: 300_000 }, async (t) => {
   const redis = await redisOf(t)
   const store = await redis.open()
   const client = redis.client()

@@ -43,7 +43,7 @@ async function start(
 /** A file in the working folder of the tests, with a unique name. */
 const FILE = `./own-files-${process.pid}.jsonl`
 
-describe('a Bolt app outside the folder of the daemon', { timeout: 120_000 }, () => {
+describe('a Bolt app outside the folder of the daemon', { timeout: 300_000 }, () => {
   for (const [api, code] of [
     ['fs of CommonJS', `require('fs').appendFileSync('${FILE}', 'x')`],
     ['node:fs/promises', `require('node:fs/promises').appendFile('${FILE}', 'x')`],
