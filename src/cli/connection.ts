@@ -234,11 +234,14 @@ function clientName(): string {
   return encodeURIComponent(`${userName()}@${hostname()}`).replaceAll('%40', '@')
 }
 
-/** node:http rather than fetch, whose timeout of five minutes is too short for waits. */
+/**
+ * node:http rather than fetch, whose timeout of five minutes is too short for waits. Each request
+ * has a connection of its own: the daemon may be closing an idle one when it is used again.
+ */
 function send(url: string, options: RequestOptions, body?: unknown): Promise<IncomingMessage> {
   const headers = { ...options.headers, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { ...options, headers }, resolve)
+    const outgoing = request(url, { ...options, headers, agent: false }, resolve)
     outgoing.on('error', (cause) => reject(connectionError(url, cause)))
     outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   })
