@@ -151,7 +151,7 @@ const HAVE_LIST: readonly string[] = ['dead-letter', 'message', 'skill', 'route'
 async function candidatesOf(name: string, argument: string, daemon: Daemon): Promise<Candidates | undefined> {
   if (!daemon.running) return undefined
   if (name.endsWith('-resume')) return paused(name.slice(0, -'-resume'.length), daemon)
-  if (name === 'run-cancel') return messages(daemon, 'running')
+  if (name === 'run-cancel') return messages(daemon, 'running,retrying')
   if (name === 'message-retry') return messages(daemon, 'retrying')
   if (name === 'approval-decide') return approvals(daemon)
   const key = `${name.split('-')[0]}.${argument}`
@@ -183,7 +183,7 @@ async function paused(kind: string, daemon: Daemon): Promise<Candidates> {
 
 async function messages(daemon: Daemon, outcome: string): Promise<Candidates> {
   const found = await daemon.invoke('message-search', { outcome, limit: MOST_MESSAGES })
-  return { about: outcome, names: idsOf(pathGet(found, 'messages')) }
+  return { about: outcome.replace(',', ' or '), names: idsOf(pathGet(found, 'messages')) }
 }
 
 async function approvals(daemon: Daemon): Promise<Candidates> {

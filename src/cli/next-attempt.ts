@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { type Json, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
+import { lastAttemptAfter } from '../lib/last-attempt.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -29,16 +30,5 @@ async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, f
   const next = { at: Number(last.at) + delay, attempt: Number(attempt) + 1 }
   const routes = daemon.running ? await daemon.invoke('route-list', {}).catch(() => []) : []
   const retry = objectsIn(routes).find(({ name }) => name === route)?.retry
-  return { ...Object(found), next: { ...next, ...defined(endOf(next, Object(retry))) } }
-}
-
-function endOf({ at, attempt }: { at: number; attempt: number }, retry: JsonObject) {
-  const { attempts, backoff, delay, maxDelay } = retry
-  if (typeof attempts !== 'number') return {}
-  let givesUpAt = at
-  for (let failed = attempt; failed < attempts; failed++) {
-    const full = Math.min(Number(maxDelay), Number(delay) * 2 ** Math.min(30, failed - 1))
-    givesUpAt += backoff === 'fixed' ? Number(delay) : full
-  }
-  return { of: attempts, givesUpAt }
+  return { ...Object(found), next: { ...next, ...lastAttemptAfter(next, Object(retry)) } }
 }

@@ -109,7 +109,7 @@ export const catalogue = {
     410,
     'The receipt {receipt} is no longer valid: its lease ended, or its message was acknowledged. Nothing was sent. Answer with `messageId`, or receive again.',
   ),
-  run_cancelled: permanent(409, 'Cancelled by {by}: {reason} (message {id}).'),
+  run_cancelled: permanent(409, '{did} by {by}: {reason} (message {id}).'),
   refused_gone: permanent(
     404,
     'This daemon keeps no such refused delivery of gateway {gateway}. The newest 50 are kept for an hour, by the daemon that refused them.',

@@ -58,7 +58,7 @@ export function createRoadServices(
     pauses: createPauseService({
       ...base,
       ...parts,
-      journal: store.journal,
+      ...store,
       gatewayNames,
       listedRoutes: () => config().routes,
     }),
@@ -67,7 +67,7 @@ export function createRoadServices(
       ...createSearch(store, withMails, gateways),
       ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
       histogram,
-      ...createRetryNow(store),
+      ...createRetryNow(store, now),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },

@@ -5,6 +5,7 @@ import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { messages } from './operations/messages.ts'
+import { RETRIED_EARLY } from './retry-now.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 
 /** Notes of dispatch that end an attempt. */
@@ -32,7 +33,7 @@ export function createLastAttempts(deps: {
     if (!message) return undefined
     const route = last.route ?? deps.match(message)?.name
     const pauses = deps.holding.pausesOf(message, route)
-    const latest = notes.findLast(({ road }) => road === 'dispatch')
+    const latest = notes.findLast(({ road, what }) => road === 'dispatch' && what !== RETRIED_EARLY)
     const budget = latest?.what === 'waits for its budget' ? textAt(latest.detail, 'error') : undefined
     const pausedBy = pauses.map(({ kind, name }) => ({ kind, name }))
     return defined({ route, budget, pausedBy: pausedBy.length > 0 ? pausedBy : undefined })

@@ -1,3 +1,4 @@
+import { authorOf } from '../core/author.ts'
 import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
@@ -8,24 +9,30 @@ import type { Note, Store } from '../core/store.ts'
 import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
 
+/** The note that somebody ended the back-off of a message. */
+export const RETRIED_EARLY = 'retried early'
+
 /**
  * Starts the next attempt of a message in back-off, or of its replies, without waiting for its
  * time.
  */
-export function createRetryNow({
-  journal,
-  jobs,
-}: Pick<Store, 'journal' | 'jobs'>): Pick<ServiceOf<typeof messages>, 'retry'> {
+export function createRetryNow(
+  { journal, jobs }: Pick<Store, 'journal' | 'jobs'>,
+  now: () => number,
+): Pick<ServiceOf<typeof messages>, 'retry'> {
   return {
     async retry({ id }, { caller }) {
       const message = await journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
       const [[outcome], history] = await Promise.all([journal.outcomes([id]), journal.history(id)])
+      const at = now()
       const skills = await jobs.hasten('dispatch', [id, ...resumedJobs(id, history)])
       const replies = await jobs.hasten(OUTBOX_QUEUE, unsentReplies(history))
       if (skills + replies === 0)
         throw new TriviumError('not_retrying', { id, outcome: outcome ?? 'gone', hint: hintFor(outcome) })
+      const road = skills > 0 ? 'dispatch' : 'outbox'
+      await journal.note(id, [{ at, road, what: RETRIED_EARLY, detail: { by: authorOf(caller) } }])
       return { ok: true, id, attempts: skills + replies }
     },
   }

@@ -35,7 +35,7 @@ const PHRASES: Record<string, readonly [string, string]> = {
   'conversation-note-delete': ['deleted a note of a conversation', 'delete a note of a conversation'],
   'trouble-acknowledge': ['took a trouble', 'take a trouble'],
   'trouble-release': ['released a trouble', 'release a trouble'],
-  'run-cancel': ['cancelled a running attempt', 'cancel a running attempt'],
+  'run-cancel': ['ended the attempts on a message', 'end the attempts on a message'],
 }
 
 /** The end of an erasure, which its job records. */

@@ -57,11 +57,35 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
   test('a message in back-off is retried before its time', async () => {
     const id = await post('stock of product 1?')
     await show(`messages/${id}`)
-    await page.getByText(/^Attempt 1 failed: the warehouse is away. The next attempt begins in/).waitFor()
+    await page
+      .getByText(
+        /^Attempt 1 of 4 failed: the warehouse is away. The next attempt begins in .*after attempt 4,/,
+      )
+      .waitFor()
     await press('Retry now')
     await page.getByText('The next attempt begins now.').waitFor()
     await page.getByRole('heading', { name: /done$/ }).waitFor()
+    await timeline
+      .getByRole('listitem')
+      .filter({ hasText: 'retried now' })
+      .getByText('by control token')
+      .waitFor()
     assert.equal(await page.getByRole('button', { name: 'Retry now' }).count(), 0)
+  })
+
+  test('a message in back-off is given up, and says by whom and why', async () => {
+    await show(`messages/${await post('customs of order 12')}`)
+    await press('Give up …')
+    await dialog.getByLabel('Reason').fill('declared by hand')
+    assert.deepEqual(await faultsOf(page), [])
+    await answer('Give up')
+    await page.getByText(/^It was given up by control token: declared by hand\. Nothing happens/).waitFor()
+    await timeline.getByText(/^given up by control token: declared by hand/).waitFor()
+    await show(`messages/${await post('customs of order 13')}`)
+    await press('Give up …')
+    await dialog.getByText('drop it', { exact: true }).click()
+    await answer('Give up')
+    await page.getByRole('heading', { name: /dropped$/ }).waitFor()
   })
 
   test('a row of a message in back-off shows its error and the next attempt; after a retry, the page says that it failed again', async () => {

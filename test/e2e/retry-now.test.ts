@@ -56,6 +56,40 @@ for (const kind of ['embedded', 'redis'] as const) {
         await daemon.invoke('audit-list', { action: 'message-retry', outcome: 'ok' }),
       ).entries
       assert.deepEqual([action, target, outcome], ['message-retry', { id }, 'ok'])
+      const { history } = Object(await daemon.invoke('message-show', { id }))
+      const early = history.find(({ what }: { what: string }) => what === 'retried early')
+      assert.partialDeepStrictEqual(early, { road: 'dispatch', detail: { by: 'control-token' } })
+    })
+
+    test('run-cancel gives up a message in back-off, which becomes a dead letter or is dropped', async () => {
+      for (const text of ['"kept"', '"dropped"']) await daemon.post('/shop', text)
+      await until(async () => {
+        const found = await outcomes()
+        return found['"kept"'] === 'retrying' && found['"dropped"'] === 'retrying'
+      }, 'both in back-off')
+      const idOf = async (text: string) =>
+        (await rows()).find((row: { text: string }) => row.text === text).id
+      // A paused route does not keep a message from being given up.
+      await daemon.invoke('route-pause', { route: 'orders' })
+      const reason = 'ordered by phone'
+      const kept = await idOf('"kept"')
+      assert.deepEqual(await daemon.invoke('run-cancel', { messageId: kept, reason }), {
+        ...{ ok: true, messageId: kept, cancelled: true, outcome: 'dead' },
+      })
+      const letter = Object(await daemon.invoke('dead-letter-show', { id: kept }))
+      assert.deepEqual(
+        letter.errors.map(({ code }: { code: string }) => code),
+        ['skill_failed', 'run_cancelled'],
+        'no second run of the skill',
+      )
+      assert.match(letter.errors[1].message, /^Given up by .*: ordered by phone \(message/)
+      const dropped = await idOf('"dropped"')
+      assert.deepEqual(await daemon.invoke('run-cancel', { messageId: dropped, drop: true }), {
+        ...{ ok: true, messageId: dropped, cancelled: true, outcome: 'dropped' },
+      })
+      const letters = [await daemon.invoke('dead-letter-list', {})].flat().map((each) => Object(each).id)
+      assert.deepEqual(letters, [kept])
+      await daemon.invoke('route-resume', { route: 'orders' })
     })
   })
 }
@@ -73,7 +107,7 @@ for (const { kind, place, open } of storeKinds()) {
     const retry = { outcome: 'retry' as const, delay: 3_600_000, error, notes }
     await store.jobs.settle('outbox', [{ id: job.id, token: job.token, ...retry }])
     const call = callOf({ caller: { kind: 'cli' } })
-    assert.deepEqual(await createRetryNow(store).retry({ id }, call), { ok: true, id, attempts: 1 })
+    assert.deepEqual(await createRetryNow(store, Date.now).retry({ id }, call), { ok: true, id, attempts: 1 })
     const [again] = (await store.jobs.claim('outbox', { max: 1, lease: 60_000 })).items
     assert.deepEqual([again?.id, again?.failures], [job.id, 1])
   })

@@ -29,6 +29,7 @@ async function openClicks(t: TestContext) {
       ...store.journal,
       search: async () => ({ found: [{ message, outcome: 'done' }], more: false }),
     },
+    jobs: store.jobs,
     router: { routes: () => [] },
     listedRoutes: () => [],
     gatewayNames: () => ['team'],

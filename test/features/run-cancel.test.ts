@@ -26,16 +26,17 @@ async function openPauses(t: TestContext) {
   const pauses = createPauses({ store, queues, routes: () => [], log: silent, now: Date.now })
   const { load } = createPauseRecords(store.kv)
   const requested = async () => (await load()).cancels.map(({ messageId }) => messageId)
-  return { pauses, requested }
+  return { pauses, jobs: store.jobs, requested }
 }
 
 describe('the cancellation of a run', () => {
   test('is removed if the store becomes unavailable during the wait, so that no later attempt is cancelled', async (t) => {
-    const { pauses, requested } = await openPauses(t)
+    const { pauses, jobs, requested } = await openPauses(t)
     const cancelsDuringWait: string[] = []
     let reads = 0
     const journal = {
       get: async () => MESSAGE,
+      history: async () => [],
       async outcomes(): Promise<Outcome[]> {
         reads++
         const isCheckBeforeTheWait = reads === 1
@@ -44,8 +45,8 @@ describe('the cancellation of a run', () => {
         throw new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
       },
     }
-    const cancel = createRunCancel({ pauses, journal, now: Date.now })
-    await assert.rejects(cancel({ messageId: 'm1' }, callOf({ caller: { kind: 'cli' } })), {
+    const cancel = createRunCancel({ pauses, journal, jobs, now: Date.now })
+    await assert.rejects(cancel({ messageId: 'm1', drop: false }, callOf({ caller: { kind: 'cli' } })), {
       code: 'store_unavailable',
     })
     assert.deepEqual(cancelsDuringWait, ['m1'])
@@ -53,20 +54,21 @@ describe('the cancellation of a run', () => {
   })
 
   test('remains requested if its caller disconnects, until the attempt has ended', async (t) => {
-    const { pauses, requested } = await openPauses(t)
+    const { pauses, jobs, requested } = await openPauses(t)
     const caller = new AbortController()
     let outcome: Outcome = 'running'
     let readsAfterDisconnect = 0
     const journal = {
       get: async () => MESSAGE,
+      history: async () => [],
       async outcomes(): Promise<Outcome[]> {
         if (caller.signal.aborted) readsAfterDisconnect++
         return [outcome]
       },
     }
-    const cancel = createRunCancel({ pauses, journal, now: Date.now })
+    const cancel = createRunCancel({ pauses, journal, jobs, now: Date.now })
     const call = { ...callOf({ caller: { kind: 'cli' } }), signal: caller.signal }
-    const result = cancel({ messageId: 'm1' }, call)
+    const result = cancel({ messageId: 'm1', drop: false }, call)
     await until(async () => (await requested()).length === 1, 'the request')
     caller.abort()
     await Promise.race([result, until(() => readsAfterDisconnect > 1, 'further reads of the outcome')])

@@ -1,8 +1,10 @@
+import { lastAttemptAfter } from '../../lib/last-attempt.ts'
+import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, dateTime, span, Words } from '../lib/parts.js'
+import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
 import { PauseList, PauseNames } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
@@ -18,14 +20,14 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
     case 'running':
       return html`<${Line} kind="busy"><${RunningAttempt} of=${running} /><//>`
     case 'retrying':
-      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${NextAttempt} of=${failed} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
+      return html`<${Line} kind="warn"><${Retrying} failed=${failed} isHastened=${isHastened(history, failed)} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
     case 'approval':
       return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${AlsoPaused} pausedBy=${pausedBy} after="Once approved, it" /><//>`
     case 'replying':
       return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${NextAttempt} of=${unsent} /><//>`
     case 'dead':
       if (isCancelled(failed))
-        return html`<${Line} kind="bad">Attempt ${failed.detail.attempt} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it.<//>`
+        return html`<${Line} kind="bad">${isGivenUp(failed) ? 'It' : `Attempt ${failed.detail.attempt}`} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it.<//>`
       return html`<${Line} kind="bad">It failed permanently${failed?.detail?.attempt > 1 ? ` after ${count(failed.detail.attempt, 'attempt')}` : ''}${whyOf(failed)} Nothing happens until somebody retries or drops it.<//>`
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
@@ -81,10 +83,16 @@ export function isCancelled(note) {
   return note?.detail?.code === 'run_cancelled'
 }
 
+/** Whether a person gave up the message of a note, so that its attempt did not run. */
+export function isGivenUp({ detail }) {
+  return isCancelled({ detail }) && detail.error.startsWith('Given up')
+}
+
 /** `cancelled by ada: wrong customer`, from `run_cancelled`, without the default reason. */
 export function cancelledBy({ detail }) {
-  const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
-  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):(?=\S))?[^:]*(?=:|$)/, authorOf)}`
+  const [, by = 'somebody'] =
+    /(?:cancelled|given up) by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
+  return `${isGivenUp({ detail }) ? 'given up' : 'cancelled'} by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):(?=\S))?[^:]*(?=:|$)/, authorOf)}`
 }
 
 function Line({ kind = '', children }) {
@@ -98,6 +106,27 @@ function attemptOf(note) {
 function whyOf(note) {
   const why = note?.detail?.error ?? note?.detail?.reason
   return why ? html`: <${Words} text=${withLocalTimes(causeOf(why)).replace(/[.\s]+$/, '')} />.` : '.'
+}
+
+/** The note that somebody ended the back-off. */
+export const RETRIED_EARLY = 'retried early'
+
+/** Whether somebody has ended the back-off since an attempt failed. */
+function isHastened(history, failed) {
+  return history.some(({ what, at }) => what === RETRIED_EARLY && at >= failed?.at)
+}
+
+/** The failed attempt, when the next one begins, and when the last one does. */
+function Retrying({ failed, isHastened }) {
+  const { route, attempt, delay } = failed?.detail ?? {}
+  const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
+  const retry = routes.find(({ name }) => name === route)?.retry ?? {}
+  const { of, givesUpAt } =
+    delay === undefined ? {} : lastAttemptAfter({ at: failed.at + delay, attempt: attempt + 1 }, retry)
+  const next = isHastened
+    ? 'The next attempt begins now.'
+    : html`<${NextAttempt} of=${failed} />${of > attempt + 1 && ` It gives up after attempt ${of}, about ${dateTime(givesUpAt).replace(/:\d\d$/, '')}.`}`
+  return html`${attemptOf(failed)}${of !== undefined && ` of ${of}`} failed${whyOf(failed)} ${next}${of === attempt + 1 && ' It is the last one.'}`
 }
 
 /** When the next attempt begins. */

@@ -7,7 +7,7 @@ import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
-import { cancelledBy, isCancelled } from './message-state.js'
+import { cancelledBy, isCancelled, isGivenUp, RETRIED_EARLY } from './message-state.js'
 
 const ROADS = {
   accept: 'accept',
@@ -47,6 +47,7 @@ export function Timeline({ shown }) {
   const sorted = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
   const notes = withoutRepeats(sorted, shown.outcome)
   const approvals = useApprovals(history)
+  const offsets = notes.map(({ at }) => took(at - start))
   const sent = new Set(history.map(({ detail }) => detail?.text))
   return html`<ol class="timeline">
     ${notes.map(
@@ -54,7 +55,7 @@ export function Timeline({ shown }) {
         { at, road, what, detail = {} },
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
-      <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && html` <span class="dim">+${took(at - start)}</span>`}</time></div>
+      <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
       <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} /></div>
     </li>`,
     )}
@@ -78,6 +79,7 @@ const DECIDED = new Set(['approved', 'denied', 'expired'])
 
 function titleOf(what, { key = '', pause }) {
   if (pause) return `held by the pause of ${pause}`
+  if (what === RETRIED_EARLY) return 'retried now'
   if (what === 'not delivered') return 'mail to the sender not delivered'
   if (what !== 'sent' && key.startsWith('approval:')) return `request for approval ${what}`
   return key.startsWith('approval:') ? 'request for approval sent' : what
@@ -125,7 +127,8 @@ const UNSENT = /^(suppressed|not sent)$/
 function withCancel(note) {
   if (!isCancelled(note)) return note
   const { error, code, ...detail } = note.detail
-  return { ...note, what: cancelledBy(note), detail }
+  const { attempt, ms, ...ofMessage } = detail
+  return { ...note, what: cancelledBy(note), detail: isGivenUp(note) ? ofMessage : detail }
 }
 
 function Detail({ detail, at }) {

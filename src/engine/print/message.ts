@@ -54,12 +54,18 @@ export function humanMessage(found: Json): string {
 }
 
 /**
- * What one can do about a running attempt or a dead letter: of its commands, `show` has its whole
- * errors.
+ * What one can do about a message that runs, is retried or is a dead letter: of the commands for
+ * it, `show` has its whole errors.
  */
 function nextSteps(outcome: unknown, id: string): string {
   if (outcome === 'running')
     return paragraph('', `To cancel the attempt: ${commandText('run cancel', id, '--reason', 'TEXT')}`)
+  if (outcome === 'retrying')
+    return [
+      'To retry it now, or to give it up:',
+      `  ${commandText('message retry', id)}`,
+      `  ${commandText('run cancel', id, '--reason', 'TEXT')}`,
+    ].join('\n')
   if (outcome !== 'dead') return ''
   const commands = ['show', 'retry', 'drop'].map((verb) => commandText(`dead-letter ${verb}`, id))
   return ['To see its errors, retry it or remove it:', ...commands.map((each) => `  ${each}`)].join('\n')

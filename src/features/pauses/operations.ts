@@ -58,7 +58,10 @@ export const pauses = {
   ),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
-    messageId: spoken(name.describe('The message with a running attempt'), { id: 'message' }),
+    messageId: spoken(name.describe('The message that is running or retried'), { id: 'message' }),
     reason,
-  }).describe('Aborts the running attempt on a message, which becomes a dead letter with the reason.'),
+    drop: z.boolean().default(false).describe('Remove the dead letter permanently'),
+  }).describe(
+    'Ends the running attempt on a message, or gives up its retries: it becomes a dead letter with the reason.',
+  ),
 }

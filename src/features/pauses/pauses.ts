@@ -157,6 +157,6 @@ async function releaseJobs(
 }
 
 /** The reason of a cancelled attempt, as in its dead letter. */
-export function cancelError({ messageId: id, by, reason }: Cancel): TriviumError {
-  return new TriviumError('run_cancelled', { id, by, reason })
+export function cancelError({ messageId: id, by, reason, isGivenUp }: Cancel): TriviumError {
+  return new TriviumError('run_cancelled', { did: isGivenUp ? 'Given up' : 'Cancelled', id, by, reason })
 }

@@ -26,9 +26,16 @@ export type Pause = z.infer<typeof pauseSchema>
  * A request, made `at` (Unix ms), to cancel the running attempt on a message. `run-cancel` removes
  * the request when the attempt has ended, or ignores its signal. If the daemon with the attempt is
  * killed, the request also ends the repetition of that attempt. If the daemon that made the request
- * is killed, the request is kept for an hour.
+ * is killed, the request is kept for an hour. `isGivenUp`: the message was in back-off, and its next
+ * attempt ends before it runs.
  */
-const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
+const cancelSchema = z.object({
+  messageId: z.string(),
+  reason: z.string(),
+  by: z.string(),
+  at: z.number(),
+  isGivenUp: z.boolean().exactOptional(),
+})
 export type Cancel = z.infer<typeof cancelSchema>
 
 /** A pause that has ended. `endedBy`: who resumed it; absent if it ended by itself. */

@@ -3,7 +3,7 @@ import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { newPause } from '../../core/pause-record.ts'
-import type { Journal } from '../../core/store.ts'
+import type { Jobs, Journal } from '../../core/store.ts'
 import { noGateway } from '../../engine/receive.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createRunCancel } from './cancel.ts'
@@ -22,7 +22,8 @@ export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list
 /** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */
 export function createPauseService(deps: {
   pauses: Pauses
-  journal: Pick<Journal, 'get' | 'outcomes' | 'search'>
+  journal: Pick<Journal, 'get' | 'history' | 'outcomes' | 'search'>
+  jobs: Pick<Jobs, 'hasten' | 'deadLetters'>
   router: { routes(): readonly { name: string }[] }
   /** The routes of the configuration, in order. */
   listedRoutes(): readonly ListedRoute[]

@@ -1,3 +1,4 @@
+import { messageOfJob } from '../../core/resumed-job.ts'
 import { createHeldTimes } from './held-times.ts'
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
@@ -27,6 +28,10 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     const conversation = lane.endsWith(`/${id}`) ? lane.slice(0, -id.length - 1) : lane
     return find('conversation', conversation) ?? find('conversation', lane)
   }
+
+  const cancelOf = (messageId: string) => state.cancels.find((one) => one.messageId === messageId)
+  /** The job of a message that was given up ends before it runs, so that no pause holds it. */
+  const isGivenUp = ({ id }: PausableJob) => cancelOf(messageOfJob(id))?.isGivenUp === true
 
   /** The pauses for which a dispatch job waits: of its gateway, route, skill and conversation. */
   const pausesOf = (job: PausableJob): Pause[] => {
@@ -65,7 +70,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
      * Whether a dispatch job waits. In a conversation paused with `drop`, messages do not wait:
      * they end without a run of their skill.
      */
-    holds: (job: PausableJob): boolean => !isEmpty && pausesOf(job).length > 0,
+    holds: (job: PausableJob): boolean => !isEmpty && !isGivenUp(job) && pausesOf(job).length > 0,
     pausesOf,
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
@@ -83,7 +88,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       const pause = isEmpty ? undefined : find('conversation', `${gateway}/${conversation}`)
       return pause && { ...pause, isAnswered: pause.by.startsWith(`${gateway}:`) }
     },
-    cancelOf: (messageId: string) => state.cancels.find((one) => one.messageId === messageId),
+    cancelOf,
   }
 }
 

@@ -1,0 +1,20 @@
+import { defined } from './defined.ts'
+
+/** `retry` of a route, as in `route-list`. */
+export type RouteRetry = { attempts?: unknown; backoff?: unknown; delay?: unknown; maxDelay?: unknown }
+
+/**
+ * The number of the last attempt before a message becomes a dead letter (`of`), and when that one
+ * begins at the latest (`givesUpAt`, Unix ms), without the time that attempts take. Empty if the
+ * retries of the route are unknown. `next`: the next attempt.
+ */
+export function lastAttemptAfter(next: { at: number; attempt: number }, retry: RouteRetry) {
+  const { attempts, backoff, delay, maxDelay } = retry
+  if (typeof attempts !== 'number') return {}
+  let givesUpAt = next.at
+  for (let failed = next.attempt; failed < attempts; failed++) {
+    const full = Math.min(Number(maxDelay), Number(delay) * 2 ** Math.min(30, failed - 1))
+    givesUpAt += backoff === 'fixed' ? Number(delay) : full
+  }
+  return defined({ of: attempts, givesUpAt })
+}
