@@ -33,11 +33,13 @@ export function createGateways<Host>(options: {
     [...running.values()].map((entry) => {
       const { name, transport, open, options } = entry.spec
       const scheme = textAt(options, 'verify.scheme')
+      // Of a mailbox, `from` is its own address.
+      const senderAt = scheme === undefined ? undefined : textAt(options, 'from')
       const { failure } = entry
       const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
       const state = health ?? { ok: false, detail: failure ?? 'not started' }
       memory.seen(name, state.ok)
-      return { name, transport, open, ...defined({ scheme }), ...state }
+      return { name, transport, open, ...defined({ scheme, senderAt }), ...state }
     })
 
   const each = async (step: (transport: Transport) => Promise<void>) => {

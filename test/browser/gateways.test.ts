@@ -66,7 +66,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
       'till',
       'cli',
     ])
-    await page.getByRole('article', { name: 'hub' }).getByText('peak: 12 a minute').waitFor()
+    await page.getByRole('article', { name: 'hub' }).getByText('last hour, peak: 12 a minute').waitFor()
     await page.getByRole('navigation').getByRole('link', { name: 'Gateways 2' }).waitFor()
     const group = page.locator('.refusal-groups > li')
     await group.getByText('in the last hour (100 % of the deliveries)').waitFor()

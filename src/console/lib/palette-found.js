@@ -119,14 +119,14 @@ function withoutTwins(entries) {
   })
 }
 
-function entryOf({ gateway, conversation, at, from = {}, subject, summary, text, excerpt }, search) {
+function entryOf({ gateway, conversation, at, from = {}, subject, summary, text, excerpt, test }, search) {
   const sender = from.name || from.address || from.id || ''
   const said = excerpt ?? [subject, summary ?? preview(text)].filter(Boolean).join(' · ')
   const run = to(['conversations', gateway, conversation])
   return {
     kind: 'conversation',
     name: `${cut(sender, search)}: ${cut(said, search)}`,
-    about: gateway,
+    about: test ? `test, ${gateway}` : gateway,
     at,
     run,
   }

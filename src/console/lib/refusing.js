@@ -33,6 +33,13 @@ export function refusesAll(name, { errorShare }, troubles = []) {
   return errorShare === 1 || troubles.some(isOfAll)
 }
 
+/** The trouble of a gateway that refuses deliveries, if it is in the list of troubles. */
+export function refusalsOf(name, troubles = []) {
+  return troubles.find(
+    ({ code, where, severity }) => code === 'refusals' && where.gateway === name && severity !== 'info',
+  )
+}
+
 /** The trouble of a gateway whose workers have stopped, if it is in the list of troubles. */
 export function unpulledOf(name, troubles = []) {
   return troubles.find(

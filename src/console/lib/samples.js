@@ -89,6 +89,33 @@ const SAMPLES = {
       },
     ),
     sample(
+      'orders/paid',
+      { 'x-shopify-topic': 'orders/paid', 'x-shopify-shop-domain': 'example.myshopify.com' },
+      {
+        id: 4711,
+        name: '#1001',
+        email: 'ada@example.com',
+        total_price: '20.00',
+        currency: 'EUR',
+        financial_status: 'paid',
+        line_items: [{ sku: 'ESPRESSO-250', title: 'Espresso', quantity: 2, price: '10.00' }],
+      },
+    ),
+    sample(
+      'customers/update',
+      { 'x-shopify-topic': 'customers/update', 'x-shopify-shop-domain': 'example.myshopify.com' },
+      {
+        id: 7064,
+        email: 'ada@example.com',
+        first_name: 'Ada',
+        last_name: 'Biller',
+        state: 'enabled',
+        verified_email: true,
+        tags: 'loyal',
+        currency: 'EUR',
+      },
+    ),
+    sample(
       'refunds/create',
       { 'x-shopify-topic': 'refunds/create', 'x-shopify-shop-domain': 'example.myshopify.com' },
       {

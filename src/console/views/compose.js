@@ -3,21 +3,21 @@ import { call, invoke } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { bodyFault, faultText, looksLikeJson } from '../lib/json-fault.js'
+import { formatJson } from '../lib/json-format.js'
 import { isNarrow, now } from '../lib/live.js'
-import { act, ask, preview, say, span, useLoaded, Wait } from '../lib/parts.js'
+import { act, ask, say, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
-import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
+import { senderIn } from '../lib/sender-in.js'
 import { noteTest, tests } from '../lib/tests.js'
 import { Receivers, receiversOf } from './compose-receivers.js'
+import { StartFrom, valuesOf } from './compose-start.js'
 import { KeptNote, useTestValues } from './compose-values.js'
 import { effectOf, NotChecked, RoutingResult, Verdict } from './routing.js'
 import { TestHistory, TestResult } from './test-result.js'
 
 /** Delay (ms) after the last key before routes are explained. */
 const SETTLE = 300
-/** Number of newest messages offered to start from. */
-const NEWEST = 15
 
 const FROM = {
   name: 'from',
@@ -77,11 +77,14 @@ export function ComposePage({ query }) {
   const { values, set, fill, kept } = useTestValues(about && gateway, query)
   useLike(query.like, fill)
   const [sent, setSent] = useState()
+  const result = useRef()
+  const routing = useRef()
   const isOfOther = useOtherGateway(sent, gateway)
   const { args, errors } = readFields(fields, values)
   const fault = about?.transport === 'webhook' ? bodyFault(values.text) : undefined
   const warning = fault && `Not valid JSON, ${faultText(fault)}`
-  const draft = draftOf(gateway, args)
+  const sender = senderIn(values.text, about?.senderAt)
+  const draft = draftOf(gateway, { ...(sender && { from: sender }), ...args })
   const isWrong = Object.keys(errors).length > 0
   const explained = useExplained(draft, isWrong)
   const { send, isBusy } = useSend(setSent)
@@ -89,6 +92,10 @@ export function ComposePage({ query }) {
   const load = (test) => {
     fill({ ...test.values }, test.gateway)
     pick(test.gateway)
+  }
+  const see = (test) => {
+    setSent({ ...test })
+    requestAnimationFrame(() => result.current?.scrollIntoView())
   }
   const submit = (event) => {
     event.preventDefault()
@@ -112,14 +119,14 @@ export function ComposePage({ query }) {
         ${fields.map(
           (
             field,
-          ) => html`<${Field} key=${field.name} field=${field.name === 'text' ? { ...field, isCode: looksLikeJson(values.text ?? '') } : field} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
-            set=${(value) => set(field.name, value)} />`,
+          ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
+            set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`,
         )}
-        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explained.value} />`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
+        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explained.value} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
-        <div class="came" aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
-        <h2>Routing</h2>
+        <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
+        <h2 ref=${routing}>Routing</h2>
         ${
           isWrong
             ? html`<${NotChecked} errors=${errors} />`
@@ -128,8 +135,28 @@ export function ComposePage({ query }) {
         }
       </div>
     </div>
-    <${TestHistory} load=${load} again=${send} />
+    <${TestHistory} load=${load} again=${send} see=${see} />
   </section>`
+}
+
+/** A field with what it depends on: JSON is code, and the sender may be found in the text. */
+function shownField(field, { values, about, sender }) {
+  if (field.name === 'text') return { ...field, isCode: looksLikeJson(values.text ?? '') }
+  if (field.name !== 'from' || !sender) return field
+  const description = `The sender, who counts as verified. Without it: ${sender}, from ${about.senderAt}, as in a delivery.`
+  return { ...field, description }
+}
+
+/** Indents a text that is JSON. */
+function Format({ text = '', set }) {
+  const formatted = looksLikeJson(text) ? formatJson(text) : text
+  if (formatted === text) return null
+  return html`<div class="buttons format"><button type="button" class="small" onClick=${() => set(formatted)}>Format</button></div>`
+}
+
+/** On a phone, routing and result are below the form. */
+function Jump({ to, name }) {
+  return html`<button type="button" class="small" onClick=${() => to.current?.scrollIntoView()}>${name} ↓</button>`
 }
 
 /** Whether the last test went to another gateway than the one chosen after it. */
@@ -214,57 +241,4 @@ function useExplained(draft, isWrong) {
     return () => clearTimeout(timer)
   }, [wanted, isWrong])
   return useLoaded((signal) => call('POST', '/v1/explain', JSON.parse(settled), signal), [settled])
-}
-
-/** Fills the form with a sample of the provider, or with a message that has arrived. */
-function StartFrom({ gateway, about, take }) {
-  const samples = samplesFor(about)
-  const { value: newest = [] } = useLoaded(
-    async (signal) => (await invoke('message-search', { gateway, limit: NEWEST }, signal)).messages,
-    [gateway],
-  )
-  const [picked, setPicked] = useState('')
-  const pick = (event) => {
-    const [kind, which] = event.target.value.split(' ')
-    setPicked(event.target.value)
-    if (kind === 'sample') take(valuesOfSample(samples[Number(which)]))
-    if (kind === 'message')
-      act(async () => take(valuesOf((await invoke('message-show', { id: which })).message)))
-  }
-  return html`<div class="field"><label for="compose-start">start from</label>
-    <select id="compose-start" value=${picked} onChange=${pick}>
-      <option value="">your own text</option>
-      <optgroup label="Samples">${samples.map(({ name }, at) => html`<option key=${name} value=${`sample ${at}`}>${name}</option>`)}</optgroup>
-      ${newest.length > 0 && html`<optgroup label=${`Last messages at ${gateway}`}>${newest.map((one) => html`<option key=${one.id} value=${`message ${one.id}`}>${span(Date.now() - one.at)} ago: ${gistOf(one)}</option>`)}</optgroup>`}
-    </select></div>`
-}
-
-function gistOf({ event, subject, summary, text }) {
-  return `${event ? `${event}: ` : ''}${subject ?? summary ?? preview(text)}`.slice(0, 60)
-}
-
-function valuesOfSample({ text, headers }) {
-  return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
-}
-
-/** The values of a message that arrived, without what identifies its delivery. */
-function valuesOf({ text, subject = '', from, data = {}, transport }) {
-  const { event, headers } = data
-  return {
-    text: pretty(text),
-    subject,
-    from: from?.id ?? '',
-    ...(transport === 'webhook' && {
-      event: event ?? '',
-      headers: headers ? JSON.stringify(headers, null, 2) : '',
-    }),
-  }
-}
-
-function pretty(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

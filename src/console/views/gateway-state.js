@@ -3,7 +3,7 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, Badge, useLoaded } from '../lib/parts.js'
+import { Age, Badge, span, useLoaded } from '../lib/parts.js'
 import { refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -28,13 +28,18 @@ export function downOf(name) {
   return now.value?.troubles?.find(({ code, where }) => code === 'gateway-down' && where.gateway === name)
 }
 
-/** Rate, last message, refusals, and a chart of the last hour. */
-export function Traffic({ of }) {
+/** Rate, last message, refusals, and a chart of the last hour. `isOver`: it does not refuse now. */
+export function Traffic({ of, isOver }) {
   if (!of) return html`<p class="traffic dim">…</p>`
   const { perMinute, lastAt, searchedTo, refused, errorShare, minutes } = of
   return html`<div class="traffic"><${Sparkline} of=${minutes} />
     <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? (searchedTo === undefined ? 'no message yet' : html`none for <${Age} at=${searchedTo} />`) : html`last <${Age} at=${lastAt} /> ago`}</span>
-    ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
+    ${refused > 0 && html`<span class=${isOver ? 'dim' : 'error'}>${refused.toLocaleString('en')} refused (${percent(errorShare)})${isOver && `, last ${agoOf(minutes.refused)} ago`}</span>`}</p></div>`
+}
+
+/** How long ago the last of the counts per minute is. */
+function agoOf(counts) {
+  return span((counts.length - 1 - counts.findLastIndex((count) => count > 0)) * 60_000)
 }
 
 const WIDTH = 240
@@ -54,7 +59,7 @@ function Sparkline({ of: { accepted, refused } }) {
       )
       .join(' ')
   const hasAny = [...accepted, ...refused].some((count) => count > 0)
-  return html`<span class="scale">${hasAny && `peak: ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+  return html`<span class="scale">${hasAny && `last hour, peak: ${most.toLocaleString('en')} a minute`}</span><svg class="sparkline" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
     <polyline class="good" points=${path(accepted)} />
     ${refused.some((count) => count > 0) && html`<polyline class="bad" points=${path(refused)} />`}
   </svg>`

@@ -1,13 +1,13 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, Badge, Loading, Moment, StoreAway, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseFacts, Waiting } from '../lib/pauses.js'
-import { refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
+import { refusalsOf, refusesAll, refusesNow, unpulledOf } from '../lib/refusing.js'
 import { link } from '../lib/router.js'
-import { withLocalTimes } from '../lib/troubles.js'
+import { withLocalTimes, withoutCommands } from '../lib/troubles.js'
 import { downOf, GatewayState, Traffic, useTraffic } from './gateway-state.js'
 import { Refusals } from './refusals.js'
 
@@ -17,8 +17,9 @@ export function GatewaysPage() {
   const status = useLoaded((signal) => call('GET', '/v1/status', undefined, signal), [gateways.length])
   const { loaded, traffic } = useTraffic()
   const pauses = pausedGateways(now.value?.troubles)
+  const below = useRef()
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Gateways</h1><${CheckAll} names=${gateways.map(({ name }) => name)} /></header>
+    <header class="bar"><h1 id="title">Gateways</h1><div class="buttons"><button type="button" onClick=${() => below.current?.scrollIntoView()}>Refusals ↓</button><${CheckAll} names=${gateways.map(({ name }) => name)} /></div></header>
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : loaded.error && html`<${Wait} of=${loaded} what="the traffic" />`}
     ${status.error && html`<${Wait} of=${status} what="the gateways that are off" />`}
@@ -28,7 +29,7 @@ export function GatewaysPage() {
         <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
       )}
     </div>
-    <h2>Refusals</h2>
+    <h2 ref=${below}>Refusals</h2>
     <${Refusals} at=${loaded.at} />
   </section>`
 }
@@ -37,7 +38,10 @@ function pausedGateways(troubles = []) {
   return new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
 }
 
-/** The order: not working, refusing all, refusing many, not pulled, paused, and the others as configured. */
+/**
+ * The order: not working, refusing all, refusing many, not pulled, changed, accepting again, paused,
+ * and the others as configured.
+ */
 function worstFirst(gateways, traffic, paused) {
   const rank = (gateway) => {
     const { name, ok } = gateway
@@ -45,7 +49,8 @@ function worstFirst(gateways, traffic, paused) {
     if (refusesNow(gateway, traffic[name], now.value?.troubles))
       return refusesAll(name, traffic[name], now.value?.troubles) ? 1 : 2
     if (unpulledOf(name, now.value?.troubles)) return 3
-    return paused.has(name) ? 4 : 5
+    if (gateway.changed !== undefined || gateway.recovered !== undefined) return 4
+    return paused.has(name) ? 5 : 6
   }
   return gateways.toSorted((one, other) => rank(one) - rank(other))
 }
@@ -54,17 +59,22 @@ function Card({ gateway, traffic, isUnknown }) {
   const { name, transport, ok, detail } = gateway
   const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   const downSince = downOf(name)?.since
-  const unpulled = unpulledOf(name, now.value?.troubles)
-  return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
+  const troubles = now.value?.troubles
+  const unpulled = unpulledOf(name, troubles)
+  const isRefusing = ok && refusesNow(gateway, traffic, troubles)
+  const refusing = isRefusing && refusalsOf(name, troubles)
+  const isFine = ok && !isRefusing && !unpulled && pause === undefined
+  return html`<article class=${`card gateway-card ${isFine ? 'is-fine' : ''}`} aria-labelledby=${`gateway-${name}`}>
     <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} of=${gateway} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
-    <p class="dim">${transport}</p>
+    <p class="kind dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${withLocalTimes(detail ?? '')}</p>
     ${downSince !== undefined && html`<p class="dim">for <${Age} at=${downSince} /></p>`}
     ${unpulled && html`<p class="held">${unpulled.count.toLocaleString('en')} not pulled, last pull <${Age} at=${unpulled.since} /> ago</p>`}
-    <${Traffic} of=${traffic} />
+    ${refusing?.since !== undefined && html`<p class="error">for <${Age} at=${refusing.since} />, since <${Moment} at=${refusing.since} /></p><p class="what-to-do"><${Words} text=${withoutCommands(withLocalTimes(refusing.todo))} /></p>`}
+    <${Traffic} of=${traffic} isOver=${!isRefusing} />
+    ${pause && html`<p class="pause-line">Paused<${PauseFacts} of=${pause} />. <${Waiting} of=${pause} />${pause.waiting > 0 && (pause.waiting === 1 ? ' waits.' : ' wait.')}</p>`}
     <p class="buttons"><${Pause} isSmall kind="gateway" of=${{ gateway: name }} name=${name} />
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
-    ${pause && html`<p class="pause-line">Paused<${PauseFacts} of=${pause} />. <${Waiting} of=${pause} />${pause.waiting > 0 && (pause.waiting === 1 ? ' waits.' : ' wait.')}</p>`}
   </article>`
 }
 

@@ -146,17 +146,19 @@ function Earlier({ of: { since, last, refused, acceptedAfter } }) {
 /** When deliveries were refused. If that is over: for how long. */
 function periodOf({ gateway, count: many, total, since, last, share, endedAt }) {
   if (endedAt !== undefined)
-    return html`from ${dateTime(since)} to ${dateTime(endedAt)} (lasted ${span(endedAt - since)})`
+    return html`from ${dateTime(since)} to ${dateTime(endedAt)} (lasted ${span(endedAt - since)})${gateway !== NO_GATEWAY && many < total.refused && `, ${many.toLocaleString('en')} of them in the last hour`}`
   const hasGateway = gateway !== NO_GATEWAY
   return html`since ${dateTime(since)} (for <${Age} at=${since} />), ${hasGateway && many < total.refused && `${many.toLocaleString('en')} of them `}in the last hour${hasGateway ? ` (${percent(share)} of the deliveries)` : ''}, last <${Age} at=${last} /> ago`
 }
 
 /** The accepted deliveries since the last refusal. */
-function Accepted({ of: { acceptedAfter, cause, endedAt, lastGoodAt } }) {
+function Accepted({ of: { acceptedAfter, cause, endedAt, lastGoodAt, changedBefore } }) {
+  const isFailed = cause === 'failed-change' && changedBefore !== undefined
   if (lastGoodAt === undefined) return 'It has accepted none since this daemon started.'
   const isOver = endedAt !== undefined && cause !== 'changed'
   const since = isOver && html`${acceptedAfter.toLocaleString('en')} accepted since. `
-  return html`${since}Last good delivery <${Age} at=${lastGoodAt} /> ago.`
+  const change = isFailed && html`Changed <${Age} at=${changedBefore.at} /> ago. `
+  return html`${change}${since}Last good delivery <${Age} at=${lastGoodAt} /> ago.`
 }
 
 /** Refusals that differ only in their time and body: the newest one, and on request each of them. */

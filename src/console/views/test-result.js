@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IN_PROGRESS } from '../../lib/outcomes.ts'
 import { invoke } from '../lib/api.js'
+import { causeOf } from '../lib/cause.js'
 import { deliveryOf } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
-import { Age, Badge, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
+import { changes } from '../lib/live.js'
+import { Age, act, Badge, Copy, Outcome, preview, took, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { forgetTests, noteTest, tests } from '../lib/tests.js'
 import { MessageState } from './message-state.js'
@@ -32,7 +34,7 @@ export function TestResult({ test, again }) {
     endedAt.current = undefined
   }, [id])
   useEffect(() => {
-    if (shown) noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) })
+    if (shown) noteTest(withOutcome(test, shown))
     if (!OPEN.has(shown?.outcome)) endedAt.current ??= Date.now()
     const isOver = repliesOf(shown).length > 0 || Date.now() - endedAt.current > REPLY_TIME
     const isWatched = Date.now() - endedAt.current < WATCHED.for
@@ -45,13 +47,47 @@ export function TestResult({ test, again }) {
   const replies = repliesOf(shown)
   const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
   return html`<h2>Result</h2>
+    <p class="dim">The test at ${test.gateway} <${Age} at=${at} /> ago: ${gistOf(test)}</p>
     <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See the message</a></p>
     <${MessageState} shown=${shown} />
     <${Roads} of=${shown} route=${ran?.route ?? test.route} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
-    <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
+    <div class="buttons"><${Stop} id=${id} outcome=${outcome} done=${reload} /><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Timeline</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
+}
+
+/** Ends a test that fails, without another attempt and without a dead letter. */
+function Stop({ id, outcome, isSmall, done }) {
+  const [isBusy, once] = useOnce()
+  const isDead = outcome === 'dead'
+  if (!isDead && outcome !== 'retrying' && outcome !== 'running') return null
+  const stop = () =>
+    act(async () => {
+      if (isDead) await invoke('dead-letter-drop', { id, queue: 'dispatch', reason: REASON })
+      else await invoke('run-cancel', { messageId: id, drop: true, reason: REASON })
+      changes.dead.value++
+      return isDead ? 'The dead letter of the test is dropped.' : 'The test ends without another attempt.'
+    }).then(done)
+  return html`<button changes type="button" class=${isSmall ? 'small' : ''} disabled=${isBusy} onClick=${() => once(stop)}>${isDead ? 'Drop' : 'Stop'}</button>`
+}
+
+const REASON = 'the test is no longer needed'
+
+/** A test with what became of it. */
+function withOutcome(test, shown) {
+  const { outcome } = shown
+  const failed = shown.history.findLast(({ road, detail }) => road === 'dispatch' && detail?.error)
+  const isFailing = outcome === 'dead' || outcome === 'retrying'
+  const error = isFailing && failed ? causeOf(failed.detail.error).slice(0, MAX_ERROR) : undefined
+  return { ...test, outcome, ms: msOf(shown), error }
+}
+
+/** Maximum characters of an error in the list. */
+const MAX_ERROR = 200
+
+function gistOf({ values: { event, text = '' } }) {
+  return `${event ? `${event} ` : ''}${preview(text)}`.slice(0, 120)
 }
 
 /** The state of the message on each road. */
@@ -91,7 +127,7 @@ function asCurl(draft) {
 }
 
 /** The tests of this browser, newest first. */
-export function TestHistory({ load, again }) {
+export function TestHistory({ load, again, see }) {
   const all = tests.value
   useEffect(() => {
     // Looks up tests that had no final outcome when their page was closed.
@@ -100,7 +136,7 @@ export function TestHistory({ load, again }) {
       .filter(({ outcome }) => OPEN.has(outcome))
       .slice(0, MAX_LOOKED_UP))
       invoke('message-show', { id: test.id }).then(
-        (shown) => noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) }),
+        (shown) => noteTest(withOutcome(test, shown)),
         () => undefined,
       )
   }, [])
@@ -109,10 +145,12 @@ export function TestHistory({ load, again }) {
     <div class="scrolls" tabindex="0" role="region" aria-label="Tests of this browser"><table class="tests">
       <thead><tr><th scope="col">when</th><th scope="col">gateway</th><th scope="col">what</th><th scope="col">outcome</th><th scope="col">route</th><th scope="col" class="number">took</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
       <tbody>${all.map((test) => {
-        const { key, at, gateway, values, id, outcome, route, ms } = test
+        const { key, at, gateway, id, outcome, route, ms, error } = test
+        const lookUp = () =>
+          invoke('message-show', { id }).then((shown) => noteTest(withOutcome(test, shown)))
         return html`<tr key=${key}><td><${Age} at=${at} /></td><td>${gateway}</td>
-          <td class="gist"><a data-row href=${link(['messages', id])}>${values.event ? `${values.event} ` : ''}${preview(values.text ?? '').slice(0, 120)}</a></td>
+          <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<br /><span class="error">${error}</span>`}</td>
           <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td><td>${route ?? html`<span class="dim">none</span>`}</td><td class="number">${took(ms)}</td>
-          <td><div class="buttons"><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
+          <td><div class="buttons"><${Stop} isSmall id=${id} outcome=${outcome} done=${lookUp} /><button type="button" class="small" onClick=${() => see(test)}>See result</button><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
       })}</tbody></table></div>`
 }

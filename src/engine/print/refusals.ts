@@ -104,7 +104,7 @@ export function causeText(group: JsonObject): string {
     paragraph('  ', String(likely)),
     ...objectsIn(group.earlier).map((before) => paragraph('  ', earlierText(before))),
     paragraph('  → ', String(todo)),
-    ...(isSigned ? [paragraph('  → ', other)] : []),
+    ...(isSigned && group.endedAt === undefined ? [paragraph('  → ', other)] : []),
   ].join('\n')
 }
 

@@ -105,16 +105,20 @@ function keptText({ changed }: RefusalCount, cause: RefusalCause): { likely?: st
   if (!kept) return {}
   const { fits, tried } = kept
   if (cause === 'failed-change') {
-    const all =
-      tried === 1 ? 'the refused delivery that is kept' : `all ${tried} refused deliveries that are kept`
-    return { likely: `The gateway was changed, but would refuse ${all} again: the change is probably wrong.` }
+    const what = `would refuse ${allKept(tried)} again`
+    return { likely: `The gateway was changed, but ${what}: the change is probably wrong.` }
   }
+  const isProven = cause === 'recovered' && fits > 0
+  if (isProven && fits === tried) return { likely: `The secret fits again, and it fits ${allKept(tried)}.` }
   if (cause !== 'changed') return {}
   const some = fits === 0 ? `none of the ${tried}` : `${fits} of the ${tried}`
-  const share = fits === tried ? (tried === 1 ? 'the' : `all ${tried}`) : some
-  const deliveries = tried === 1 ? 'refused delivery that is kept' : 'refused deliveries that are kept'
-  const likely = `The new configuration would accept ${share} ${deliveries}; nothing was accepted with it yet.`
+  const share = fits === tried ? allKept(tried) : `${some} refused deliveries that are kept`
+  const likely = `The new configuration would accept ${share}; nothing was accepted with it yet.`
   return fits === 0 ? { likely } : { likely, todo: 'Let the sender repeat the refused deliveries.' }
+}
+
+function allKept(count: number): string {
+  return count === 1 ? 'the refused delivery that is kept' : `all ${count} refused deliveries that are kept`
 }
 
 /** The change before the refusals, if nothing was accepted between it and the last refusal. */

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
+routes:
+  - { name: paid, match: { gateway: shop, event: order.paid }, skill: flaky, retry: { attempts: 1 } }
+  - { name: sent, match: { gateway: shop, event: order.sent }, skill: flaky }
+`
+const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
+
+describe('the form of test messages', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { flaky: FLAKY } })
+  const daemon = await site.start()
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
+  const text = page.getByLabel('text', { exact: false }).first()
+  const came = page.locator('.came')
+  const rows = page.getByRole('region', { name: 'Tests of this browser' }).locator('tbody tr')
+  const outcomes = async () =>
+    Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages.map(
+      ({ outcome }: { outcome: string }) => outcome,
+    )
+
+  test('indents JSON, and keeps the digits of its numbers', async () => {
+    await show('compose?gateway=shop')
+    await text.fill('{"type":"order.open","id":820982911946154508,"email":"ada@example.com"}')
+    await press('Format')
+    assert.equal(
+      await text.inputValue(),
+      '{\n  "type": "order.open",\n  "id": 820982911946154508,\n  "email": "ada@example.com"\n}',
+    )
+    await page.getByRole('button', { name: 'Format' }).waitFor({ state: 'detached' })
+  })
+
+  test('has the sender that a delivery would have, and finds an earlier message by its text', async () => {
+    await page.getByText('Without it: ada@example.com, from data.body.email, as in a delivery.').waitFor()
+    await press('Send test message')
+    await answer('Send test message')
+    await came.getByText('No reply.').waitFor()
+    const [sent] = Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages
+    assert.equal(sent.from.id, 'ada@example.com')
+    await text.fill('Hello')
+    const find = page.getByLabel('Find an earlier message')
+    await find.fill('no such order')
+    await page.getByText('No message at shop has it.').waitFor()
+    await find.fill('820982911946154508')
+    const found = page.locator('.found-messages').getByRole('button')
+    await found.getByText('test', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await found.click()
+    await until(async () => /"id": 820982911946154508/.test(await text.inputValue()), 'its body')
+  })
+
+  test('has the error of a dead test in the list, with its result, and drops it', async () => {
+    // It is the one of the message that was found.
+    await page.getByLabel('event').fill('')
+    await text.fill('{"type": "order.paid"}')
+    await page.locator('.verdict').getByText('paid answers').waitFor()
+    await press('Send test message')
+    await answer('Send test message')
+    await rows.first().getByText('out of stock').waitFor()
+    await page.reload()
+    await rows.first().getByText('out of stock').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('test-dead')
+    await rows.first().getByRole('button', { name: 'See result' }).click()
+    await came.getByText(/^The test at shop .* ago: .*order\.paid/).waitFor()
+    await rows.first().getByRole('button', { name: 'Drop' }).click()
+    await rows.first().getByText('dropped').waitFor()
+    assert.equal((await outcomes())[0], 'dropped')
+  })
+
+  test('stops a test that is tried again, without a dead letter', async () => {
+    await text.fill('{"type": "order.sent"}')
+    await press('Send test message')
+    await answer('Send test message')
+    await came.getByText('retrying', { exact: true }).first().waitFor()
+    await came.getByRole('button', { name: 'Stop' }).click()
+    await rows.first().getByText('dropped').waitFor()
+    assert.equal((await outcomes())[0], 'dropped')
+  })
+
+  test('leads to routing and result on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    const bar = page.locator('.send-bar')
+    for (const name of ['Routing', 'Result']) {
+      await bar.getByRole('button', { name }).click()
+      const heading = page.locator('.would').getByRole('heading', { name, exact: true })
+      await until(async () => {
+        const { y = -1 } = Object(await heading.boundingBox())
+        return y >= 0 && y < 844
+      }, `the heading ${name}`)
+    }
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('test-phone')
+  })
+})
