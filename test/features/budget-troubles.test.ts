@@ -55,5 +55,5 @@ test('a forecast counts with the last day if it was faster than the quarter of t
   const found = forecast({ [now - 13 * length]: [0, 0.002], ...Object.fromEntries(newest) }, amount, now)
   assert.deepEqual(found?.rate, { amount: 0.24, per: 'day', measured: 24 * HOUR })
   // 0.028 EUR are left for 2.8 hours.
-  assert.equal((Number(found?.usedUpAt) - now) / HOUR, Math.ceil(2.8 * 12) / 12)
+  assert.equal((Number(found?.usedUpAt) - now) / HOUR, Math.round(2.8 * 12) / 12)
 })

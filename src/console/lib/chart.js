@@ -238,7 +238,7 @@ function drawMark(ctx, { x, y, text, isLate, from, to }) {
 }
 
 /** `30.00 s` as `30 s`. */
-function withoutZeros(text) {
+export function withoutZeros(text) {
   return text.replace(/(\.\d*?)0+(?=\D|$)/, (_, rest) => (rest === '.' ? '' : rest))
 }
 

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { withoutZeros } from '../lib/chart.js'
 import { stepsBetween } from '../lib/days.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
@@ -36,7 +37,7 @@ export function CostChart({ of: { rows, from, to, step, split, currency, total }
   return html`<figure class="cost-chart"><figcaption class="bar"><span>${isMoney ? 'Cost' : 'Tokens'} ${STEP_WORDS[step] ?? 'a day'} by ${split.by}</span>${children}</figcaption>
     <p class="legend" aria-hidden="true"><span><b>${shown ? titleOf(shown.name, step) : 'in all'}</b> <span class="value">${amount(shown ? totalOf(shown) : measure(total))}</span></span>${split.names.map((name, at) => html`<span key=${name}><i class=${`part part-${at}`}></i>${name} <span class="value">${partOf(name) === 0 ? '–' : amount(partOf(name))}</span></span>`)}</p>
     <div class="plot" aria-hidden="true" onPointerLeave=${() => choose(undefined)}>
-      <div class="y-axis dim"><span>${amount(top)}</span><span>${amount(top / 2)}</span><span>0</span></div>
+      <div class="y-axis dim"><span>${withoutZeros(amount(top))}</span><span>${withoutZeros(amount(top / 2))}</span><span>0</span></div>
       <div class="slots">${steps.map(
         (each) =>
           html`<div key=${each.name} class=${`slot ${each.name === chosen ? 'chosen' : ''}`} title=${wordsOf(each, totalOf(each), split.names, amount, step)} onPointerEnter=${() => choose(each.name)} onClick=${() => choose(each.name)}>${split.names
@@ -69,11 +70,11 @@ function wordsOf({ name, parts }, total, names, amount, step) {
   return [`${titleOf(name, step)}: ${amount(total)}`, ...lines].join('\n')
 }
 
-/** The upper end of the axis: the next of 1, 2, 2.5, 5 or 10 with a power of ten. */
+/** The upper end of the axis: the next number with one or two digits before its zeros. */
 function topOf(highest) {
   if (highest === 0) return 1
   const power = 10 ** Math.floor(Math.log10(highest))
-  const factor = [1, 2, 2.5, 5, 10].find((each) => each * power >= highest * 0.999_999) ?? 10
+  const factor = [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].find((each) => each * power >= highest * 0.999_999) ?? 10
   return factor * power
 }
 
@@ -82,7 +83,7 @@ function isLabelled(at, length) {
   return (length - 1 - at) % Math.ceil(length / MAX_LABELS) === 0
 }
 
-/** `28 Nov 09:05 to 09:10 UTC`, or `Sat 28 Nov`. */
+/** `28 Nov 09:05 to 09:10 UTC`, or `28 Nov`. */
 function titleOf(name, step) {
   if (!name.includes('T')) return dayIn(name)
   const end = new Date(Date.parse(name) + step).toISOString()

@@ -3,7 +3,7 @@ import { daysBetween } from '../lib/days.js'
 import { html } from '../lib/html.js'
 import { percent, tokens } from '../lib/money.js'
 import { link } from '../lib/router.js'
-import { amountOf, dayIn, measureOf, wholeRange } from './cost-words.js'
+import { amountOf, measureOf, wholeRange } from './cost-words.js'
 
 /** The rows, which lead to their parts and to their messages. */
 export function CostTable({ of: { by, from, to, currency, rows: used, total, budgets }, query, children }) {
@@ -13,7 +13,7 @@ export function CostTable({ of: { by, from, to, currency, rows: used, total, bud
   const all = Math.max(measure(total), Number.MIN_VALUE)
   const hasBudgets = by === 'skill' && budgets.some(({ budget }) => budget === 'skill')
   const hasMessages = by !== 'model'
-  return html`<div class="bar"><h2 id="rows">By ${by}, ${wholeRange(from, to)}</h2>${children}</div>
+  return html`<div class="bar cost-head"><h2 id="rows">By ${by}, ${wholeRange(from, to)}</h2>${children}</div>
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost" aria-labelledby="rows">
       <thead><tr><th scope="col">${by}</th><th scope="col" class="number">cost</th><th scope="col" class="number">share</th><th scope="col" class="number wide">in</th><th scope="col" class="number wide">out</th><th scope="col" class="number wide">steps</th>${hasBudgets && html`<th scope="col" class="budget-column wide">budget</th>`}${hasMessages && html`<th scope="col" class="leads">leads to</th>`}</tr></thead>
       <tbody>${rows.map(
@@ -41,7 +41,7 @@ const NEXT = { model: 'skill', skill: 'sender', gateway: 'sender', sender: 'day'
 export function drill(by, name, query) {
   if (name.startsWith('(')) return name
   const only = by === 'day' ? { since: `${name}T00:00:00Z`, until: `${name}T23:59:59Z` } : { [by]: name }
-  return html`<a href=${link('cost', { ...query, by: NEXT[by], ...only })}>${by === 'day' ? html`${dayIn(name)} <span class="dim">${name}</span>` : name}</a>`
+  return html`<a href=${link('cost', { ...query, by: NEXT[by], ...only })}>${name}</a>`
 }
 
 const PROGRAMS = /^(role|token|oidc|control-token):/

@@ -11,6 +11,7 @@ const RECENT = { most: 0.25, least: 0.025 }
 /** An estimate this far away (ms) is rounded to these steps (ms). */
 const ROUNDED: readonly { below: number; to: number }[] = [
   { below: 3 * HOUR, to: 5 * MINUTE },
+  { below: 12 * HOUR, to: 15 * MINUTE },
   { below: 2 * DAY, to: 30 * MINUTE },
   { below: Number.POSITIVE_INFINITY, to: 6 * HOUR },
 ]
@@ -24,7 +25,7 @@ export type Forecast = { usedUpAt: number; rate: BudgetRate }
  * whole window.
  */
 export function forecast(buckets: Buckets, amount: Amount, now: number): Forecast | undefined {
-  const { per, unit } = amount
+  const { per } = amount
   const begin = Math.min(...Object.keys(buckets).map(Number))
   const known = Math.max(now - begin, per * RECENT.least)
   const spans = [per * RECENT.most, DAY].filter((span) => span <= per * RECENT.most)
@@ -33,8 +34,7 @@ export function forecast(buckets: Buckets, amount: Amount, now: number): Forecas
   const usedUpAt = endAt(buckets, amount, now, fastest.perMs)
   if (usedUpAt === undefined) return undefined
   const [time, length] = fastest.measured < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const)
-  const digits = unit === 'tokens' ? 3 : 2
-  const rate = Number((fastest.perMs * length).toPrecision(digits))
+  const rate = Number((fastest.perMs * length).toPrecision(3))
   return {
     usedUpAt: roundedEstimate(usedUpAt, now),
     rate: { amount: rate, per: time, measured: Math.round(fastest.measured) },
@@ -69,5 +69,6 @@ function endAt(buckets: Buckets, amount: Amount, now: number, perMs: number): nu
 
 function roundedEstimate(at: number, now: number): number {
   const step = ROUNDED.find(({ below }) => at - now < below)?.to ?? HOUR
-  return Math.ceil(at / step) * step
+  const nearest = Math.round(at / step) * step
+  return nearest > now ? nearest : nearest + step
 }

@@ -21,7 +21,8 @@ function humanCost(result: Json): string {
   const { by, from, to, total, rows, budgets, split, compared } = Object(result)
   const currency = pathGet(result, 'currency')
   const records = objectsIn(rows)
-  const period = from === to ? String(from) : `${from} to ${to}`
+  const [begin, end] = [from, to].map(shownTime)
+  const period = begin === end ? String(begin) : `${begin} to ${end}`
   const listed = objectsIn(budgets).map(budgetLine)
   const limits =
     listed.length > 0 ? ['', ...[...listed, BUDGETS_ARE_SET].map((line) => paragraph('', line))] : []
@@ -31,7 +32,7 @@ function humanCost(result: Json): string {
     split === undefined
       ? [row.inputTokens, row.outputTokens, row.steps].map(formatNumber)
       : names.map((name) => partOf(row, name))
-  const cells = (row: JsonObject) => [row.name, ...amounts(row), costOf(row, currency)]
+  const cells = (row: JsonObject) => [shownTime(row.name), ...amounts(row), costOf(row, currency)]
   const titles = split === undefined ? ['tokens in', 'tokens out', 'steps'] : names
   const change = isJsonObject(compared) ? comparisonLines(compared, currency) : []
   return [
@@ -47,6 +48,11 @@ function humanCost(result: Json): string {
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
     ...limits,
   ].join('\n')
+}
+
+/** `2026-11-28T09:05Z` as `2026-11-28 09:05 UTC`; other names stay. */
+function shownTime(name: unknown): string {
+  return String(name).replace(/^([\d-]{10})T([\d:]{5})Z$/, '$1 $2 UTC')
 }
 
 function textsIn(list: unknown): string[] {
@@ -68,12 +74,12 @@ function comparisonLines(compared: JsonObject, currency: unknown): string[] {
   const total = Object(compared.total)
   const before = Object(compared.before)
   const change = changeText(total, before.total)
-  const against = `${costOf(before.total, currency)} from ${before.from} to ${before.to}`
+  const against = `${costOf(before.total, currency)} from ${shownTime(before.from)} to ${shownTime(before.to)}`
   return [
     '',
     paragraph(
       '',
-      `${compared.from} to ${compared.to}: ${costOf(total, currency)}${change && `, ${change}`}, against ${against}.`,
+      `${shownTime(compared.from)} to ${shownTime(compared.to)}: ${costOf(total, currency)}${change && `, ${change}`}, against ${against}.`,
     ),
   ]
 }
