@@ -3,11 +3,7 @@ import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 import type { Connection } from './connection.ts'
 import { retriedMessages } from './route-retries.ts'
-
-/** Outcomes of messages whose last attempt failed. */
-const FAILED = 'dead,retrying'
-/** Tests are found among this many of them. */
-const MAX_FAILED = 200
+import { causesOf, gatewayTroubles, totalOf, workOf } from './route-work.ts'
 
 type Daemon = Pick<Connection, 'running' | 'invoke' | 'status'>
 
@@ -73,8 +69,10 @@ async function waitingOf(daemon: Daemon, { name }: JsonObject): Promise<number |
 }
 
 /**
- * The route with its state, the messages that are tried again (`retries`), the routes that are tried `before` it, its last message (`lastAt`) and
- * its messages of the last day, where tests do not count as failed, and why it can match nothing (`never`).
+ * The route with its state, the messages that are tried again (`retries`), the routes that are tried
+ * `before` it, its last message (`lastAt`), its messages of the last hour and day (see `workOf`), the
+ * `causes` of its dead letters, what is wrong with its gateways (`gatewayTroubles`), and why it can
+ * match nothing (`never`).
  */
 export async function withFacts(
   daemon: Daemon,
@@ -83,45 +81,31 @@ export async function withFacts(
   environs: Environs,
 ): Promise<JsonObject> {
   if (!daemon.running) return route
-  const day = { route: route.name, since: '1d', buckets: 1 }
-  const [states, newest, waiting, all, failed, rows, never, retries] = await Promise.all([
+  const name = String(route.name)
+  const [states, newest, waiting, lastHour, lastDay, causes, troubles, never, retries] = await Promise.all([
     withStates(daemon, routes),
-    ask(daemon, 'message-search', { route: route.name, limit: 1 }),
+    ask(daemon, 'message-search', { route: name, limit: 1 }),
     waitingOf(daemon, route),
-    ask(daemon, 'message-histogram', day),
-    ask(daemon, 'message-histogram', { ...day, outcome: FAILED }),
-    ask(daemon, 'message-search', { route: route.name, since: '1d', outcome: FAILED, limit: MAX_FAILED }),
+    workOf(daemon, name, '1h'),
+    workOf(daemon, name, '1d'),
+    causesOf(daemon, name),
+    gatewayTroubles(daemon, gatewaysOf(route)),
     neverOf(daemon, route, environs),
-    retriedMessages(daemon, { route: String(route.name) }),
+    retriedMessages(daemon, { route: name }),
   ])
-  const state = states.find(({ name }) => name === route.name)
   const lastAt = pathGet(objectsIn(pathGet(newest, 'messages'))[0], 'at')
-  const [messages, failedCount] = [all, failed].map(totalOf)
   return {
-    ...state,
+    ...states.find((state) => state.name === name),
     ...route,
     before: rivalsBefore(route, routes),
     ...(typeof lastAt === 'number' && { lastAt }),
-    ...defined({ waiting }),
+    ...defined({ waiting, lastHour, lastDay }),
     retrying: retries.length,
     ...(retries.length > 0 && { retries }),
-    ...(messages !== undefined &&
-      failedCount !== undefined && {
-        lastDay: { messages, failed: Math.max(0, failedCount - testsIn(rows)) },
-      }),
+    ...(causes.length > 0 && { causes }),
+    ...(troubles.length > 0 && { gatewayTroubles: troubles }),
     ...(never.length > 0 && { never }),
   }
-}
-
-/** The number of tests in the result of a search. */
-function testsIn(found: Json): number {
-  return objectsIn(pathGet(found, 'messages')).filter(({ test }) => test === true).length
-}
-
-/** The sum of `message-histogram`; undefined if not everything was counted in time. */
-function totalOf(counted: Json): number | undefined {
-  const total = pathGet(counted, 'total')
-  return typeof total === 'number' && pathGet(counted, 'countedTo') === undefined ? total : undefined
 }
 
 /** A route without a part of its state is more useful than an error. */

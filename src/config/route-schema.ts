@@ -2,21 +2,29 @@ import { z } from 'zod'
 import { jsonObjectSchema } from '../core/json.ts'
 import { matchSchema } from '../core/match.ts'
 import { queueName } from '../core/queue-name.ts'
+import { ROUTE_DEFAULTS } from '../core/route.ts'
 import { MINUTE, timerDuration } from '../core/units.ts'
 import { approvalSettings } from '../features/approvals/schema.ts'
 
+const DEFAULT_RETRY = ROUTE_DEFAULTS.retry
+
 const retrySchema = z
   .strictObject({
-    attempts: z.int().min(1).max(1000).default(5).describe('Attempts, including the first.'),
+    attempts: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(DEFAULT_RETRY.attempts)
+      .describe('Attempts, including the first.'),
     backoff: z
       .enum(['exponential', 'fixed'])
-      .default('exponential')
+      .default(DEFAULT_RETRY.backoff)
       .describe(
         'exponential doubles the delay with each attempt, fixed keeps it. A random 50 to 100 % of it is waited, so that messages which failed together do not return together.',
       ),
-    delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
+    delay: timerDuration.default(DEFAULT_RETRY.delay).describe('Delay before the second attempt.'),
     'max-delay': timerDuration
-      .default(5 * MINUTE)
+      .default(DEFAULT_RETRY.maxDelay)
       .describe('Longest delay between attempts. No effect with `queue`.'),
   })
   .transform(({ 'max-delay': maxDelay, ...rest }) => ({ ...rest, maxDelay: Math.max(maxDelay, rest.delay) }))
@@ -58,7 +66,7 @@ const routeKeys = z.strictObject({
   retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
   timeout: timerDuration
     .refine((ms) => ms > 0, 'a timeout must be greater than 0')
-    .default(MINUTE)
+    .default(ROUTE_DEFAULTS.timeout)
     .describe('Timeout of one attempt.'),
   /** See `concurrencyOf`. */
   concurrency: z
@@ -75,7 +83,7 @@ const routeKeys = z.strictObject({
     ),
   reply: z
     .enum(['auto', 'none'])
-    .default('auto')
+    .default(ROUTE_DEFAULTS.reply)
     .describe('auto: the result of the skill is the reply. none: it is not sent.'),
   'on-failure': z
     .string()

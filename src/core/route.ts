@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { RouteMatch } from './match.ts'
+import { MINUTE } from './units.ts'
 
 /**
  * A route with its defaults. The first route whose `match` fits handles a message. It has one
@@ -37,6 +38,13 @@ export type ApprovalSettings = {
   timeout?: number
   'on-timeout'?: 'deny' | 'approve'
 }
+
+/** The settings of a route that names none. Times in ms. */
+export const ROUTE_DEFAULTS = {
+  retry: { attempts: 5, backoff: 'exponential', delay: 1_000, maxDelay: 5 * MINUTE },
+  timeout: MINUTE,
+  reply: 'auto',
+} as const satisfies Pick<Route, 'retry' | 'timeout' | 'reply'>
 
 const DEFAULT_CONCURRENCY = 16
 /**

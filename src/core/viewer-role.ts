@@ -33,6 +33,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'job-list',
   'job-show',
   'message-attempts',
+  'message-durations',
   'message-histogram',
   'message-list',
   'message-search',

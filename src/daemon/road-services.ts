@@ -10,6 +10,7 @@ import { createGatewayHistory } from '../engine/gateway-history.ts'
 import { createHistogram } from '../engine/histogram.ts'
 import { createLastAttempts } from '../engine/last-attempts.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
+import { createMessageDurations } from '../engine/message-durations.ts'
 import { createMessages } from '../engine/messages.ts'
 import type { events } from '../engine/operations/events.ts'
 import type { Outbox } from '../engine/outbox.ts'
@@ -20,7 +21,7 @@ import { createRetryNow } from '../engine/retry-now.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import { createSettle } from '../engine/settle.ts'
-import { createUndeliveredMails } from '../engine/undelivered-mails.ts'
+import { createUndeliveredMails, type WithMails } from '../engine/undelivered-mails.ts'
 import type { Holding } from '../features/pauses/holding.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
@@ -45,13 +46,12 @@ export function createRoadServices(
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {
-  const { config, store, gateways, files, refusals, refusalHistory, router, owner, now } = base
+  const { config, store, gateways, files, refusals, refusalHistory, owner, now } = base
   const gatewayNames = () => config().gateways.map(({ name }) => name)
-  const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
   // An id contains its time, from which metrics derive the waiting time.
   const newKey = () => makeId(now(), 0)
   const withMails = createUndeliveredMails(store)
-  const { histogram, countMessages } = createHistogram(store, now, withMails)
+  const counting = createHistogram(store, now, withMails)
   return {
     events: parts.events,
     sends: parts.later.service,
@@ -62,15 +62,7 @@ export function createRoadServices(
       gatewayNames,
       listedRoutes: () => config().routes,
     }),
-    messages: {
-      ...createMessages({ ...base, ...parts, ...gateways, match: router.match, traceUrl }),
-      ...createSearch(store, withMails, gateways),
-      ...createLastAttempts({ ...base, holding: parts.holding, match: router.match }),
-      histogram,
-      ...createRetryNow(store, now),
-      resend: createResend({ store, accept: parts.accept, now }),
-      replay: createReplay({ store, match: router.match, now }),
-    },
+    messages: messagesOf(base, parts, { ...counting, withMails }),
     conversations: conversationsOf(base, parts.pauses),
     artifacts: files,
     deadLetters: createDeadLetters(base),
@@ -100,7 +92,7 @@ export function createRoadServices(
         kv: store.kv,
         pauses: parts.pauses.view,
         configured: () => config().gateways,
-        historyOf: createGatewayHistory({ countMessages, refusals: refusalHistory, now }),
+        historyOf: createGatewayHistory({ ...counting, refusals: refusalHistory, now }),
         ...factsOf(base),
         owner,
       }),
@@ -108,6 +100,27 @@ export function createRoadServices(
   } satisfies Partial<Omit<OperationServices, 'pauses'>> & {
     pauses: PauseService
     artifacts: ArtifactService
+  }
+}
+
+/** Reads messages, and repeats or retries some. */
+function messagesOf(
+  base: Foundation,
+  parts: Pick<Parameters<typeof createRoadServices>[1], 'accept' | 'holding' | 'pauses' | 'pushed'>,
+  reading: ReturnType<typeof createHistogram> & { withMails: WithMails },
+) {
+  const { config, store, gateways, router, now } = base
+  const traceUrl = (trace: string) => config().daemon.traceUrl?.replaceAll('{traceId}', trace)
+  const { match } = router
+  return {
+    ...createMessages({ ...base, ...parts, ...gateways, match, traceUrl }),
+    ...createSearch(store, reading.withMails, gateways),
+    ...createLastAttempts({ ...base, holding: parts.holding, match }),
+    histogram: reading.histogram,
+    durations: createMessageDurations({ ...base, ...reading, heldFor: parts.pauses.view.heldFor }),
+    ...createRetryNow(store, now),
+    resend: createResend({ store, accept: parts.accept, now }),
+    replay: createReplay({ store, match, now }),
   }
 }
 

@@ -39,6 +39,8 @@ const dataSchema = z.object({
     pattern: z.string().exactOptional(),
     since: z.number().exactOptional(),
     until: z.number(),
+    arrivedSince: z.number().exactOptional(),
+    arrivedUntil: z.number().exactOptional(),
   }),
   count: z.number(),
   messages: z.array(z.string()).default([]),
@@ -68,15 +70,20 @@ export function createDeadLetterWork(
     const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
     const filter = { ...defined(given), until }
     const { total } = await actions.oldest(filter, 1)
-    const { since, until: _, ...names } = filter
-    const target = {
-      do: verb,
-      ...names,
-      ...defined({ since: since === undefined ? undefined : new Date(since).toISOString() }),
+    const { since, until: _, arrivedSince, arrivedUntil, ...names } = filter
+    const times = {
+      since: isoOf(since),
+      arrivedSince: isoOf(arrivedSince),
+      arrivedUntil: isoOf(arrivedUntil),
     }
+    const target = { do: verb, ...names, ...defined(times) }
     const data = { verb, filter, count: 0 }
     return { job: await work.begin({ kind: DEAD_LETTERS_KIND, target, data, total }, call) }
   }
+}
+
+function isoOf(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
 }
 
 /** The work of the job. After a crash, it finds the remaining letters. */

@@ -188,14 +188,17 @@ function keyOf(letter: DeadLetter): LetterKey {
  * The time (Unix ms) before which no letter matches: a letter is younger than its message, apart
  * from a clock that was set back.
  */
-function earliestOf({ message = '' }: Filter): number {
-  return (timeIn(message) ?? 0) - HOUR
+function earliestOf({ message = '', arrivedSince = 0 }: Filter): number {
+  return Math.max(timeIn(message) ?? 0, arrivedSince) - HOUR
 }
 
 /** Makes the test of a filter, apart from the times, the queue and the group. */
-function matcherOf({ message, error = '', code, pattern }: Filter): (letter: DeadLetter) => boolean {
+function matcherOf(filter: Filter): (letter: DeadLetter) => boolean {
+  const { message, error = '', code, pattern, arrivedSince = 0, arrivedUntil = Infinity } = filter
   const wanted = error.toLowerCase()
   return (letter) => {
+    const arrivedAt = timeIn(letter.message?.id ?? '') ?? letter.at
+    if (arrivedAt < arrivedSince || arrivedAt >= arrivedUntil) return false
     if (message !== undefined && !concerns(letter, message)) return false
     const last = lastOf(letter)
     if (code !== undefined && last.code !== code) return false

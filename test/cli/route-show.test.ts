@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withStates } from '../../src/cli/route-facts.ts'
+import { gatewayTroubles } from '../../src/cli/route-work.ts'
 import { humanResult } from '../../src/cli/skill-output.ts'
 import type { Json } from '../../src/core/json.ts'
 import { humanRoute } from '../../src/engine/print/route.ts'
@@ -40,9 +41,18 @@ describe('route show', { timeout: 300_000 }, async () => {
     assert.match(shown, /^labels {2}route to the skill label\n/)
     assert.match(shown, /^Paused by \S+ since .*, until 20.* UTC: no paper\. 1 message waits\.$/m)
     assert.match(shown, /^last message +20\S+ \d\d:\d\d:\d\d UTC \(\d+ (?:s|min) ago\)$/m)
-    assert.match(shown, /^last day +2 messages, 1 failed$/m)
+    assert.match(shown, /^last hour +2 +1 \(50 %\) +\d\S* m?s \/ .* m?s +\d\S* m?s \/ .* m?s +0$/m)
+    assert.match(shown, /^last day +2 +1 \(50 %\) /m)
     assert.match(shown, /^dead letters +1$/m)
     assert.match(shown, /^attempts +one$/m)
+    assert.match(shown, /^timeout +1 min \(default\)\nconcurrency +16 at the same time \(default\)$/m)
+    assert.match(shown, /^reply +the result of its target \(default\)$/m)
+    assert.match(shown, /^on failure +the sender gets no answer \(default\)$/m)
+    assert.match(shown, /^1 × no paper \(.* ago\)$/m)
+    assert.match(
+      shown,
+      /^ {2}→ `trivium dead-letter retry --all --queue dispatch --route labels --pattern '.*no paper'` retries it\.$/m,
+    )
     assert.match(shown, /^tried before it +refunds$/m)
     assert.match(shown, /^gateway +shop\nnot +data\.body\.kind: spam$/m)
     assert.match(await run('route', 'show', 'refunds'), /^data\.body\.kind +refund or return$/m)
@@ -50,13 +60,22 @@ describe('route show', { timeout: 300_000 }, async () => {
       await run('route', 'list'),
       /^labels\s+skill label\s+\S.*\s1\s+1\s+paused until .*: no paper$/m,
     )
-    const { pauses, dead, lastDay } = JSON.parse(await run('route', 'show', 'labels', '--json'))
+    const { pauses, dead, lastDay, lastHour, causes, timeout, defaults } = JSON.parse(
+      await run('route', 'show', 'labels', '--json'),
+    )
     const listed = JSON.parse(await run('route', 'list', '--json'))
     const { waiting, dead: deadInList } = listed.find(({ name }: { name: string }) => name === 'labels')
     assert.deepEqual([waiting, deadInList], [1, 1])
     const [gateway] = JSON.parse(await run('gateway', 'list', '--json'))
     assert.ok(gateway.traffic.accepted >= 2)
-    assert.deepEqual([pauses[0].reason, dead, lastDay], ['no paper', 1, { messages: 2, failed: 1 }])
+    assert.deepEqual([pauses[0].reason, dead], ['no paper', 1])
+    for (const { messages, failed, retried, waited, ran } of [lastDay, lastHour]) {
+      assert.deepEqual([messages, failed, retried], [2, 1, 0])
+      assert.ok(waited.p95 >= waited.p50 && ran.p95 >= ran.p50)
+    }
+    assert.match(causes[0].command, /^trivium dead-letter retry --all --queue dispatch --route labels /)
+    assert.deepEqual([causes[0].count, timeout], [1, 60_000])
+    assert.deepEqual(defaults, ['timeout', 'concurrency', 'reply'])
   })
 })
 
@@ -86,6 +105,22 @@ describe('a route with a retry and a gateway that does not work', () => {
     const text = wholeText(humanResult('route-list', routes, {}, true))
     assert.match(text, /gateway shop does not work, 1 tried again$/m)
   })
+})
+
+test('route show says that the gateway of a route refuses deliveries, since when and how many', async () => {
+  const since = Date.now() - 3_600_000
+  const text = '9 of 9 deliveries refused (signature_invalid)'
+  const refusals = { code: 'refusals', severity: 'error', where: { gateway: 'shop' }, text, since, count: 9 }
+  const daemon = {
+    invoke: async () => ({ troubles: [refusals, { ...refusals, where: { gateway: 'bank' } }] }),
+  }
+  const found = await gatewayTroubles(daemon, ['shop'])
+  const shown = humanRoute({ name: 'a', target: 'skill', to: 'b', match: {}, gatewayTroubles: found })
+  assert.match(
+    shown,
+    /^Its gateway shop refuses deliveries since 20.* UTC \(\d+ \w+\): 9 of 9 deliveries refused \(signature_invalid\)\n {2}→ `trivium gateway show shop` /m,
+  )
+  assert.doesNotMatch(shown, /bank/)
 })
 
 test('route show says why a route can match nothing', () => {

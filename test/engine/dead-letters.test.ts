@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { pathGet } from '../../src/core/json.ts'
-import { makeId } from '../../src/core/message-id.ts'
+import { makeId, timeOf } from '../../src/core/message-id.ts'
 import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
@@ -83,6 +83,21 @@ describe('dead-letter-list', () => {
       found.map(({ id }) => id),
       [a],
     )
+  })
+
+  test('finds the letters of messages by the time of their arrival, whenever they died', async (t) => {
+    const { store, letters } = await openLetters(t)
+    const [accepted] = await store.journal.accept([newMessage()])
+    const id = accepted?.id ?? ''
+    const arrivedAt = timeOf(id)
+    await bury({ store, now: Date.now }, 'dispatch', job(id, 'lane', { messageId: id }))
+    const many = async (filter: { arrivedSince?: number; arrivedUntil?: number }) => {
+      const groups = await letters.groups(filter, callOf())
+      return pathGet(groups, '0.count') ?? 0
+    }
+    assert.equal(await many({ arrivedSince: arrivedAt, arrivedUntil: arrivedAt + 1 }), 1)
+    assert.equal(await many({ arrivedSince: arrivedAt + 1 }), 0)
+    assert.equal(await many({ arrivedUntil: arrivedAt }), 0)
   })
 
   test('shows what was not sent for a reply, not the message that it answers', async (t) => {

@@ -106,6 +106,12 @@ export const messages = {
         .describe('Length of a span in ms, to continue a previous call'),
     })
     .describe('Counts messages by arrival, in equal time spans, oldest first.'),
+  /** Of a sample, if there are more than 400 messages. */
+  durations: messageFilter
+    .pick({ gateway: true, route: true, since: true, until: true })
+    .describe(
+      'Shows how long messages waited for their first attempt, how long attempts ran (p50, p95), and how many messages needed more than one; of the last day by default.',
+    ),
   /** Throws `message_not_found`, and the errors of accepting a message. */
   resend: closed({
     id: spoken(name.describe('The id of a message or dead letter'), { id: 'message' }),
@@ -191,6 +197,12 @@ const letterFilter = {
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Dead before a time, or for longer than an age such as 2h'),
+  arrivedSince: time
+    .exactOptional()
+    .describe('Those of messages that arrived since a time, or an age such as 2h'),
+  arrivedUntil: time
+    .exactOptional()
+    .describe('Those of messages that arrived before a time, or an age such as 2h'),
 }
 /**
  * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep

@@ -65,6 +65,8 @@ const FILTER_FLAGS: Readonly<Record<string, string>> = {
   pattern: '--pattern',
   since: '--since',
   until: '--until',
+  arrivedSince: '--arrived-since',
+  arrivedUntil: '--arrived-until',
 }
 
 /** The filters of a call as words of a command; none without filters. */

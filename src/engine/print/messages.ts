@@ -12,6 +12,7 @@ import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
 import { messageState } from './message-state.ts'
 import { missingShards } from './missing-shards.ts'
+import { humanDurations } from './route-work.ts'
 import { senderText, textWithMark } from './sender.ts'
 
 export const printers: Printers = {
@@ -19,6 +20,7 @@ export const printers: Printers = {
   'message-search': humanMessages,
   'message-show': humanMessage,
   'message-attempts': humanAttempts,
+  'message-durations': humanDurations,
   'message-histogram': humanHistogram,
   'message-resend': humanResend,
   'message-replay': humanReplay,

@@ -11,23 +11,30 @@ import { paragraph } from '../../lib/paragraph.ts'
 import { age, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { pauseNote } from './pause-note.ts'
+import { causesOf, gatewayProblems, workTable } from './route-work.ts'
 
 /** `route show`: the target of a route, its pauses, its messages, then what it matches. */
 export function humanRoute(found: Json): string {
   const route: JsonObject = Object(found)
-  const { name, target, to, never, pauses, down } = route
-  const broken = Array.isArray(down) ? down : []
+  const { name, target, to, never, pauses, down, gatewayTroubles } = route
+  // A gateway that does not work is among the troubles, unless a person has taken over the trouble.
+  const known = new Set(objectsIn(gatewayTroubles).map(({ gateway }) => gateway))
+  const broken = Array.isArray(down) ? down.filter((gateway) => !known.has(gateway)) : []
   const reasons = Array.isArray(never) ? never : []
   return [
     `${paint('bold', String(name))}  route to the ${TARGETS[String(target)] ?? target} ${to}`,
     ...reasons.map((reason) => paragraph('', `${paint('red', 'It matches nothing')}: ${reason}.`)),
     ...broken.map((gateway) => paragraph('', `${paint('red', 'Its gateway does not work')}: ${gateway}.`)),
+    ...gatewayProblems(route),
     ...objectsIn(pauses).flatMap((pause) => ['', ...heldBy(pause), pauseNote(pause)]),
     '',
+    ...workTable(route),
     ...factLines(factsOf(route)),
     '',
     ...retriesOf(route),
     matchTable(route),
+    ...causesOf(route),
+    '',
     ...nextSteps(route),
   ].join('\n')
 }
@@ -41,20 +48,42 @@ function heldBy({ kind, name }: JsonObject): string[] {
 }
 
 function factsOf(route: JsonObject): [title: string, text: string][] {
-  const { lastAt, lastDay, waiting, retrying, dead, retry, approval, before } = route
-  const { messages, failed } = Object(lastDay)
+  const { lastAt, waiting, retrying, dead, retry, approval, before, timeout, concurrency } = route
   const rivals = Array.isArray(before) ? before : []
-  const failures = Number(failed) > 0 ? `, ${paint('red', `${number(failed)} failed`)}` : ', 0 failed'
+  const defaults = Array.isArray(route.defaults) ? route.defaults : []
+  const withDefault = (name: string, text: string) =>
+    text !== '' && defaults.includes(name) ? `${text} (default)` : text
   return [
     ['last message', lastAt === undefined ? 'none is retained' : `${secondOf(lastAt)} (${age(lastAt)} ago)`],
-    ['last day', lastDay === undefined ? '' : `${counted(Number(messages), 'message')}${failures}`],
     ['waiting', waiting === undefined ? '' : counted(Number(waiting), 'message')],
     ['tried again', retrying === undefined ? '' : counted(Number(retrying), 'message')],
     ['dead letters', dead === undefined ? '' : number(dead)],
-    ['attempts', attemptsOf(Object(retry))],
+    ['attempts', withDefault('retry', attemptsOf(Object(retry)))],
+    ['timeout', withDefault('timeout', timeout === undefined ? '' : ageText(Number(timeout)))],
+    [
+      'concurrency',
+      withDefault('concurrency', concurrency === undefined ? '' : `${number(concurrency)} at the same time`),
+    ],
+    ['reply', withDefault('reply', REPLIES[String(route.reply)] ?? '')],
+    ['on failure', failureText(route)],
+    ['while busy', String(route['while-busy'] ?? '')],
+    ['settle', route.settle === undefined ? '' : ageText(Number(route.settle))],
+    ['order', String(route.order ?? '')],
     ['approval', approval === true ? 'each message needs one' : ''],
     ['tried before it', rivals.length === 0 ? 'no route of its gateways' : rivals.join(', ')],
   ]
+}
+
+const REPLIES: Readonly<Record<string, string>> = {
+  auto: 'the result of its target',
+  none: 'none',
+}
+
+/** What the sender of a message gets when it becomes a dead letter. */
+function failureText(route: JsonObject): string {
+  const text = route['on-failure']
+  if (text !== undefined) return `the sender gets: ${JSON.stringify(text)}`
+  return route.timeout === undefined ? '' : 'the sender gets no answer (default)'
 }
 
 const RETRY_COLUMNS: readonly Column[] = [

@@ -1,16 +1,34 @@
 import { basename } from 'node:path'
-import type { Route } from '../../core/route.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { concurrencyOf, ROUTE_DEFAULTS, type Route } from '../../core/route.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Pause } from './records.ts'
 
 export type ListedRoute = Pick<
   Route,
-  'name' | 'match' | 'skill' | 'queue' | 'bolt' | 'fallback' | 'retry' | 'approval'
+  | 'name'
+  | 'match'
+  | 'skill'
+  | 'queue'
+  | 'bolt'
+  | 'fallback'
+  | 'retry'
+  | 'approval'
+  | 'timeout'
+  | 'concurrency'
+  | 'reply'
+  | 'order'
+  | 'on-failure'
+  | 'while-busy'
+  | 'settle'
 >
 
-/** One line of `route-list`. `paused`: the pause that holds its messages. */
+/**
+ * One line of `route-list`. `paused`: the pause that holds its messages. `defaults`: the settings
+ * that have their default.
+ */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
-  const { name, match, skill, fallback, retry, approval } = route
+  const { name, match, skill, fallback, retry, approval, timeout, reply } = route
   const paused = pauses.find(
     (pause) =>
       (pause.kind === 'route' && pause.name === name) || (pause.kind === 'skill' && pause.name === skill),
@@ -20,12 +38,31 @@ export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
     match,
     ...targetOf(route),
     retry,
+    timeout,
+    concurrency: concurrencyOf(route),
+    reply,
+    defaults: defaultsOf(route),
     ...defined({
       fallback: fallback || undefined,
       approval: approval ? true : undefined,
+      order: route.order,
+      'on-failure': route['on-failure'],
+      'while-busy': route['while-busy'],
+      settle: route.settle,
       paused: paused && summaryOf(paused),
     }),
   }
+}
+
+/** The settings of a route that have their default. */
+function defaultsOf({ retry, timeout, reply, concurrency, bolt }: ListedRoute): string[] {
+  const isDefault = {
+    retry: isDeepStrictEqual(retry, ROUTE_DEFAULTS.retry),
+    timeout: timeout === ROUTE_DEFAULTS.timeout,
+    concurrency: concurrency === concurrencyOf(defined({ bolt })),
+    reply: reply === ROUTE_DEFAULTS.reply,
+  }
+  return Object.entries(isDefault).flatMap(([name, is]) => (is ? [name] : []))
 }
 
 /** `to`: the name of the skill or queue, or the file name of the Bolt app. */

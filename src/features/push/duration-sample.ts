@@ -1,3 +1,5 @@
+import { quantileOf } from '../../lib/quantile.ts'
+
 /** Maximum number of durations in a sample. */
 const MAX_SIZE = 500
 
@@ -13,8 +15,6 @@ export function createDurationSample(random = Math.random) {
       if (place < MAX_SIZE) sample[place] = ms
     },
     /** The duration of a quantile (0 to 1); undefined without durations. */
-    quantile(part: number): number | undefined {
-      return sample.toSorted((a, b) => a - b)[Math.ceil(sample.length * part) - 1]
-    },
+    quantile: (part: number) => quantileOf(sample, part),
   }
 }

@@ -2,6 +2,7 @@ import type { ServiceOf } from '../../core/operation.ts'
 import { DAY } from '../../core/units.ts'
 import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
+import { quantileOf } from '../../lib/quantile.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
 import { failedMessages, outcomeOf, runErrors } from './run-errors.ts'
@@ -177,7 +178,10 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
 }
 
 function exactQuantile(runs: RunLog['recent'], part: number): number | undefined {
-  return runs.map(({ ms }) => ms).sort((a, b) => a - b)[Math.max(0, Math.ceil(runs.length * part) - 1)]
+  return quantileOf(
+    runs.map(({ ms }) => ms),
+    part,
+  )
 }
 
 function callersOf(counts: readonly RunCounts[]) {

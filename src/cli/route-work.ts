@@ -1,0 +1,72 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import { shellWord } from '../lib/command-text.ts'
+import { defined } from '../lib/defined.ts'
+import type { Connection } from './connection.ts'
+
+/** Outcomes of messages that failed, as in the console. */
+const FAILED = 'dead,undelivered'
+/** Tests are found among this many of them. */
+const MAX_FAILED = 200
+
+type Daemon = Pick<Connection, 'invoke'>
+
+/**
+ * The messages of a route that arrived since an age such as `1h`, and how many of them failed,
+ * where tests do not count as failed; undefined if counting takes too long. Then as in
+ * `message-durations`: `waited`, `ran`, `retried`, and `examined` if that is a sample.
+ */
+export async function workOf(daemon: Daemon, route: string, since: string): Promise<JsonObject | undefined> {
+  const filter = { route, since }
+  const [all, failed, rows, times] = await Promise.all([
+    daemon.invoke('message-histogram', { ...filter, buckets: 1 }).catch(() => null),
+    daemon.invoke('message-histogram', { ...filter, buckets: 1, outcome: FAILED }).catch(() => null),
+    daemon.invoke('message-search', { ...filter, outcome: FAILED, limit: MAX_FAILED }).catch(() => null),
+    daemon.invoke('message-durations', filter).catch(() => null),
+  ])
+  const [messages, failedCount] = [all, failed].map(totalOf)
+  if (messages === undefined || failedCount === undefined) return undefined
+  const tests = objectsIn(pathGet(rows, 'messages')).filter(({ test }) => test === true).length
+  const { examined, retried, waited, ran } = Object(times)
+  const isSample = Number(examined) < messages
+  return {
+    messages,
+    failed: Math.max(0, failedCount - tests),
+    ...defined({ retried, waited, ran, examined: isSample ? examined : undefined }),
+  }
+}
+
+/** The sum of `message-histogram`; undefined if not everything was counted in time. */
+export function totalOf(counted: Json): number | undefined {
+  const total = pathGet(counted, 'total')
+  return typeof total === 'number' && pathGet(counted, 'countedTo') === undefined ? total : undefined
+}
+
+/**
+ * The errors of the dead letters of a route, most frequent first, each with the command that retries
+ * them.
+ */
+export async function causesOf(daemon: Daemon, route: string): Promise<JsonObject[]> {
+  const found = await daemon
+    .invoke('dead-letter-groups', { queue: 'dispatch', group: route })
+    .catch(() => null)
+  return objectsIn(found).map(({ code, common, pattern, count, tests, first, last }) => ({
+    ...defined({ count, tests, error: common, code, pattern, first, last }),
+    command: ['trivium dead-letter retry --all --queue dispatch --route', route, '--pattern', pattern]
+      .map((word, index) => (index === 0 ? word : shellWord(word)))
+      .join(' '),
+  }))
+}
+
+/** Codes of troubles of a gateway because of which a route gets no messages. */
+const GATEWAY_CODES: readonly unknown[] = ['refusals', 'gateway-down']
+
+/** What is wrong with some gateways, of `troubles`: those that refuse deliveries or do not work. */
+export async function gatewayTroubles(daemon: Daemon, gateways: readonly string[]): Promise<JsonObject[]> {
+  const found = await daemon.invoke('troubles', {}).catch(() => null)
+  const all = objectsIn(Array.isArray(found) ? found : pathGet(found, 'troubles'))
+  return all.flatMap(({ code, where, title, text, todo, since, count }) => {
+    const gateway = pathGet(where, 'gateway')
+    const isOf = GATEWAY_CODES.includes(code) && typeof gateway === 'string' && gateways.includes(gateway)
+    return isOf ? [defined({ gateway, code, title, text, todo, since, count })] : []
+  })
+}

@@ -1,0 +1,90 @@
+import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
+import { durationText } from '../../lib/duration-text.ts'
+import { factLines } from '../../lib/fact-lines.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+import { shortError } from './letter-causes.ts'
+
+/** What is wrong with the gateways of a route, each with the command that shows more. */
+export function gatewayProblems({ gatewayTroubles }: JsonObject): string[] {
+  return objectsIn(gatewayTroubles).flatMap(({ gateway, code, title, text, since }) => {
+    const what = code === 'refusals' ? `Its gateway ${gateway} refuses deliveries` : `${title}`
+    const sinceWhen = typeof since === 'number' ? ` since ${timeOf(since)} (${age(since)})` : ''
+    return [
+      paragraph('', `${paint('red', `${what}${sinceWhen}`)}: ${text}`),
+      paragraph('  → ', `\`trivium gateway show ${gateway}\` has what to do.`),
+    ]
+  })
+}
+
+/** The messages of the last hour and day: how many failed, and how long they took. */
+export function workTable({ lastHour, lastDay }: JsonObject): string[] {
+  const periods: [name: string, work: Json | undefined][] = [
+    ['last hour', lastHour],
+    ['last day', lastDay],
+  ]
+  const known = periods.flatMap(([name, work]) => (isJsonObject(work) ? [{ name, work }] : []))
+  if (known.length === 0) return []
+  const rows = known.map(({ name, work: { messages, failed, retried, waited, ran, examined } }) => [
+    name,
+    number(messages),
+    Number(failed) > 0 ? paint('red', partOf(failed, messages)) : '0',
+    timesOf(waited),
+    timesOf(ran),
+    retried === undefined ? '' : partOf(retried, examined ?? messages),
+  ])
+  const samples = known.filter(({ work }) => work.examined !== undefined)
+  const note = samples.map(({ name, work: { examined } }) => `${name}: of a sample of ${number(examined)}`)
+  return [
+    table(['', 'messages', 'failed', 'waited p50 / p95', 'ran p50 / p95', 'more than one attempt'], rows),
+    ...(note.length > 0
+      ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
+      : []),
+    '',
+  ]
+}
+
+/** The errors of the dead letters of a route, each with the command that retries them. */
+export function causesOf({ causes }: JsonObject): string[] {
+  const lines = objectsIn(causes).flatMap(({ count, error, first, last, command }) => {
+    const times = age(first) === age(last) ? `${age(last)} ago` : `${age(first)} to ${age(last)} ago`
+    return [
+      paragraph('', `${paint('bold', `${number(count)} ×`)} ${shortError(String(error))} (${times})`),
+      paragraph('  → ', `\`${command}\` retries ${count === 1 ? 'it' : 'them'}.`),
+    ]
+  })
+  return lines.length === 0 ? [] : ['', paint('bold', 'Dead letters'), ...lines]
+}
+
+/** `message-durations`. */
+export function humanDurations(found: Json): string {
+  const { from, to, total, examined, retried, waited, ran } = Object(found)
+  const sample = examined < total ? `, of which ${number(examined)} were examined` : ''
+  return [
+    `${counted(Number(total), 'message')} from ${timeOf(from)} to ${timeOf(to)}${sample}`,
+    ...factLines([
+      ['waited, p50 / p95', timesOf(waited)],
+      ['ran, p50 / p95', timesOf(ran)],
+      ['more than one attempt', partOf(retried, examined)],
+    ]),
+  ].join('\n')
+}
+
+/** `8 (38 %)`. */
+function partOf(part: unknown, of: unknown): string {
+  if (Number(part) === 0) return '0'
+  return `${number(part)} (${Math.round((100 * Number(part)) / Math.max(1, Number(of)))} %)`
+}
+
+function timesOf(times: unknown): string {
+  const { p50, p95 } = Object(times)
+  return p50 === undefined ? '-' : `${durationText(p50)} / ${durationText(p95)}`
+}
+
+function number(value: unknown): string {
+  return Number(value).toLocaleString('en')
+}
