@@ -16,6 +16,7 @@ import {
   Badge,
   Copy,
   CopyLink,
+  dateTime,
   Empty,
   preview,
   TestMark,
@@ -103,6 +104,7 @@ function Groups({ filter }) {
       </search>
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
+    <${ArrivalNote} of=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
     <${LastRetry} />
     <${Retries} of=${filter} since="1d" />
@@ -114,6 +116,19 @@ function Groups({ filter }) {
     </div>
   </section>`
 }
+
+/** Says that only messages that arrived in some time are meant; the field for the time is about deaths. */
+function ArrivalNote({ of: { arrivedSince, arrivedUntil, ...others } }) {
+  if (!arrivedSince && !arrivedUntil) return null
+  const times = [
+    arrivedSince && `since ${arrivalText(arrivedSince)}`,
+    arrivedUntil && `before ${arrivalText(arrivedUntil)}`,
+  ]
+  return html`<p class="dim">Only those of messages that arrived ${times.filter(Boolean).join(' and ')}. <a href=${link('dead-letters', others)}>Whenever they arrived</a></p>`
+}
+
+/** An age such as `2h` stays as it is. */
+const arrivalText = (text) => (Number.isNaN(Date.parse(text)) ? `${text} ago` : dateTime(Date.parse(text)))
 
 /** Jobs that drop dead letters, and still run or have failed. */
 const isOpenDrop = ({ kind, state, target }) =>
@@ -278,6 +293,7 @@ function Letters({ filter }) {
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...rangeOf(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
+    <${ArrivalNote} of=${filter} />
     <${CauseOwner} of=${filter} />
     <${LastRetry} of=${filter} />
     <${Retries} of=${filter} since="1d" />

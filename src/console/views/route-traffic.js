@@ -1,70 +1,132 @@
 import { invoke } from '../lib/api.js'
 import { causeOf } from '../lib/cause.js'
+import { Figure } from '../lib/figure.js'
 import { useMessageCounts } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { changes, clock } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, dateTime, Gist, preview, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, dateTime, Gist, preview, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { instant, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { amount, sumOf, TimeBars } from '../lib/time-bars.js'
 import { count } from '../lib/troubles.js'
 
 /** The range without one in the address. */
-const NORMAL = '1h'
+const NORMAL = '24h'
 /** The outcomes of messages that failed. */
 const FAILED = 'dead,undelivered'
-/** Polling interval (ms) of the messages that are tried again. */
+/** Polling intervals (ms): of the messages that are tried again, and of how long messages took. */
 const POLL_INTERVAL = 5_000
-/** Number of these messages that are shown. */
+const DURATIONS_INTERVAL = 30_000
+/** Number of the messages that are tried again that are shown. */
 const MAX_RETRIED = 15
+/** Tests and unsent replies are found among this many failed messages. */
+const MAX_FAILED = 200
 
-/** The messages of a route over time, how many failed, and why. */
-export function RouteTraffic({ name, query }) {
+/**
+ * The messages of a route that arrived in a chosen time: how many, how many failed and why, how long
+ * they took, and the counts over time. `dead`: the number of its dead letters of any time.
+ */
+export function RouteTraffic({ name, query, dead }) {
   const { since = '', until = '' } = query
   const range = { since: since || NORMAL, ...(until && { until }) }
-  const counted = useMessageCounts({ route: name, ...range })
+  const all = useMessageCounts({ route: name, ...range })
+  const failed = useMessageCounts({ route: name, ...range, outcome: FAILED })
   const set = (change) => replace(['configuration', name], { ...query, ...change })
+  const isCounted = all?.counts && !all.isOld && failed?.counts && !failed.isOld
+  const error = all?.error ?? failed?.error
   return html`<section class="traffic-over-time" aria-labelledby="traffic">
     <header class="bar"><h2 id="traffic">Traffic</h2><div class="filter"><${Range} query=${query} set=${set} normal=${NORMAL} /></div></header>
-    ${counted?.error && html`<p class="problem">The messages could not be counted: ${counted.error.message} Trying again.</p>`}
-    ${counted?.counts && !counted.isOld ? html`<${Shown} route=${name} of=${counted} />` : html`<p class="dim loads">${!counted?.error && 'Counting …'}</p>`}
-    <${Causes} route=${name} range=${range} />
+    ${error && html`<p class="problem">The messages could not be counted: ${error.message} Trying again.</p>`}
+    ${isCounted ? html`<${Counted} route=${name} until=${until} all=${all} failed=${failed} dead=${dead} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
   </section>`
 }
 
-function Shown({ route, of: { from, width, counts, failed = [], failedFrom = from, countedTo } }) {
-  const [messages, failures] = [counts, failed].map(sumOf)
+function Counted({ route, until, all, failed, dead }) {
+  const { from, width, counts, countedTo } = all
   const to = from + counts.length * width
+  // The counts begin with a whole bar; everything else is about the same messages.
+  const filter = { since: instant(from), until }
+  const shift = Math.round((from - failed.from) / width)
+  const bad = counts.map((_, at) => failed.counts[at + shift] ?? 0)
+  const failures = useFailures(route, filter, sumOf(bad))
+  const ofMessages = { title: 'Messages', counts, bad, badWord: 'failed' }
   const spanFrom = (begin, end) => ({
     route,
     since: instant(begin),
     until: end >= Date.now() ? '' : instant(end),
   })
-  const filter = spanFrom(from, to)
-  const ofMessages = {
-    title: 'Messages',
-    counts,
-    bad: counts.map((_, at) => failed[at] ?? 0),
-    badWord: 'failed',
-  }
-  return html`${messages > 0 && html`<p><a href=${link('messages', filter)}>${count(messages, 'message', countedTo === undefined ? '' : '+')}</a>, ${failures > 0 ? html`<a class="error" href=${link('messages', { ...filter, outcome: FAILED })}>${amount(failures)}${failedFrom > from ? '+' : ''} failed</a> (${percent(failures / messages)})` : 'none failed'}.</p>`}
-    <${TimeBars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', spanFrom(from + at * width, from + (at + 1) * width))} />
-    ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}`
+  return html`<${Figures} route=${route} filter=${filter} messages=${sumOf(counts)} failed=${sumOf(bad)} failures=${failures} isPart=${countedTo !== undefined} dead=${dead} />
+    <${TimeBars} of=${ofMessages} from=${from} width=${width} countedTo=${countedTo} choose=${(at) => go('messages', spanFrom(from + at * width, Math.min(to, from + (at + 1) * width)))} />
+    ${countedTo !== undefined && html`<p class="dim">Messages before ${dateTime(countedTo)} are not counted yet.</p>`}
+    <${Causes} route=${route} filter=${filter} failures=${failures} />`
 }
 
-/** The errors of messages that became dead letters in a time, most frequent first. */
-function Causes({ route, range }) {
-  const filter = { queue: 'dispatch', group: route, ...range }
+/** Without an empty end of the range. */
+const boundsOf = ({ since, until }) => ({ since, ...(until && { until }) })
+
+/** Among the newest failed messages: how many are tests, and how many have an unsent reply. */
+function useFailures(route, filter, failed) {
+  const { value } = useLoaded(
+    async (signal) => {
+      if (failed === 0) return { tests: 0, undelivered: 0 }
+      const search = { route, ...boundsOf(filter), outcome: FAILED, limit: MAX_FAILED }
+      const { messages } = await invoke('message-search', search, signal)
+      return {
+        tests: messages.filter(({ test }) => test).length,
+        undelivered: messages.filter(({ outcome }) => outcome === 'undelivered').length,
+      }
+    },
+    [route, JSON.stringify(filter), failed],
+  )
+  return value ?? { tests: 0, undelivered: 0 }
+}
+
+/** Tests do not count as failed, but are in the list that the number leads to. */
+function Figures({ route, filter, messages, failed, failures: { tests }, isPart, dead }) {
+  const { value: times } = useLoaded(
+    (signal) => invoke('message-durations', { route, ...boundsOf(filter) }, signal),
+    [route, JSON.stringify(filter), Math.floor(clock.value / DURATIONS_INTERVAL)],
+  )
+  const real = Math.max(0, failed - tests)
+  const plus = isPart ? '+' : ''
+  const list = (text, outcome) =>
+    html`<a href=${link('messages', { route, ...boundsOf(filter), ...(outcome && { outcome }) })}>${text}</a>`
+  const isSample = times && times.examined < times.total
+  return html`<div class="figures-row"><${Figure} name="Messages" value=${messages === 0 ? '0' : list(`${amount(messages)}${plus}`)} />
+      <${Figure} name="Failed" value=${failed === 0 ? '0' : list(real === 0 ? '0' : `${amount(real)}${plus} (${percent(real / Math.max(1, messages))})`, FAILED)} isBad=${real > 0} note=${tests > 0 && `and ${count(tests, 'test')}`} />
+      <${Figure} name="More than one attempt" value=${times ? partOf(times.retried, times.examined) : '…'} />
+      <${Figure} name="Waited, p50 / p95" value=${timesOf(times, 'waited')} note="from arrival to the first attempt" />
+      <${Figure} name="Ran, p50 / p95" value=${timesOf(times, 'ran')} note="each attempt" />
+      <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: route })}>${amount(dead)}</a>`} isBad=${dead > 0} note="of any time" /></div>
+    ${isSample && html`<p class="dim">Attempts and times: of ${amount(times.examined)} of these messages, spread over the time.</p>`}`
+}
+
+const partOf = (part, of) => (part === 0 ? '0' : `${amount(part)} (${percent(part / of)})`)
+
+function timesOf(times, what) {
+  if (!times) return '…'
+  const { p50, p95 } = times[what] ?? {}
+  return p50 === undefined ? 'none' : `${took(p50)} / ${took(p95)}`
+}
+
+/** The errors of the messages that arrived in a time and failed, most frequent first. */
+function Causes({ route, filter: { since, until }, failures: { undelivered } }) {
+  const filter = {
+    queue: 'dispatch',
+    group: route,
+    arrivedSince: since,
+    ...(until && { arrivedUntil: until }),
+  }
   const { value = [] } = useLoaded(
     (signal) => invoke('dead-letter-groups', filter, signal),
     [JSON.stringify(filter), changes.dead.value],
   )
-  if (value.length === 0) return null
-  return html`<h2>Dead letters of this time</h2>
-    <ul class="plain failures" aria-label="Why messages failed">${value.map(({ code, pattern, common, count: many, tests, last }) => html`<li key=${`${code} ${pattern}`}><b><a href=${link('dead-letters', { ...filter, code, pattern })}>${amount(many)}</a></b> <span class="error">${causeOf(common)}</span> <span class="dim">${tests > 0 && `${tests === many ? '' : `${amount(tests)} `}${tests === 1 ? 'test' : 'tests'}, `}last <${Age} at=${last} /> ago</span></li>`)}</ul>`
+  if (value.length === 0 && undelivered === 0) return null
+  return html`<h2>Why they failed</h2>
+    <ul class="plain failures" aria-label="Why messages failed">${value.map(({ code, pattern, common, count: many, tests, last }) => html`<li key=${`${code} ${pattern}`}><b><a href=${link('dead-letters', { ...filter, code, pattern })}>${amount(many)}</a></b> <span class="error">${causeOf(common)}</span> <span class="dim">${tests > 0 && `${tests === many ? '' : `${amount(tests)} `}${tests === 1 ? 'test' : 'tests'}, `}last <${Age} at=${last} /> ago</span></li>`)}
+      ${undelivered > 0 && html`<li><b><a href=${link('messages', { route, ...boundsOf({ since, until }), outcome: 'undelivered' })}>${amount(undelivered)}</a></b> <span class="error">the reply could not be delivered</span></li>`}</ul>`
 }
-
 /** The messages of a route that are tried again: the last error, and when the next attempt begins. */
 export function RetriedMessages({ route }) {
   const loaded = useLoaded(

@@ -2,10 +2,8 @@ import { call, invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
-import { Figure } from '../lib/figure.js'
 import { html } from '../lib/html.js'
-import { clock, now } from '../lib/live.js'
-import { percent } from '../lib/money.js'
+import { now } from '../lib/live.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
@@ -31,12 +29,12 @@ export function RoutePage({ name, query }) {
     <${Back} to="routes" />
     <${Wait} of=${loaded} what="the configuration" />
     ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('routes')}>All routes</a><//>`}
-    ${route && html`<${Shown} route=${route} query=${query} routes=${value.routes} place=${place} since=${value.countedSince} warnings=${warningsOf(name, value)} />`}
+    ${route && html`<${Shown} route=${route} query=${query} routes=${value.routes} place=${place} warnings=${warningsOf(name, value)} />`}
   </section>`
 }
 
-function Shown({ route, query, routes, place, since, warnings }) {
-  const { name, skill } = route
+function Shown({ route, query, routes, place, warnings }) {
+  const { name, skill, lastAt } = route
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
@@ -51,10 +49,9 @@ function Shown({ route, query, routes, place, since, warnings }) {
     ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
-    <p>Its messages go to <${Target} of=${route} />. <${RoutesBefore} of=${route} routes=${routes} /></p>
-    <${Figures} of=${route} since=${since} dead=${dead} />
+    <p>Its messages go to <${Target} of=${route} />. ${lastAt ? html`The last one arrived <${Age} at=${lastAt} /> ago. ` : ''}<${RoutesBefore} of=${route} routes=${routes} /></p>
+    <${RouteTraffic} name=${name} query=${query} dead=${dead} />
     ${retried > 0 && html`<${RetriedMessages} route=${name} />`}
-    <${RouteTraffic} name=${name} query=${query} />
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
@@ -83,56 +80,6 @@ function RoutesBefore({ of: { name, match }, routes }) {
 
 /** Maximum number of these routes that are named. */
 const MAX_NAMED = 4
-/** Outcomes of messages whose last attempt failed. */
-const FAILED_OUTCOMES = 'dead,retrying'
-/** Tests are found among this many of them. */
-const MAX_FAILED = 200
-
-/** Polling interval (ms) of the counts. */
-const POLL_INTERVAL = 30_000
-
-/**
- * The numbers of retained messages that the route took, and of those whose last attempt failed;
- * tests do not count as failed. Undefined while they are counted.
- */
-function useCounts(route) {
-  const { value } = useLoaded(
-    async (signal) => {
-      const counted = (since, outcome) =>
-        invoke('message-histogram', { route, since, buckets: 1, ...outcome }, signal)
-      const [hour, day, failed] = await Promise.all([
-        counted('1h'),
-        counted('24h'),
-        counted('24h', { outcome: FAILED_OUTCOMES }),
-      ])
-      const isComplete = [hour, day, failed].every(({ countedTo }) => countedTo === undefined)
-      if (!isComplete) return undefined
-      const tests = failed.total > 0 ? await failedTests(route, signal) : 0
-      return { hour: hour.total, day: day.total, failed: Math.max(0, failed.total - tests) }
-    },
-    [route, Math.floor(clock.value / POLL_INTERVAL)],
-  )
-  return value
-}
-
-/** The number of tests among the newest failed messages of the last day. */
-async function failedTests(route, signal) {
-  const filter = { route, since: '24h', outcome: FAILED_OUTCOMES, limit: MAX_FAILED }
-  const { messages } = await invoke('message-search', filter, signal)
-  return messages.filter(({ test }) => test).length
-}
-
-function Figures({ of: { name, hour, day, lastAt }, since, dead }) {
-  const counts = useCounts(name)
-  const number = (value) => value.toLocaleString('en')
-  const { failed = 0 } = counts ?? {}
-  return html`<div class="figures-row"><${Figure} name="Last hour" value=${number(counts?.hour ?? hour)} /><${Figure} name="Last day" value=${number(counts?.day ?? day)} />
-      ${counts && html`<${Figure} name="Failed, last day" value=${failed === 0 ? '0' : html`<a href=${link('messages', { route: name, outcome: FAILED_OUTCOMES, since: '24h' })}>${number(failed)} (${percent(failed / counts.day)})</a>`} isBad=${failed > 0} />`}
-      <${Figure} name="Dead letters now" value=${dead === 0 ? '0' : html`<a href=${link('dead-letters', { queue: 'dispatch', group: name })}>${number(dead)}</a>`} isBad=${dead > 0} />
-      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
-    ${!counts && html`<p class="dim">Counted by this daemon, which has run for <${Age} at=${since} />.</p>`}`
-}
-
 /**
  * The pauses that hold messages of the route: pauses of the route, of its skill, and of the
  * gateways and conversations of its newest waiting messages.
