@@ -64,8 +64,11 @@ export async function connect(environs: Environs) {
   throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
-/** How long (ms) to wait for the daemon's proof that it has the token. */
-const PROOF_TIMEOUT = 5_000
+/**
+ * How long (ms) to wait for the daemon's proof that it has the token. A suspended daemon is rarer
+ * than a machine on which everything takes seconds.
+ */
+const PROOF_TIMEOUT = 15_000
 
 function isAlive(pid: number): boolean {
   try {

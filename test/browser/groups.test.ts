@@ -19,10 +19,12 @@ routes: [{ name: all, skill: echo }]
 
   test('a group shows its lag and rate, and a range of its events is replayed by a job', async () => {
     await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
-    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
-    await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
     await show('queues')
     const row = page.getByRole('row', { name: 'Group audit of orders' })
+    // The page is open before the events come: unread for more than a minute, they are behind.
+    await row.waitFor()
+    for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
+    await daemon.invoke('event-wait', { topic: 'orders', queue: 'audit', max: 2, timeout: 0 })
     await row.getByText('keeping up', { exact: true }).waitFor()
     await row.getByRole('cell', { name: '0.4', exact: true }).waitFor()
     await row

@@ -49,7 +49,9 @@ describe('a list in a pipe', { timeout: 300_000 }, async () => {
     }
     const empty = listCommands()
     const wrong = async (commands: readonly string[]) => {
-      const results = await Promise.all(commands.map(async (line) => ({ line, ...(await run(line)) })))
+      const results: (Awaited<ReturnType<typeof run>> & { line: string })[] = []
+      // One after another: in one process, they would keep each other and the daemon waiting.
+      for (const line of commands) results.push({ line, ...(await run(line)) })
       return results.filter(({ code, out }) => code !== 0 || !isTable(out))
     }
     assert.deepEqual(await wrong(empty), [])
