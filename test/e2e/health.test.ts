@@ -116,10 +116,14 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
     chat.close()
     const { daemon: name, refusals } = JSON.parse((await suite.site.run(['refused', '--json'])).out)
     assert.match(name, new RegExp(`:${suite.daemon.pid}:`))
-    const shown = refusals.map(({ at: _at, from, why: _why, id: _id, ...rest }: JsonObject) => ({
-      ...rest,
-      local: /127/.test(String(from)),
-    }))
+    const shown = refusals.map(
+      ({ at: _at, from, why: _why, id: _id, headers: _headers, ...rest }: JsonObject) => ({
+        ...rest,
+        local: /127/.test(String(from)),
+      }),
+    )
+    const { headers } = refusals.find(({ gateway }: JsonObject) => gateway === 'signed')
+    assert.equal(headers['x-hub-signature-256'], 'sha256=[2 characters]')
     assert.deepEqual(shown, [
       { gateway: 'chat', reason: 'bad_request', body: '{"type":"shout","text":"hey"}', local: true },
       { gateway: 'h1', reason: 'method_not_allowed', local: true },
