@@ -18,6 +18,8 @@ export type CommandContext = {
   terminal(): Terminal
   /** The names of all commands that are not skills. */
   commands(): string[]
+  /** Runs another command line with the same global flags. Resolves with all that it prints. */
+  output(line: readonly string[]): Promise<string>
   /** Sets the exit code of the program once the command is done. */
   exit(code: number): void
 }

@@ -50,6 +50,12 @@ export function takeGlobals(argv: readonly string[]): { rest: string[]; globals:
   }
 }
 
+/** The folders of a command line as its words, for another command line. */
+export function wordsOf({ config, dataDir }: Globals): string[] {
+  const words = (flag: Flag, value: string | undefined) => (value === undefined ? [] : [flag, value])
+  return [...words('--config', config), ...words('--data-dir', dataDir)]
+}
+
 function isGlobal(word: string): word is Flag {
   return Object.hasOwn(GLOBAL, word)
 }

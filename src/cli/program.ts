@@ -6,7 +6,7 @@ import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { showsHelpAlone } from './default-help.ts'
-import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
+import { environsOf, listGlobals, takeGlobals, wordsOf } from './global-options.ts'
 import { addSections, ORDERED_HELP } from './main-help.ts'
 import { createTerminal, heldBack, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
@@ -92,6 +92,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     environs: () => environsOf(globals, { ...host, version, tell }),
     terminal: () => terminal,
     commands: () => COMMAND_NAMES,
+    output: (line) => outputOf([...wordsOf(globals), ...line], host),
     exit(exitCode) {
       code = exitCode
     },
@@ -156,6 +157,14 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     if (!betterError) held.release()
     return await report(betterError ?? error, terminal, { isDaemon: rest[0] === 'start' })
   }
+}
+
+/** All that a command line prints. */
+async function outputOf(line: string[], host: Omit<ProcessEnvironment, keyof Streams>): Promise<string> {
+  const parts: string[] = []
+  const write = (part: string) => void parts.push(part)
+  await main(line, { ...host, out: write, err: write })
+  return parts.join('')
 }
 
 /** The error about a missing argument of a command, with its form and the list of what it may be. */

@@ -1,6 +1,7 @@
 import type { Json } from '../core/json.ts'
 import { escapeUnpainted, paint } from '../lib/paint.ts'
 import { type Printable, printed } from '../lib/printed.ts'
+import { keysIn } from './keys.ts'
 
 /** The outputs of the program: stdout and stderr. */
 export type Streams = Record<'out' | 'err', (text: string) => void>
@@ -20,9 +21,10 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     err: (text: string) => err(escapeUnpainted(text)),
     /**
      * Shows a full screen, drawn every second and when `draw` is called. `leave` restores the
-     * previous content. `quit` is called at q, Escape and Ctrl-C.
+     * previous content. `press` is called for each key, as `keysIn` names it, and returns false to
+     * quit. `quit` is called then, and at Ctrl-C.
      */
-    enterScreen(lines: () => readonly string[], quit: () => void) {
+    enterScreen(lines: () => readonly string[], quit: () => void, press: (key: string) => boolean) {
       // Overwrites each line in place, to avoid flicker.
       const draw = () => {
         const rows = process.stdout.rows || 24
@@ -39,7 +41,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       process.stdout.on('resize', draw)
       const keys = process.stdin.isTTY ? process.stdin.setRawMode(true) : undefined
       const onKey = (pressed: Buffer | string) => {
-        if (['q', '\u001b', '\u0003'].includes(String(pressed))) quit()
+        if (keysIn(String(pressed)).some((key) => key === 'ctrl-c' || !press(key))) quit()
       }
       keys?.on('data', onKey)
       const leave = () => {

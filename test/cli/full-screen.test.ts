@@ -34,6 +34,7 @@ test('a full screen keeps the last character of its lines, and erases what was t
     const { draw, leave } = terminal.enterScreen(
       () => lines,
       () => {},
+      () => true,
     )
     draw()
     leave()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { screenOf } from '../../src/cli/top-screen.ts'
+import { screenOf } from '../../src/cli/top/screen.ts'
 import { counted } from '../../src/lib/counted.ts'
 
 const trouble = (title: string, text: string) => ({ title, text })
@@ -36,50 +36,55 @@ const NOW = {
 }
 const points = Array.from({ length: 720 }, (_, n) => ({ accepted: n % 7, done: 1 }))
 
-/** The lines that a terminal of this size shows. */
-const screen = (now: object, width: number, rows: number) =>
-  screenOf({ now: JSON.parse(JSON.stringify(now)), points }, { width, rows })
-    .map(stripVTControlCharacters)
-    .slice(0, rows)
+/** The lines of the screen on a terminal of this size. */
+const screen = (now: object, width: number, rows: number, selection = {}) =>
+  screenOf(
+    { now: JSON.parse(JSON.stringify(now)), points },
+    { width, rows },
+    { unfolds: false, ...selection },
+  ).map(stripVTControlCharacters)
+const SIZES = [
+  [48, 20],
+  [80, 24],
+  [80, 50],
+  [140, 40],
+] as const
 
-test('top shows every fault within 48 columns and 20 rows', () => {
-  for (const [width, rows] of [
-    [48, 20],
-    [80, 24],
-    [200, 60],
-  ] as const) {
+test('top fills the terminal, within its width, with the keys in the last line', () => {
+  for (const [width, rows] of SIZES) {
     const lines = screen(NOW, width, rows)
-    const faults = lines.slice(1, lines.indexOf(''))
+    assert.equal(lines.length, rows)
     assert.ok(
-      faults.every((line) => line.length <= width),
+      lines.every((line) => line.length <= width),
       lines.join('\n'),
     )
-    const text = faults.join(' ').replaceAll(/\s+/g, ' ')
-    assert.match(text, /! Gateway sales does not work: the server refused the login: 535/)
-    assert.match(text, /! 1 dead letter/)
-    assert.match(text, /! 2 requests wait for an approval/)
-    assert.match(text, /! Push crm fails: 7 times in a row/)
-    assert.ok(
-      lines.some((line) => line.startsWith('accepted')),
-      'the rates are shown as well',
-    )
+    assert.match(lines.at(-1) ?? '', /Enter open · \? help · q quit$/)
+    const text = lines.join('\n')
+    assert.match(text, /^▸ ! Gateway sales does not work: the server/m)
+    assert.match(text, /^ {2}! 1 dead letter: They used up/m)
+    assert.match(text, /^ {2}! 2 requests wait for an approval: The/m)
+    assert.match(text, /^accepted/m)
   }
 })
 
-test('the roads of top leave out the dead letters of test messages', () => {
-  const lines = screen({ ...NOW, roads: [{ road: 'dispatch', ...road, dead: 3, tests: 2 }] }, 100, 40)
-  const cells = lines.find((line) => line.startsWith('dispatch'))?.split(/ {2,}/)
-  assert.equal(cells?.[4], '1')
+test('top gives troubles a third of the rows, and opens the others at the fold', () => {
+  const troubles = Array.from({ length: 30 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down'))
+  const lines = screen({ ...NOW, troubles }, 80, 24)
+  assert.match(lines.join('\n'), /^ {2}… 24 more troubles: Enter shows them$/m)
+  assert.match(lines.join('\n'), /^Gateways 2$/m)
+  const all = screen({ ...NOW, troubles }, 80, 60, { unfolds: true })
+  assert.match(all.join('\n'), /^ {2}! Gateway g29 does not work: down$/m)
 })
 
-test('top counts the faults that do not fit', () => {
-  const troubles = Array.from({ length: 30 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down'))
-  const lines = screen({ ...NOW, troubles }, 48, 20)
-  assert.match(
-    lines.join('\n'),
-    /! Gateway g0 does not work: down[\s\S]*… and 21 more: `trivium trouble list`/,
-  )
-  assert.ok(lines.some((line) => line.startsWith('accepted')))
+test('top counts the lines that do not fit, and scrolls with the selected row', () => {
+  const gateways = Array.from({ length: 30 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
+  const first = screen({ ...NOW, gateways }, 80, 24)
+  const more = /^ {2}▼ (\d+) more lines$/.exec(first.at(-2) ?? '')
+  assert.ok(Number(more?.[1]) > 20, first.join('\n'))
+  const last = screen({ ...NOW, gateways }, 80, 24, { key: 'road outbox' })
+  assert.match(last.join('\n'), /^ {2}▲ \d+ more lines$[\s\S]*^▸ outbox /m)
+  const middle = screen({ ...NOW, gateways }, 80, 24, { key: 'gateway g15' })
+  assert.match(middle.join('\n'), /▲ \d+ more[\s\S]*^▸ g15 [\s\S]*▼ \d+ more/m)
 })
 
 test('top marks troubles as trouble list does, with their age and who has them', () => {
@@ -91,18 +96,45 @@ test('top marks troubles as trouble list does, with their age and who has them',
     { ...one, title: 'Route reviews is paused', severity: 'info' },
   ]
   const text = screen({ ...NOW, troubles }, 100, 40).join('\n')
-  assert.match(text, /^! Gateway sales does not work \(12 min\): down$/m)
-  assert.match(text, /^· Push crm fails \(12 min, Ingrid has it\): down$/m)
-  assert.match(text, /^· Route reviews is paused \(12 min\): down$/m)
+  assert.match(text, /^▸ ! Gateway sales does not work \(12 min\): down$/m)
+  assert.match(text, /^ {2}· Push crm fails \(12 min, Ingrid has it\): down$/m)
+  assert.match(text, /^ {2}· Route reviews is paused \(12 min\): down$/m)
 })
 
-test('top counts the gateways that do not fit, and shows paused ones as paused', () => {
-  const working = Array.from({ length: 9 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
-  const gateways = [...working, { name: 'returns', transport: 'webhook', ok: true, paused: true }]
-  const lines = screen({ ...NOW, troubles: [], gateways }, 80, 20)
-  assert.match(lines.join('\n'), /^returns +webhook +paused$/m)
-  assert.match(lines.at(-1) ?? '', /^… and 5 more/)
-  assert.match(screen({ ...NOW, gateways }, 80, 60).join('\n'), /^g8 +webhook +ok$/m)
+test('top shows gateways with faults first, and paused ones as paused', () => {
+  const working = Array.from({ length: 3 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
+  const gateways = [
+    ...working,
+    { name: 'returns', transport: 'webhook', ok: true, paused: true },
+    { name: 'sales', transport: 'email', ok: false, detail: 'down' },
+  ]
+  const lines = screen({ ...NOW, troubles: [], gateways }, 80, 40)
+  const at = lines.indexOf('Gateways 5')
+  assert.match(lines[at + 1] ?? '', /^▸ sales +email +FAILING: down$/)
+  assert.match(lines[at + 2] ?? '', /^ {2}returns +webhook +paused$/)
+})
+
+test('top shows the messages of a road only if they are not those that wait or run', () => {
+  const roads = [
+    { road: 'journal', messages: 3000 },
+    { road: 'dispatch', messages: 6, waiting: 4, running: 2, dead: 3, tests: 2 },
+  ]
+  const text = screen({ ...NOW, roads }, 100, 40).join('\n')
+  assert.match(text, /^ {2}journal +3000 kept$/m)
+  assert.match(text, /^ {2}dispatch +4 waiting, 2 running, 1 dead$/m)
+})
+
+test('the curves of top name their time and their maximum', () => {
+  const end = Date.now()
+  const some = Array.from({ length: 720 }, (_, n) => ({
+    at: end - (719 - n) * 5_000,
+    accepted: n === 9 ? 40 : 2,
+  }))
+  const now = { ...NOW, at: end, rates: { accepted: 2.5 } }
+  const lines = screenOf({ now: JSON.parse(JSON.stringify(now)), points: some }, { width: 80, rows: 24 })
+  const text = lines.map(stripVTControlCharacters).join('\n')
+  assert.match(text, /^rates +now +max +last 60 min$/m)
+  assert.match(text, /^accepted +2\.5\/s +40\/s {2}█/m)
 })
 
 test('a counted noun is singular for 1 only', () => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { bundledCommand } from '../../ops/tests/bundled-command.ts'
+import { atTerminal, HAS_TERMINAL } from '../fixtures/at-terminal.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -82,5 +83,18 @@ describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => 
     assert.equal(JSON.parse(json).deadLetters.total, 1)
     await site.run(['gateway', 'pause', 'demo'])
     assert.match((await site.run(['top'])).out, /^demo +webhook +paused$/m)
+  })
+
+  test('top shows its keys at a terminal of 24 rows, and q comes back from a page', {
+    skip: !HAS_TERMINAL,
+  }, async () => {
+    const command = `stty rows 24 cols 80; exec '${process.execPath}' '${BIN}' top`
+    // Help, back, the last row, its page, back, quit.
+    const keys = { question: 'q quit', answer: '?qG\rqq', cwd: site.dir, env: process.env }
+    const { code, shown } = await atTerminal(command, keys)
+    assert.equal(code, 0)
+    assert.match(shown, /Enter open · \? help · q quit/)
+    assert.match(shown, /Keys of the overview/)
+    assert.match(shown, /Loading …/)
   })
 })

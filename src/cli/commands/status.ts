@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { secondOf } from '../../core/readable.ts'
-import { stateOfGateway } from '../../engine/print/gateway.ts'
 import { pushState } from '../../engine/print/push-state.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
 import { budgetLine } from '../../lib/budget-lines.ts'
@@ -11,6 +10,8 @@ import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
+import { deadOf } from '../dead-of.ts'
+import { gatewayRows } from '../gateway-rows.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {
@@ -101,11 +102,6 @@ function humanStatus(status: Json, isScreen: boolean): string {
     .join('\n')
 }
 
-/** The dead letters of a road, without those of test messages. */
-export function deadOf({ dead, tests = 0 }: JsonObject): number | undefined {
-  return dead === undefined ? undefined : Math.max(0, Number(dead) - Number(tests))
-}
-
 /** What the messages of a road are; in a narrow terminal only what is not normal. */
 function roadNote(
   { road, waiting, leased, lost, pulled }: JsonObject,
@@ -146,7 +142,7 @@ function retriesOf(road: unknown, waiting: readonly JsonObject[]): string {
 }
 
 /** The consumer groups that are behind, furthest behind first. */
-export function groupsBehind(groups: readonly JsonObject[]): string[] {
+function groupsBehind(groups: readonly JsonObject[]): string[] {
   return groups
     .filter(({ lag }) => Number(lag) > 0)
     .toSorted((a, b) => Number(b.lag) - Number(a.lag))
@@ -157,31 +153,16 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
 export function gatewayTable(
   running: readonly JsonObject[],
   disabled: readonly JsonObject[] = [],
-  { maxRows = Number.POSITIVE_INFINITY, width }: { maxRows?: number; width?: number } = {},
+  { maxRows = Number.POSITIVE_INFINITY }: { maxRows?: number } = {},
 ): string {
   const rows = [
-    ...running
-      .toSorted((a, b) => gatewayRank(a) - gatewayRank(b))
-      .map((gateway) => [gateway.name, gateway.transport, gatewayState(gateway)]),
+    ...gatewayRows(running),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
   const head = ['Gateways', 'transport', '']
-  if (rows.length <= maxRows) return table(head, rows, width)
+  if (rows.length <= maxRows) return table(head, rows)
   const more = `… and ${rows.length - maxRows + 1} more: \`trivium status | cat\``
-  return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
-}
-
-/** The place of a gateway among others; those of one rank keep the order of the file. */
-function gatewayRank({ ok, refuses, warning, paused }: JsonObject): number {
-  if (!ok) return 0
-  if (refuses !== undefined || warning !== undefined) return 1
-  return paused ? 2 : 3
-}
-
-/** As in `gateway list`; the detail of a gateway that works is left out. */
-function gatewayState(gateway: JsonObject): string {
-  const { detail, ...others } = gateway
-  return stateOfGateway(gateway.ok === true ? others : { detail: detail ?? '', ...others })
+  return `${table(head, rows.slice(0, maxRows - 1))}\n${more}`
 }
 
 /**

@@ -2,7 +2,8 @@ import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { type AddCommand, interruption } from '../command.ts'
 import { readStream } from '../stream.ts'
 import { show } from '../terminal.ts'
-import { type Shown, screenOf } from '../top-screen.ts'
+import { type Shown, screenOf } from '../top/screen.ts'
+import { createView } from '../top/view.ts'
 
 /** The points of an hour: the daemon sends one every five seconds. */
 const MAX_POINTS = 720
@@ -10,17 +11,20 @@ const MAX_POINTS = 720
 export const addTop: AddCommand = (program, context) => {
   program
     .command('top')
-    .description('live view of rates, roads, gateways and troubles; q quits')
+    .description(
+      'live view of rates, troubles, gateways and roads; Enter opens one, ? shows the keys, q quits',
+    )
     .action(async () => {
       const terminal = context.terminal()
       const ended = new AbortController()
       const shown: Shown = { points: [] }
       const isLive = terminal.isTerminal && !terminal.json
-      const lines = () => {
+      const size = () => {
         const { columns: width = 100, rows = 24 } = process.stdout
-        return screenOf(shown, { width, rows: isLive ? rows : Number.POSITIVE_INFINITY })
+        return { width, rows }
       }
-      const screen = isLive ? terminal.enterScreen(lines, () => ended.abort()) : undefined
+      const view = createView({ shown, size, output: context.output, draw: () => screen?.draw() })
+      const screen = isLive ? terminal.enterScreen(view.lines, () => ended.abort(), view.press) : undefined
       const reader = {
         event(name: string, data: JsonObject) {
           delete shown.outage
@@ -39,6 +43,6 @@ export const addTop: AddCommand = (program, context) => {
       await readStream(context.environs(), { only: 'history,point,now' }, reader, signal).finally(
         screen?.leave,
       )
-      if (!screen && shown.now) show(terminal, shown.now, () => lines().join('\n'))
+      if (!screen && shown.now) show(terminal, shown.now, () => screenOf(shown, size()).join('\n'))
     })
 }

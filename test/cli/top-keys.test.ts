@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { keysIn } from '../../src/cli/keys.ts'
+import { createView } from '../../src/cli/top/view.ts'
+
+const gateways = Array.from({ length: 12 }, (_, n) => ({ name: `g${n}`, transport: 'webhook', ok: true }))
+const troubles = Array.from({ length: 12 }, (_, n) => ({
+  id: `t${n}`,
+  title: `Trouble ${n}`,
+  text: `details ${n}`,
+  todo: `repair ${n}`,
+  severity: 'error',
+}))
+
+/** A view of 80 columns and 24 rows, the commands that it ran, and what it shows. */
+function viewOf(now: object) {
+  const commands: string[] = []
+  const shown = { now: JSON.parse(JSON.stringify({ at: 0, rates: {}, ...now })), points: [] }
+  const view = createView({
+    shown,
+    size: () => ({ width: 80, rows: 24 }),
+    async output(command) {
+      commands.push(command.join(' '))
+      return Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n')
+    },
+    draw: () => {},
+  })
+  const press = (...keys: string[]) => keys.map(view.press)
+  const text = () => view.lines().map(stripVTControlCharacters).join('\n')
+  return { commands, press, text }
+}
+
+test('the keys of a terminal have names', () => {
+  assert.deepEqual(keysIn('\x1b[A\x1bOBj\x1b[6~\r?q'), ['up', 'down', 'j', 'pagedown', 'enter', '?', 'q'])
+  assert.deepEqual(keysIn('\x1b'), ['escape'])
+  assert.deepEqual(keysIn('\x03'), ['ctrl-c'])
+})
+
+test('Enter opens the selected gateway as gateway show prints it, and q comes back', async () => {
+  const { commands, press, text } = viewOf({ gateways })
+  assert.match(text(), /^▸ g0 /m)
+  press('down', 'j', 'up', 'enter')
+  assert.deepEqual(commands, ['gateway show g1'])
+  await new Promise(setImmediate)
+  assert.match(text(), /^trivium gateway show g1\n\nline 0\n[\s\S]*▼ \d+ more lines\n.*q back$/)
+  press('end')
+  assert.match(text(), /▲ \d+ more lines[\s\S]*line 39\n/)
+  assert.deepEqual(press('q', 'q'), [true, false])
+  assert.match(text(), /^▸ g1 /m)
+})
+
+test('the fold shows all troubles, and Enter on one shows what to do', () => {
+  const { press, text } = viewOf({ gateways, troubles })
+  assert.match(text(), /more troubles: Enter shows them$/m)
+  press('down', 'down', 'down', 'down', 'down', 'down', 'enter')
+  assert.doesNotMatch(text(), /more troubles/)
+  press('g', 'down', 'enter')
+  assert.match(text(), /! Trouble 1 [\s\S]*details 1[\s\S]*→ repair 1/)
+  press('escape', '?')
+  assert.match(text(), /Keys of the overview/)
+})
+
+test('the selection stays on its row when others come', () => {
+  const now = { gateways }
+  const { press, text } = viewOf(now)
+  press('end')
+  assert.match(text(), /^▸ g11 /m)
+  assert.deepEqual(press('down', 'escape'), [true, false])
+})
