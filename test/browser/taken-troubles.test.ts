@@ -50,7 +50,7 @@ describe('a person takes care of a trouble', { timeout: 600_000 }, async () => {
     })
   })
 
-  test('which the dead letters, their cause, and the question to drop them show', async () => {
+  test('which the dead letters, their cause, and the questions to retry or drop them show', async () => {
     const owner = /have it, .* ago, until .*: calling the post office$/
     await show('dead-letters')
     await page.locator('.group').getByText(owner).waitFor()
@@ -61,6 +61,15 @@ describe('a person takes care of a trouble', { timeout: 600_000 }, async () => {
     await dialog.getByText(owner).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await page.keyboard.press('Escape')
+    await main
+      .getByRole('button', { name: /^Retry/ })
+      .first()
+      .click()
+    await dialog.getByText(owner).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('list', { name: 'Dead letters' }).getByRole('link').first().click()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+    await main.getByText(owner).waitFor()
   })
 
   test('which no longer counts in the badge, until it is released', async () => {

@@ -24,9 +24,9 @@ const ENDED = new Set(OUTCOMES).difference(new Set([...IN_PROGRESS, 'dead']))
  * for confirmation if there are several. Resolves with whether they are being retried. `done`:
  * called when their outcomes are known. `of`: the filter of the letters.
  */
-export async function retryLetters(letters, done, of) {
+export async function retryLetters(letters, done, of, note) {
   const many = letters.length
-  const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
+  const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>${note}
     <${Texts} of=${letters} />`
   const title = `Retry ${count(many, 'dead letter')}?`
   if (many > 1 && !(await ask({ title, body, action: 'Retry' }))) return false

@@ -2,10 +2,15 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { TakenBy } from './taken-troubles.js'
 
-/** Who takes care of a cause of dead letters (`{ queue, group, code, pattern }`), if anybody does. */
+/**
+ * Who takes care of a cause of dead letters (`{ queue, group, pattern }`, with its `code` if that is
+ * known), if anybody does.
+ */
 export function CauseOwner({ of }) {
   const isOfCause = ({ code, where }) =>
-    code === 'dead-letters' && ['queue', 'group', 'code', 'pattern'].every((key) => where[key] === of[key])
+    code === 'dead-letters' &&
+    ['queue', 'group', 'pattern'].every((key) => where[key] === of[key]) &&
+    (of.code === undefined || where.code === of.code)
   const taken = now.value?.troubles.find((trouble) => trouble.acknowledged && isOfCause(trouble))
   return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null
 }

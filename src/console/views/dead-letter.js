@@ -10,6 +10,7 @@ import { Age, act, ask, Facts, Json, Moment, preview, useLoaded, useOnce, Wait }
 import { reportRetry } from '../lib/retry.js'
 import { go, goBack, link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { CauseOwner } from './cause-owner.js'
 import { UnsentReply } from './unsent-reply.js'
 
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
@@ -73,6 +74,7 @@ export function Letter({ id, from }) {
         <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${quoted}`, action: 'Retry' })}>Retry</button>
         <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: html`<p>It is removed permanently: ${quoted}</p>`, action: 'Drop', danger: true })}>Drop …</button>
       </div></header>
+    <${CauseOwner} of=${of} />
     <${Facts} of=${{
       id:
         message && queue === 'dispatch'

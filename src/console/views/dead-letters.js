@@ -217,7 +217,7 @@ function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
     const listed = await invoke('dead-letter-list', { ...filter, limit: MAX_LETTERS }).catch(() => [])
-    const about = html`<p>${body}</p>${verb === 'drop' && html`<${CauseOwner} of=${filter} />`}<p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
+    const about = html`<p>${body}</p><${CauseOwner} of=${filter} /><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
     const question = { title, body: about, action: title.split(' ')[0], danger }
     const why = verb === 'drop' ? await askReason(question) : (await ask(question)) && {}
     if (!why) return
@@ -281,7 +281,7 @@ function Letters({ filter }) {
     show()
   }
   const retry = async (some) => {
-    if (!(await retryLetters(named(some), show, filter))) return
+    if (!(await retryLetters(named(some), show, filter, html`<${CauseOwner} of=${filter} />`))) return
     selection.clear()
     show()
   }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { patternOf } from '../../lib/error-pattern.ts'
 import { invoke, isViewer } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -11,6 +12,7 @@ import { reportRetry } from '../lib/retry.js'
 import { link } from '../lib/router.js'
 import { mayAnswer, useRoomForNotices } from './answer.js'
 import { AnswerOrNote } from './answer-or-note.js'
+import { CauseOwner } from './cause-owner.js'
 import { senderOf } from './messages.js'
 import { Settle, SettledNote } from './settle.js'
 import { answerTo, dropSent, OtherAddress } from './unsent-reply.js'
@@ -71,6 +73,7 @@ function NotDelivered({ of: { waitingSince, unreachable, entries }, asked, unsen
   return html`<div class="now-it warn not-delivered">
     <p>${what} ${verb}: ${force && reason ? html`<b>${reason}</b> <span class="dim">(${cause})</span>` : html`<b>${cause}</b>`}.</p>
     <p class="dim">${force && `Another answer would not arrive either${advice && !canCorrect && !elsewhere ? `: ${advice}` : ''}. `}${unsent.nextAt > clock.value && html`The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. `}${isWaiting && html`<b>${senderOf(asked.from)}</b> has waited for <${Age} at=${waitingSince} />.`}</p>
+    ${letter && unsent.error && html`<${CauseOwner} of=${{ queue: 'outbox', group: asked.gateway, pattern: patternOf(unsent.error) }} />`}
     ${canCorrect && html`<${OtherAddress} gateway=${asked.gateway} answers=${asked.id} may=${() => mayAnswer(asked)} drop=${() => dropSent(unsent, entries)} done=${reload} to=${unsent.to ?? asked.from.address} subject=${unsent.subject ?? answerTo(asked.subject)} text=${unsent.text} />`}
     <p class="actions">
       ${elsewhere && html`<a class="button primary small" href=${letterAt(letter)}>${advice.charAt(0).toUpperCase()}${advice.slice(1)}</a>`}
