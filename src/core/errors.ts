@@ -114,6 +114,10 @@ export const catalogue = {
     404,
     'This daemon keeps no such refused delivery of gateway {gateway}. The newest 50 are kept for an hour, by the daemon that refused them.',
   ),
+  newer_message: permanent(
+    409,
+    'Conversation {conversation} of gateway {gateway} has a newer message, {id}. It was not settled.',
+  ),
   run_not_running: permanent(409, 'No attempt on message {id} is running; the message is {outcome}.'),
   not_retrying: permanent(
     409,

@@ -44,6 +44,7 @@ export function skillServices(
     },
     conversations: {
       ...roadServices.conversations,
+      list: notes.inList(roadServices.conversations.list),
       show: notes.withNotes(roadServices.conversations.show),
     },
     conversationNotes: notes.service,

@@ -1,5 +1,6 @@
 import { authorOf } from '../core/author.ts'
 import { requireGateway } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
 import { type JsonObject, objectAt } from '../core/json.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
@@ -15,9 +16,11 @@ export function createSettle(
   journal: Pick<Store['journal'], 'search' | 'note'>,
   now: () => number,
 ): ServiceOf<typeof conversations>['settle'] {
-  return async ({ gateway, conversation, reason }, { caller }) => {
+  return async ({ gateway, conversation, newest, reason }, { caller }) => {
     requireGateway(caller, gateway)
     const { id } = await newestMessage(journal, gateway, conversation)
+    if (newest !== undefined && newest !== id)
+      throw new TriviumError('newer_message', { gateway, conversation, id })
     const detail = { by: authorOf(caller), ...defined({ reason }) }
     await journal.note(id, [{ at: now(), road: 'dispatch', what: SETTLED, detail }])
     return { ok: true, id }

@@ -64,6 +64,20 @@ describe('selected conversations', { timeout: 600_000 }, async () => {
     await restore()
   })
 
+  test('are not settled if a message has arrived after the question was asked', async () => {
+    await select('dora')
+    await bar.getByRole('button', { name: 'Settle 1 …' }).click()
+    await dialog.getByText('Settle 1 conversation?').waitFor()
+    await write('dora', 'One more question.')
+    await until(async () => {
+      const { conversations } = Object(await daemon.invoke('conversation-list', { text: 'One more' }))
+      return conversations.length === 1
+    }, 'the newer message')
+    await answer('Settle')
+    await toast.getByText(/^0 settled; 1 failed: dora: .* has a newer message/).waitFor()
+    assert.equal(await waiting(), 2)
+  })
+
   test('are taken over and handed back by keyboard', async () => {
     await leaveLists(page)
     await show('now')

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '../../src/core/call.ts'
+import type { ServiceOf } from '../../src/core/operation.ts'
 import { DAY } from '../../src/core/units.ts'
+import type { conversations } from '../../src/engine/operations/messages.ts'
 import { createConversationNotes } from '../../src/features/conversation-notes/service.ts'
 import { createNotePlace } from '../../src/features/person/note-place.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
@@ -21,7 +23,7 @@ function stage() {
   const search = async ({ conversation }: { conversation?: string }) => ({
     found: [Object({ message: messageOf({ conversation: conversation ?? '' }) })],
   })
-  const { service, withNotes } = createConversationNotes({
+  const { service, withNotes, inList } = createConversationNotes({
     store: Object({ kv, journal: { search } }),
     retention: () => ({
       journal: { maxAge: 7 * DAY, maxCount: 1 },
@@ -40,7 +42,7 @@ function stage() {
     const { notes = [] } = Object(await show({ gateway, conversation }, call))
     return notes.map(({ text }: { text: string }) => text)
   }
-  return { clock, kv, service, write, textsIn }
+  return { clock, kv, service, write, textsIn, inList }
 }
 
 test('notes are shown oldest first, in their own conversation only', async () => {
@@ -54,6 +56,51 @@ test('notes are shown oldest first, in their own conversation only', async () =>
   assert.deepEqual(await textsIn('chat', 'a'), ['one', 'two', 'three'])
   assert.deepEqual(await textsIn('chat', 'a/b'), ['of a/b'])
   assert.deepEqual(await textsIn('chat/a', 'b'), ['of chat/a'])
+})
+
+test('a list of conversations has the number of their notes, and a search finds words in notes', async () => {
+  const { clock, write, inList } = stage()
+  await write('chat', 'a', 'ParcelOne lost it')
+  clock.now += 1
+  await write('chat', 'a', 'a refund is due')
+  await write('chat', 'b', 'ask ParcelOne again')
+  await write('shop', 'c', 'ParcelOne, too')
+  type Args = Parameters<ServiceOf<typeof conversations>['list']>[0]
+  const list = inList(async ({ search, gateway, conversation }: Args) => {
+    const all = [
+      { gateway: 'chat', conversation: 'a', at: 1 },
+      { gateway: 'chat', conversation: 'b', at: 2 },
+      { gateway: 'shop', conversation: 'c', at: 3 },
+      { gateway: 'shop', conversation: 'd', at: 4 },
+    ]
+    const isNamed = (row: (typeof all)[number]) =>
+      row.gateway === (gateway ?? row.gateway) && row.conversation === (conversation ?? row.conversation)
+    return { conversations: search ? [] : all.filter(isNamed) }
+  })
+  const shown = async (args: Partial<Args>, caller: Caller = ADA, depth = 0) => {
+    const call = callOf({ caller, depth })
+    const { conversations } = await list({ limit: 50, ...args }, call)
+    return conversations.map((row) => [row.conversation, Object(row).notes, Object(row).excerpt])
+  }
+  assert.deepEqual(await shown({}), [
+    ['a', 2, undefined],
+    ['b', 1, undefined],
+    ['c', 1, undefined],
+    ['d', undefined, undefined],
+  ])
+  const search = { words: ['parcelone'] }
+  assert.deepEqual(await shown({ search }), [
+    ['c', 1, 'Note: ParcelOne, too'],
+    ['b', 1, 'Note: ask ParcelOne again'],
+    ['a', 2, 'Note: ParcelOne lost it'],
+  ])
+  const ofChat: Caller = { ...ADA, gateways: ['chat'] }
+  assert.deepEqual(
+    (await shown({ search }, ofChat)).map(([name]) => name),
+    ['b', 'a'],
+  )
+  assert.deepEqual(await shown({ search: { ...search, sender: 'ada' } }), [])
+  assert.deepEqual(await shown({ search }, ADA, 1), [], 'skills do not read notes')
 })
 
 test('skills neither get notes nor write them', async () => {

@@ -17,7 +17,7 @@ export const hrefOf = ({ gateway, conversation }) => link(['conversations', gate
 
 /** A conversation in the list. `reload` runs after it was taken over. */
 export function row(conversation, { reload, wanted, selection }) {
-  const { gateway, conversation: name, messages, from, waitingSince, heldBy } = conversation
+  const { gateway, conversation: name, messages, notes, from, waitingSince, heldBy } = conversation
   const takeOver = async () => {
     if (
       await pauseWith({
@@ -34,7 +34,7 @@ export function row(conversation, { reload, wanted, selection }) {
     <span class="gateway">${gateway}</span>
     <span class="sender"><${Marked} text=${senderOf(from)} wanted=${wanted} />${messages > 1 && html` <span class="many" title=${count(messages, 'message')}>${messages}<span class="unseen"> messages</span></span>`}</span>
     <${Said} of=${conversation} wanted=${wanted} />
-    <span class="turn"><${Turn} of=${conversation} /></span>
+    <span class="turn">${notes > 0 && html`<span class="noted" title="For colleagues only">${count(notes, 'note')}</span> `}<${Turn} of=${conversation} /></span>
     <span class="last">${waitingSince === undefined ? html`<${Age} at=${activityOf(conversation)} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
   </a>${!heldBy && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }

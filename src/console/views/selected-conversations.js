@@ -106,8 +106,8 @@ function StillOpen({ of }) {
 function settleQuestion(rows) {
   const { field, given } = reasonField()
   const body = html`<p>Nobody waits in them any more, until the next message arrives.</p><${StillOpen} of=${rows} />${field}`
-  const change = ({ gateway, conversation }) =>
-    invoke('conversation-settle', { gateway, conversation, ...given() })
+  const change = ({ gateway, conversation, id }) =>
+    invoke('conversation-settle', { gateway, conversation, newest: id, ...given() })
   return { body, change }
 }
 

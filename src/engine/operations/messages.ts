@@ -173,10 +173,11 @@ export const conversations = {
     conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
     ...page,
   }).describe('Shows the newest messages and replies of a conversation, oldest first.'),
-  /** Throws `not_found`. */
+  /** Throws `not_found`, `newer_message`. */
   settle: closed({
     gateway: name.describe('The gateway'),
     conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
+    newest: spoken(optional('Only if this is still its newest message'), { id: 'message' }),
     reason: optional('Why no answer is needed; shown in the conversation and in its history'),
   }).describe('Marks a conversation as settled: nobody waits for an answer in it until its next message.'),
 }

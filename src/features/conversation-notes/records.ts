@@ -26,6 +26,19 @@ export function createNoteRecords({ kv, log }: { kv: KeyValues; log: Pick<Log, '
     remove: (id: string) => kv.delete(NOTE_PREFIX + id),
     /** The number of notes of a conversation. */
     count: async (place: Place) => (await allKeys(kv, prefixOf(place))).length,
+    /** Returns a function for the number of notes of a conversation, read at once for all. */
+    async counts(): Promise<(place: Place) => number> {
+      const prefixes = (await allKeys(kv, NOTE_PREFIX)).map((key) => key.slice(0, PREFIX_LENGTH))
+      const counts = Map.groupBy(prefixes, (prefix) => prefix)
+      return (place) => counts.get(prefixOf(place))?.length ?? 0
+    },
+    /** Up to `limit` readable notes, newest first. */
+    async newest(limit: number): Promise<ConversationNote[]> {
+      const keys = await allKeys(kv, NOTE_PREFIX)
+      const timeIn = (key: string) => key.slice(PREFIX_LENGTH)
+      const newest = keys.toSorted((a, b) => (timeIn(a) < timeIn(b) ? 1 : -1)).slice(0, limit)
+      return (await Promise.all(newest.map(read))).filter((note) => note !== undefined)
+    },
     /** The readable notes of a conversation, oldest first. */
     async of(place: Place): Promise<ConversationNote[]> {
       const found = await Promise.all((await allKeys(kv, prefixOf(place))).map(read))
@@ -35,6 +48,8 @@ export function createNoteRecords({ kv, log }: { kv: KeyValues; log: Pick<Log, '
 }
 
 const HASH_LENGTH = 16
+/** The length of the prefix of the keys of one conversation, with its hyphen. */
+const PREFIX_LENGTH = NOTE_PREFIX.length + HASH_LENGTH + 1
 /** The random end of an id, in base 36. */
 const END = { size: 36 ** 4, length: 4 }
 

@@ -9,6 +9,7 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Retention } from '../../core/retention.ts'
 import type { Store } from '../../core/store.ts'
 import { newestMessage } from '../../engine/newest-message.ts'
+import { createNotedList } from './noted-list.ts'
 import type * as operations from './operations.ts'
 import { createNoteRecords } from './records.ts'
 import { createWithNotes, isOfPerson } from './with-notes.ts'
@@ -20,7 +21,7 @@ const NOTES_PER_CONVERSATION = {
   todo: 'Delete some with `conversation-note-delete`.',
 }
 
-/** `conversation-note`, `conversation-note-delete`, and the notes in `conversation-show`. */
+/** `conversation-note`, `conversation-note-delete`, and the notes in `conversation-show` and `conversation-list`. */
 export function createConversationNotes(deps: {
   store: Pick<Store, 'kv' | 'journal'>
   retention(): Retention
@@ -52,7 +53,7 @@ export function createConversationNotes(deps: {
       return { ok: true, deleted: await records.remove(id) }
     },
   } satisfies ServiceOf<typeof operations.conversationNotes>
-  return { service, withNotes: createWithNotes(records.of) }
+  return { service, withNotes: createWithNotes(records.of), inList: createNotedList(records) }
 }
 
 /** Skills neither read nor write notes. */
