@@ -32,3 +32,14 @@ async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, f
   const retry = objectsIn(routes).find(({ name }) => name === route)?.retry
   return { ...Object(found), next: { ...next, ...lastAttemptAfter(next, Object(retry)) } }
 }
+
+/** Adds the `skills` of its routes to a message: entries of attempts name only the route. */
+export async function withSkills(daemon: Pick<Connection, 'running' | 'invoke'>, found: Json): Promise<Json> {
+  const attempts = objectsIn(pathGet(found, 'history')).filter(({ detail }) =>
+    pathGet(detail ?? null, 'route'),
+  )
+  if (!daemon.running || attempts.length === 0) return found
+  const routes = objectsIn(await daemon.invoke('route-list', {}).catch(() => []))
+  const skills = routes.flatMap(({ name, target, to }) => (target === 'skill' ? [[name, to]] : []))
+  return { ...Object(found), skills: Object.fromEntries(skills) }
+}

@@ -75,3 +75,68 @@ test('a running message shows its attempt, and the command that cancels it', () 
   assert.match(printed, /^from +ada \(verified\)$/m)
   assert.match(printed, /`trivium run cancel m1 --reason TEXT`/)
 })
+
+test('the timeline is for people: no JSON, no keys of programs, the model once, and skills of attempts', () => {
+  const at = (second: number) => Date.parse('2026-11-29T10:00:00Z') + second * 1000
+  const tool = { tool: 'order-status', args: '{"order":"4655"}', ms: 4_002 }
+  const usage = { skill: 'helpdesk', model: 'm', steps: 2, inputTokens: 2194, outputTokens: 202 }
+  const model = { ...usage, tools: [tool], money: 0.009612, currency: 'EUR' }
+  const failure = { route: 'mail', error: 'Skill helpdesk failed: no order', code: 'skill_failed' }
+  const sent = { text: 'Hello,\n\nit comes.', by: 'route mail', id: 'm1:mail:0', key: 'm1:mail:0' }
+  const printed = humanMessage({
+    message: { id: 'm1', text: '{"order":{"id":4655}}', receivedAt: at(0) },
+    outcome: 'running',
+    running: { route: 'mail', skill: 'helpdesk' },
+    attempt: { route: 'mail', skill: 'helpdesk', attempt: 3, since: at(9) },
+    skills: { mail: 'other' },
+    history: [
+      { at: at(1), road: 'dispatch', what: 'failed', detail: { ...failure, attempt: 1 } },
+      { at: at(2), road: 'dispatch', what: 'failed', detail: { ...failure, attempt: 2 } },
+      { at: at(3), road: 'dispatch', what: 'model', detail: model },
+      { at: at(4), road: 'outbox', what: 'sent', detail: sent },
+    ],
+    logs: [
+      { at: at(3), level: 'info', message: 'a model answered', ...usage },
+      { at: at(10), level: 'info', message: 'page 1', text: 'of the ledger', trace: 'abc' },
+    ],
+    receive: { state: 'waiting' },
+  })
+  assert.match(printed, /^\{\n {2}"order": \{\n {4}"id": 4655$/m)
+  assert.match(printed, /failed +route mail \(skill helpdesk\), attempt 1: no order$/m)
+  assert.match(
+    printed,
+    /model +skill helpdesk, model m, 2 steps, 2,194 tokens in, 202 out, 0\.0096 EUR\n +tool order-status order=4655 \(4 s\)$/m,
+  )
+  assert.equal(printed.split('2,194').length, 2)
+  assert.match(printed, /sent +route mail\n +Hello,\n\n +it comes\.$/m)
+  assert.match(
+    printed,
+    /^10:00:09\.000 +dispatch +running +route mail \(skill helpdesk\), attempt 3, for .*\n +To cancel the attempt: `trivium run cancel m1 --reason TEXT`\n10:00:10/m,
+  )
+  assert.doesNotMatch(printed, /m1:mail:0|abc|inputTokens|a model answered/)
+})
+
+test('a long text is cut at a terminal, and not in a pipe', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  const text = Array.from({ length: 50 }, (_, at) => `line ${at}`).join('\n')
+  const found = { message: { id: 'm1', text, receivedAt: 0 }, outcome: 'done', history: [], receive: {} }
+  process.stdout.columns = 80
+  assert.match(humanMessage(found), /line 29\n… 20 more lines: `trivium message show m1 --full`\n/)
+  assert.match(humanMessage(found, { full: true }), /line 49\n/)
+  process.stdout.columns = 0
+  assert.match(humanMessage(found), /line 49\n/)
+})
+
+test('a reply that was not delivered has the command for its dead letter', () => {
+  const detail = { text: 'Noted.', by: 'route team', key: 'm1:team:0', error: 'is_archived' }
+  const history = [{ at: 0, road: 'outbox', what: 'dead', detail }]
+  const message = { id: 'm1', text: 'x', receivedAt: 0 }
+  const printed = humanMessage({ message, outcome: 'undelivered', history, receive: {} })
+  assert.match(
+    printed,
+    /dead +route team: is_archived\n +Noted\.\n.*`trivium dead-letter show outbox:m1:team:0`/,
+  )
+})

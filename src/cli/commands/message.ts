@@ -14,7 +14,7 @@ import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../con
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { refuseMistypedVerb } from '../mistyped-verb.ts'
-import { withOwnAttempt } from '../next-attempt.ts'
+import { withOwnAttempt, withSkills } from '../next-attempt.ts'
 import { runsOperation } from '../operation-command.ts'
 import { pausedBy, pausedByStore } from '../paused-by.ts'
 import { reportAttempts } from '../report-attempts.ts'
@@ -97,12 +97,16 @@ export const addMessage: AddCommand = (program, context) => {
     .command('show')
     .description('a message and its history on the three roads')
     .argument('<id>', 'the message id, or its end as in the lists')
-    .action((id: string) =>
+    .option('--full', 'at a terminal, the whole text instead of its first lines')
+    .action((id: string, { full }: { full?: true }) =>
       ask(
         context,
-        async (daemon) =>
-          withOwnAttempt(daemon, await daemon.invoke('message-show', { id: await fullId(daemon, id) })),
-        humanMessage,
+        async (daemon) => {
+          const found = await daemon.invoke('message-show', { id: await fullId(daemon, id) })
+          const shown = await withOwnAttempt(daemon, found)
+          return context.terminal().json ? shown : withSkills(daemon, shown)
+        },
+        (found) => humanMessage(found, { full }),
       ),
     )
 

@@ -1,74 +1,110 @@
-import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn, textAt } from '../../core/json.ts'
 import { secondOf, whenText } from '../../core/readable.ts'
 import { ageText } from '../../lib/age-text.ts'
 import { answerText } from '../../lib/answer-text.ts'
+import { bodyText } from '../../lib/body-text.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
-import { durationText } from '../../lib/duration-text.ts'
 import { factLines } from '../../lib/fact-lines.ts'
+import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { factsIn, recipientsOf, valueText } from './message-facts.ts'
+import { timelineOf } from './message-timeline.ts'
 
-/** `message-show`: a message without fields that only programs need, and its history. */
-export function humanMessage(found: Json): string {
-  const { message, outcome, history, logs, pushes, receive, events, next, attempt, traceUrl, unanswerable } =
-    Object(found)
-  const { text, html: _html, data, receivedAt, attachments, ...head } = message
-  const received = new Date(Number(receivedAt)).toISOString()
-  const lines = withoutFailures(objectsIn(logs), objectsIn(history)).map(
-    ({ at, level, message: said, stack: _, ...fields }) => {
-      return { at, road: 'log', what: level, detail: { said, ...fields } }
-    },
-  )
-  const notes = [...objectsIn(history), ...lines]
-    .toSorted((a, b) => Number(a.at) - Number(b.at))
-    .map(({ at, road, what, detail }) => [timeFrom(received, at), road, what, detailOf(detail)])
-  const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
+/** Maximum lines of a text at a terminal; `--full` and a pipe have all. */
+const MAX_LINES = 30
+
+/**
+ * `message-show`: the message, then its history with log lines, its receivers, and what one can do.
+ * `full`: the whole text, also at a terminal.
+ */
+export function humanMessage(found: Json, { full }: { full?: boolean | undefined } = {}): string {
+  const result: JsonObject = Object(found)
+  const { outcome, pushes, receive, events } = result
+  const { id, text } = Object(result.message)
   const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason, answer }) => [
     subscription,
     secondOf(at),
     attempt,
     reason === undefined ? status : [reason, answerText(String(answer ?? ''))].filter(Boolean).join(': '),
   ])
-  const steps = nextSteps(outcome, head.id)
+  const isWhole = full === true || !(process.stdout.columns > 0)
+  const whole = commandText('message show', id, '--full')
+  const body = bodyText(String(text ?? ''), isWhole ? Number.POSITIVE_INFINITY : MAX_LINES, whole)
   return [
-    ...factLines([
-      ['received', whenText(receivedAt)],
-      ['outcome', String(outcome)],
-      ['running', attempt === undefined ? '' : runningText(attempt)],
-      ['next', next === undefined ? '' : nextOf(next)],
-      ...factsIn({ ...head, ...recipientsOf(head, data), files, traceUrl }),
-      ['answer', unanswerable ? `not possible: ${unanswerable}` : ''],
-    ]),
+    paragraph('', `${paint('bold', String(id))}  ${outcomeText(outcome)}`),
     '',
-    String(text ?? ''),
+    ...factLines(factsOf(result)),
     '',
-    table(['time', 'road', 'what', ''], notes),
+    ...(body === '' ? [] : [body, '']),
+    ...timelineOf(result),
     '',
-    ...factLines([['receive', receiveText(receive)], ...objectsIn(events).map(groupOf)]),
+    ...factLines([['receive', receiveText(Object(receive))], ...objectsIn(events).map(groupOf)]),
     ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
-    ...(steps === '' ? [] : ['', steps]),
+    ...nextSteps(result, String(id)),
   ].join('\n')
 }
 
+function outcomeText(outcome: unknown): string {
+  return outcome === 'dead' || outcome === 'undelivered' ? paint('red', String(outcome)) : String(outcome)
+}
+
+/** The facts of a message, in the order of `dead-letter show`. */
+function factsOf({
+  message,
+  outcome,
+  attempt,
+  next,
+  traceUrl,
+  unanswerable,
+}: JsonObject): [title: string, text: string][] {
+  const { receivedAt, gateway, transport, conversation, from, to, subject, key, data, trace, attachments } =
+    Object(message)
+  const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
+  const head = {
+    gateway,
+    transport,
+    conversation,
+    from,
+    to,
+    ...recipientsOf({ transport }, data),
+    subject,
+    key,
+    trace,
+  }
+  return [
+    ['received', whenText(receivedAt)],
+    ['outcome', String(outcome)],
+    ['running', attempt === undefined ? '' : runningText(Object(attempt))],
+    ['next', next === undefined ? '' : nextOf(Object(next))],
+    ...factsIn({ ...head, ...(files.length > 0 && { files }), traceUrl: traceUrl ?? null }),
+    ['answer', unanswerable === undefined ? '' : `not possible: ${unanswerable}`],
+  ]
+}
+
 /**
- * What one can do about a message that runs, is retried or is a dead letter: of the commands for
- * it, `show` has its whole errors.
+ * What one can do about a dead letter: of its commands, `show` has its whole errors. The line of a
+ * running attempt has the command that cancels it.
  */
-function nextSteps(outcome: unknown, id: string): string {
-  if (outcome === 'running')
-    return paragraph('', `To cancel the attempt: ${commandText('run cancel', id, '--reason', 'TEXT')}`)
+function nextSteps({ outcome, history }: JsonObject, id: string): string[] {
+  const approval = objectsIn(history).findLast(({ detail }) => textAt(detail, 'approval'))
+  if (outcome === 'approval' && approval)
+    return ['', `To decide: ${commandText('approval show', textAt(approval.detail, 'approval'))}`]
   if (outcome === 'retrying')
     return [
-      'To retry it now, or to give it up:',
-      `  ${commandText('message retry', id)}`,
-      `  ${commandText('run cancel', id, '--reason', 'TEXT')}`,
-    ].join('\n')
-  if (outcome !== 'dead') return ''
-  const commands = ['show', 'retry', 'drop'].map((verb) => commandText(`dead-letter ${verb}`, id))
-  return ['To see its errors, retry it or remove it:', ...commands.map((each) => `  ${each}`)].join('\n')
+      '',
+      paragraph('', `To retry it now: ${commandText('message retry', id)}`),
+      paragraph('', `To give it up: ${commandText('run cancel', id, '--reason', 'TEXT')}`),
+    ]
+  if (outcome !== 'dead') return []
+  return [
+    '',
+    paragraph('', `Its errors, and others with the same one: ${commandText('dead-letter show', id)}`),
+    paragraph('', `To retry it: ${commandText('dead-letter retry', id)}`),
+    paragraph('', `To remove it: ${commandText('dead-letter drop', id)}`),
+  ]
 }
 
 /** `route ledger, attempt 1, skill export, since 2026-11-29 12:50:03 UTC (8 min)`, with its end. */
@@ -113,41 +149,6 @@ function pushText({ attempt, reason, nextAt }: JsonObject): string {
   return `attempt ${attempt} failed: ${reason}${next}`
 }
 
-/** The log lines, without the failures that the history has too. */
-function withoutFailures(logs: readonly JsonObject[], history: readonly JsonObject[]): JsonObject[] {
-  const keyOf = ({ attempt, error }: JsonObject) => JSON.stringify([attempt, error])
-  const known = new Set(
-    history
-      .map(({ detail }) => Object(detail))
-      .filter(isFailure)
-      .map(keyOf),
-  )
-  return logs.filter((line) => !isFailure(line) || !known.has(keyOf(line)))
-}
-
-function isFailure({ attempt, error }: JsonObject): boolean {
-  return attempt !== undefined && error !== undefined
-}
-
-/** The time of day (UTC), with the date unless it is that of `start`. */
-function timeFrom(start: string, at: unknown): string {
-  const [day = '', time = ''] = new Date(Number(at)).toISOString().slice(0, 23).split('T')
-  return start.startsWith(day) ? time : `${day} ${time}`
-}
-
-/** Maximum characters of the question of an approval; `approval show` has all of it. */
-const MAX_QUESTION = 200
-
-/** Shortens the question of an approval, and names the request instead of its key. */
-function withoutQuestion({ text, key, ...rest }: JsonObject): JsonObject {
-  const id = /^approval:([^:]+)/.exec(String(key))?.[1]
-  if (id !== undefined) {
-    const question = typeof text === 'string' ? shorten(text, MAX_QUESTION) : undefined
-    return { ...defined({ text: question }), ...rest, 'request for approval': id }
-  }
-  return defined({ text, ...rest, key })
-}
-
 /** What the states of the receive road mean. */
 const RECEIVE_STATES: Readonly<Record<string, string>> = {
   waiting: 'waiting, until a program pulls it',
@@ -155,27 +156,4 @@ const RECEIVE_STATES: Readonly<Record<string, string>> = {
   taken: 'taken by a program, without a lease',
   acknowledged: 'acknowledged by a program',
   dead: 'dead: it has a dead letter',
-}
-const WORDS: Readonly<Record<string, string>> = { ms: 'took', delay: 'again in' }
-
-/** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
-function detailOf(detail: unknown): string {
-  const { said, text, error, code, ...others } = withoutQuestion(Object(detail))
-  // That a skill failed is in the text of its error.
-  const rest = defined({ ...others, code: code === 'skill_failed' && error !== undefined ? undefined : code })
-  const parts = Object.entries(rest).map(
-    ([name, value]) => `${WORDS[name] ?? name} ${detailText(name, value)}`,
-  )
-  // A line of the log may have a field `text` beside its message.
-  const texts = [said, text].filter((each) => each !== undefined).map((each) => JSON.stringify(each))
-  const facts = [...texts, ...parts].join(', ')
-  // An error may be long, so it is last.
-  if (error === undefined) return facts
-  return [facts, detailText('error', error)].filter((part) => part !== '').join(': ')
-}
-
-function detailText(name: string, value: unknown): string {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'number') return JSON.stringify(value)
-  return name === 'ms' || name === 'delay' ? durationText(value) : String(value)
 }

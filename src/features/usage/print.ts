@@ -5,6 +5,7 @@ import { changeText } from '../../lib/cost-change.ts'
 import { counted } from '../../lib/counted.ts'
 import { durationText } from '../../lib/duration-text.ts'
 import { lineTable } from '../../lib/line-table.ts'
+import { moneyText } from '../../lib/money-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
@@ -89,11 +90,6 @@ export function costOf({ money, unpriced }: JsonObject, currency: unknown): stri
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
   return unpriced === undefined ? amount : `${amount}, and ${formatNumber(unpriced)} tokens without a price`
-}
-
-/** An amount with two decimals; a small one with two significant digits. */
-function moneyText(money: number): string {
-  return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
 }
 
 export function formatNumber(value: unknown): string {
