@@ -3,7 +3,8 @@
  * currency only the number.
  */
 export function money(amount, currency) {
-  const digits = amount === 0 || amount >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount)))
+  const digits =
+    amount === 0 || amount >= 0.1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(amount.toPrecision(2))))
   const text = amount.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
   return currency ? `${text} ${currency}` : text
 }

@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { costCsv } from '../../lib/cost-csv.ts'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
@@ -26,6 +27,8 @@ const SPANS = [
   ['90d', 'last 90 days'],
   ['365d', 'last year'],
 ]
+/** Interval (ms) at which the cost up to now is read again. */
+const POLL_INTERVAL = 30_000
 const FILTERS = ['model', 'skill', 'sender', 'gateway']
 
 /** Usage of models in tokens and money; rows lead to their details. */
@@ -45,7 +48,12 @@ export function CostPage({ query }) {
     },
     [JSON.stringify(query)],
   )
-  const { value } = loaded
+  const { value, reload } = loaded
+  useEffect(() => {
+    if (until) return undefined
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
+    return () => clearInterval(timer)
+  }, [until])
   const set = (change) => replace('cost', { ...query, ...change })
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Cost</h1>
@@ -79,7 +87,7 @@ function Shown({ of, steps, query }) {
   return html`<${CostFigures} of=${of} />
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
     <${BudgetLines} of=${budgets} />
-    <${CostChart} key=${`${query.by} ${steps.from}`} of=${steps}><${Export} of=${steps} what="bars" /><//>
+    <${CostChart} key=${`${query.by} ${query.since}`} of=${steps}><${Export} of=${steps} what="bars" /><//>
     <${CostTable} of=${of} query=${query}><${Export} of=${of} what="table" /><//>
     <${Budgets} of=${budgets} query=${query} />
     <${AboutBudgets} of=${budgets} />`
