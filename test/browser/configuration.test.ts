@@ -63,6 +63,7 @@ describe('the configuration in the console', { timeout: 600_000 }, async () => {
     assert.deepEqual(shown.slice(1, 6), original.slice(1, 6))
     assert.equal(shown[6], '    verify: { scheme: github, secret: "[secret]" } # …')
     assert.doesNotMatch(shown.join('\n'), /hunter2|written-in-the-file/)
+    await page.getByText('Comments are not shown here, because they may contain secrets.').waitFor()
     assert.equal(await file.locator('tr').nth(9).locator('.line-number').getAttribute('data-line'), '10')
     assert.deepEqual((await file.locator('.y-key').allTextContents()).slice(0, 2), ['gateways', 'shop'])
     await page

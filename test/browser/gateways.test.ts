@@ -215,7 +215,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'hubs', exact: true }) })
     await row.getByRole('link', { name: 'hub refuses deliveries' }).waitFor()
     await row.getByRole('link', { name: 'hubs', exact: true }).click()
-    await page.getByText('Its gateway hub refuses deliveries.').waitFor()
+    await page.getByText(/^Its gateway hub refuses deliveries, for .*: \d+ in the last hour\.$/).waitFor()
     await page.setViewportSize({ width: 390, height: 844 })
     await show('gateways/hub')
     const topOf = async (heading: string) =>

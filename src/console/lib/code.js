@@ -15,8 +15,11 @@ export function Yaml({ text, label, marked = [], first = 1, wanted }) {
   return html`<div class="code" ref=${box} tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
     (tokens, at) =>
       html`<tr key=${at} id=${`line-${at + first}`} class=${`${marked.includes(at + first) ? 'marked' : ''} ${at + first === wanted ? 'wanted' : ''}`}><td class="line-number" data-line=${at + first}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
-  )}</tbody></table></div>`
+  )}</tbody></table></div>${HIDDEN_COMMENT.test(text) && html`<p class="dim code-note"><code># …</code> is a comment. Comments are not shown here, because they may contain secrets.</p>`}`
 }
+
+/** A comment whose text the daemon hides. */
+const HIDDEN_COMMENT = /(^|\s)# …$/m
 
 /** The difference between two texts. */
 export function Diff({ lines, label }) {

@@ -125,7 +125,7 @@ async function rotateToken() {
 function Files({ files, warnings, readAt, changedAt, wanted }) {
   const isIn = (file, name) => files.length === 1 || file === name
   const linesIn = (name) => warnings.flatMap(({ file, line }) => (line && isIn(file, name) ? [line] : []))
-  return html`<p class="dim">Read <${Age} at=${readAt} /> ago${changedAt && html`, in force since <${Moment} at=${changedAt} />`}. Variables are shown by name; other secrets are masked, and comments left out.</p>
+  return html`<p class="dim">Read <${Age} at=${readAt} /> ago${changedAt && html`, in force since <${Moment} at=${changedAt} />`}. Variables are shown by name; other secrets are masked.</p>
     ${files.map(
       ({ file, yaml }) => html`<section key=${file}><h2 class="file-name">${file}</h2>
       <${Yaml} text=${yaml} label=${`${files.length > 1 ? file : 'routes.yaml'} as read`} marked=${linesIn(file)} wanted=${wanted && isIn(wanted.file, file) ? wanted.line : undefined} />

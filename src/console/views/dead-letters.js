@@ -124,7 +124,7 @@ function ArrivalNote({ of: { arrivedSince, arrivedUntil, ...others } }) {
     arrivedSince && `since ${arrivalText(arrivedSince)}`,
     arrivedUntil && `before ${arrivalText(arrivedUntil)}`,
   ]
-  return html`<p class="dim">Only those of messages that arrived ${times.filter(Boolean).join(' and ')}. <a href=${link('dead-letters', others)}>Whenever they arrived</a></p>`
+  return html`<p class="dim">Only those of messages that arrived ${times.filter(Boolean).join(' and ')}. <a href=${link('dead-letters', others)}>Show all</a></p>`
 }
 
 /** An age such as `2h` stays as it is. */

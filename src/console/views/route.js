@@ -45,7 +45,7 @@ function Shown({ route, query, routes, place, warnings }) {
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
-    ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries.</p>`)}
+    ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries<${RefusedSince} gateway=${each} />.</p>`)}
     ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}
     ${warnings.map((text) => html`<p key=${text} class="now-it warn"><${Words} text=${text} /></p>`)}
@@ -55,6 +55,15 @@ function Shown({ route, query, routes, place, warnings }) {
     ${holds.length > 0 && html`<${WaitingMessages} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
+}
+
+/** Since when a gateway refuses deliveries, and how many in the last hour. */
+function RefusedSince({ gateway }) {
+  const { since, count: many } =
+    now.value?.troubles?.find(({ code, where }) => code === 'refusals' && where.gateway === gateway) ?? {}
+  return since === undefined
+    ? ''
+    : html`, for <${Age} at=${since} />: ${many.toLocaleString('en')} in the last hour`
 }
 
 /** What the messages of a route go to. */
