@@ -7,6 +7,7 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: a-secret-of-the-hub } }
   shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
 routes:
   - { name: paid, match: { gateway: shop, event: order.paid }, skill: flaky, retry: { attempts: 1 } }
@@ -19,6 +20,7 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
   const daemon = await site.start()
   const { page, show, press, answer, shots } = await openConsole(() => daemon)
   const text = page.getByLabel('text', { exact: false }).first()
+  const start = page.getByLabel('start from')
   const came = page.locator('.came')
   const rows = page.getByRole('region', { name: 'Tests of this browser' }).locator('tbody tr')
   const outcomes = async () =>
@@ -26,8 +28,17 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
       ({ outcome }: { outcome: string }) => outcome,
     )
 
+  test('begins with a sample of the provider', async () => {
+    await show('compose?gateway=hub')
+    await until(async () => /refs\/heads\/main/.test(await text.inputValue()), 'the sample')
+    assert.equal(await start.inputValue(), 'sample 0')
+    await text.fill('{}')
+    assert.equal(await start.locator('option:checked').textContent(), 'your own text')
+  })
+
   test('indents JSON, and keeps the digits of its numbers', async () => {
     await show('compose?gateway=shop')
+    await page.getByText(/^Written for hub/).waitFor()
     await text.fill('{"type":"order.open","id":820982911946154508,"email":"ada@example.com"}')
     await press('Format')
     assert.equal(

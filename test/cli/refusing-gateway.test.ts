@@ -96,6 +96,8 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     await group.getByText(/^refused from .* to .* \(lasted \d+ (?:s|min)\)$/).waitFor()
     await group.getByText(/^3 accepted since\. Last good delivery/).waitFor()
     assert.equal(await group.getByText('of the deliveries').count(), 0)
+    // Refusals that are over are not red.
+    await page.locator('.figure', { hasText: 'Refused' }).locator('b:not(.bad)').waitFor()
     // Those that are alike are one row, which has each of them.
     await page.getByText('Each of the 12', { exact: true }).click()
     const sent = await page.locator('.refusals ol > li pre').allTextContents()

@@ -235,6 +235,17 @@ function sample(name, headers, body) {
   return { name, headers, text: JSON.stringify(body, null, 2) }
 }
 
+/** The first values of a test at a gateway: a sample of its provider, if there is one. */
+export function usualValues({ transport, scheme } = {}) {
+  const [first] = (transport === 'webhook' && SAMPLES[scheme]) || []
+  return first ? valuesOfSample(first) : { text: 'Hello' }
+}
+
+/** The values of a form that is filled in with a sample. */
+export function valuesOfSample({ text, headers }) {
+  return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
+}
+
 /** The samples for a gateway: its provider's, or general ones. */
 export function samplesFor({ transport, scheme } = {}) {
   if (transport === 'webhook') return SAMPLES[scheme] ?? ANY

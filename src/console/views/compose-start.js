@@ -3,7 +3,7 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { formatJson } from '../lib/json-format.js'
 import { Age, act, Gist, preview, span, useLoaded } from '../lib/parts.js'
-import { samplesFor } from '../lib/samples.js'
+import { samplesFor, valuesOfSample } from '../lib/samples.js'
 
 /** Number of messages offered to start from: the newest, and those that a search finds. */
 const OFFERED = { newest: 15, found: 8 }
@@ -13,7 +13,7 @@ const MAX_CALLS = 20
 const SETTLE = 300
 
 /** Fills the form with a sample of the provider, or with a message that has arrived. */
-export function StartFrom({ gateway, about, take }) {
+export function StartFrom({ gateway, about, values, take }) {
   const samples = samplesFor(about)
   const { value: newest = [] } = useLoaded(
     async (signal) => (await invoke('message-search', { gateway, limit: OFFERED.newest }, signal)).messages,
@@ -21,14 +21,15 @@ export function StartFrom({ gateway, about, take }) {
   )
   const [picked, setPicked] = useState('')
   const takeMessage = (id) => act(async () => take(valuesOf((await invoke('message-show', { id })).message)))
+  const sample = samples.findIndex((one) => isSame(valuesOfSample(one), values))
   const pick = (event) => {
     const [kind, which] = event.target.value.split(' ')
-    setPicked(event.target.value)
+    setPicked(kind === 'message' ? event.target.value : '')
     if (kind === 'sample') take(valuesOfSample(samples[Number(which)]))
     if (kind === 'message') takeMessage(which)
   }
   return html`<div class="field"><label for="compose-start">start from</label>
-    <select id="compose-start" value=${picked} onChange=${pick}>
+    <select id="compose-start" value=${sample < 0 ? picked : `sample ${sample}`} onChange=${pick}>
       <option value="">your own text</option>
       <optgroup label="Samples">${samples.map(({ name }, at) => html`<option key=${name} value=${`sample ${at}`}>${name}</option>`)}</optgroup>
       ${newest.length > 0 && html`<optgroup label=${`Last messages at ${gateway}`}>${newest.map((one) => html`<option key=${one.id} value=${`message ${one.id}`}>${span(Date.now() - one.at)} ago: ${gistOf(one)}</option>`)}</optgroup>`}
@@ -62,6 +63,10 @@ function FindMessage({ gateway, take }) {
     ${isShown && found?.length > 0 && html`<ul class="plain found-messages">${found.map((one) => html`<li key=${one.id}><button type="button" onClick=${() => pick(one.id)}><${Age} at=${one.at} /> <${Gist} of=${{ ...one, excerpt: undefined }} /></button></li>`)}</ul>`}`
 }
 
+function isSame(one, other) {
+  return one.text === other.text && one.headers === (other.headers ?? '')
+}
+
 async function findMessages(filter, signal) {
   const found = []
   let before
@@ -77,10 +82,6 @@ async function findMessages(filter, signal) {
 
 function gistOf({ event, subject, summary, text }) {
   return `${event ? `${event}: ` : ''}${subject ?? summary ?? preview(text)}`.slice(0, 60)
-}
-
-function valuesOfSample({ text, headers }) {
-  return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
 }
 
 /** The values of a message that arrived, without what identifies its delivery. */

@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 
-const DEFAULT_TEXT = 'Hello'
-
 /**
  * The values of a test message. If the gateway changes, what was filled in for the gateway before
  * goes, and what a person has changed stays: `kept` says what, and from which gateway.
- * `gateway`: undefined until it is known.
+ * `gateway`: undefined until it is known. `usual`: the first values of a test at this gateway.
  */
-export function useTestValues(gateway, query) {
+export function useTestValues(gateway, query, usual) {
+  const isGiven = query.text !== undefined || query.like !== undefined
   const [values, setValues] = useState(() => ({
+    ...(!isGiven && usual),
     ...query,
-    text: query.text ?? (query.like ? '' : DEFAULT_TEXT),
+    ...(query.like && { text: '' }),
   }))
   const filled = useRef(values)
   const writtenFor = useRef(gateway)
@@ -20,10 +20,11 @@ export function useTestValues(gateway, query) {
     const before = writtenFor.current
     if (gateway === undefined || before === gateway) return
     writtenFor.current = gateway
-    if (before === undefined) return
+    if (before === undefined && isGiven) return
     const own = changesOf(values, filled.current)
-    filled.current = { text: DEFAULT_TEXT }
-    setValues({ ...filled.current, ...own })
+    filled.current = usual
+    setValues({ ...usual, ...own })
+    if (before === undefined) return
     setKept({ from: kept?.from ?? before, names: Object.keys(own) })
   }, [gateway])
   /** Replaces all values by those of a sample or a message. `at`: the gateway they are for. */

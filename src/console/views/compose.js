@@ -7,6 +7,7 @@ import { formatJson } from '../lib/json-format.js'
 import { isNarrow, now } from '../lib/live.js'
 import { act, ask, say, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
+import { usualValues } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
 import { senderIn } from '../lib/sender-in.js'
 import { noteTest, tests } from '../lib/tests.js'
@@ -74,7 +75,7 @@ export function ComposePage({ query }) {
   const gateway = query.gateway ?? usualGateway(gateways)
   const about = gateways.find(({ name }) => name === gateway)
   const fields = FIELDS[about?.transport] ?? OTHER
-  const { values, set, fill, kept } = useTestValues(about && gateway, query)
+  const { values, set, fill, kept } = useTestValues(about && gateway, query, usualValues(about))
   useLike(query.like, fill)
   const [sent, setSent] = useState()
   const result = useRef()
@@ -111,7 +112,7 @@ export function ComposePage({ query }) {
             <select id="compose-gateway" value=${gateway} onChange=${(event) => pick(event.target.value)}>
               ${[...gateways, ...(about ? [] : [{ name: gateway }])].map(({ name, transport, scheme }) => html`<option key=${name} value=${name}>${name}${transport && ` (${[transport, scheme !== 'none' && scheme].filter(Boolean).join(', ')})`}</option>`)}
             </select></div>
-          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} take=${fill} />
+          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} values=${values} take=${fill} />
         </div>
         <${KeptNote} kept=${kept} gateway=${gateway} fields=${fields} />
         ${query.like && html`<p class="hint">A copy of <a href=${link(['messages', query.like])}>a message</a>, in a conversation of its own. Change what you like.</p>`}

@@ -20,18 +20,21 @@ const MAX_CALLS = 40
 /** The outcomes of messages that failed. */
 const FAILED = 'dead,undelivered'
 
-/** Messages, failed ones and refusals of a gateway over time. `traffic`: of the last hour. */
-export function TrafficOverTime({ name, query, set, traffic }) {
+/**
+ * Messages, failed ones and refusals of a gateway over time. `traffic`: of the last hour.
+ * `isRefusing`: now.
+ */
+export function TrafficOverTime({ name, query, set, traffic, isRefusing }) {
   const { since = '', until = '' } = query
   const { history, error } = useHistory(name, { since: since || NORMAL, until })
   return html`<section class="traffic-over-time" aria-labelledby="traffic">
     <header class="bar"><h2 id="traffic">Traffic</h2><div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal=${NORMAL} /></div></header>
     ${error && html`<p class="problem">The traffic could not be read: ${error.message} Trying again.</p>`}
-    ${history ? html`<${Shown} name=${name} of=${history} traffic=${traffic} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
+    ${history ? html`<${Shown} name=${name} of=${history} traffic=${traffic} isRefusing=${isRefusing} />` : html`<p class="dim loads">${!error && 'Counting …'}</p>`}
   </section>`
 }
 
-function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {} }) {
+function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {}, isRefusing }) {
   const { from, width, accepted, failed, refused, countedTo, refusalsFrom } = of
   const [messages, failures, refusals] = [accepted, failed, refused].map(sumOf)
   const to = from + accepted.length * width
@@ -42,7 +45,7 @@ function Shown({ name, of, traffic: { perMinute, lastAt, searchedTo } = {} }) {
   return html`<div class="figures-row">
       <${Figure} name="Messages" value=${messages === 0 ? `0${more}` : html`<a href=${link('messages', filter)}>${amount(messages)}${more}</a>`} />
       <${Figure} name="Failed" isBad=${failures > 0} value=${failures === 0 ? `0${more}` : html`<a href=${link('messages', { ...filter, outcome: FAILED })}>${amount(failures)}${more} (${percent(failures / messages)})</a>`} />
-      <${Figure} name="Refused" isBad=${refusals > 0} value=${refusals === 0 ? '0' : `${amount(refusals)} (${percent(refusals / (refusals + messages))})`} />
+      <${Figure} name="Refused" isBad=${refusals > 0 && isRefusing} value=${refusals === 0 ? '0' : `${amount(refusals)} (${percent(refusals / (refusals + messages))})`} />
       <${Figure} name="A minute, now" value=${perMinute === undefined ? '…' : perMinute.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt !== undefined ? html`<${Age} at=${lastAt} /> ago` : searchedTo === undefined ? 'none yet' : html`none for <${Age} at=${searchedTo} />`} />
     </div>

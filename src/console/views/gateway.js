@@ -18,7 +18,7 @@ import {
 } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
-import { refusedMany } from '../lib/refusing.js'
+import { refusedMany, refusesNow } from '../lib/refusing.js'
 import { link, replace } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count, withLocalTimes, withoutCommands } from '../lib/troubles.js'
@@ -81,7 +81,7 @@ export function GatewayPage({ name, query }) {
       }} />`
     }
     </div><div>${isKnown && (isRefusing ? refusals : newest)}</div>${isRefusing && html`<div>${newest}</div>`}</div>
-    ${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} />`}
+    ${found && html`<${TrafficOverTime} name=${name} query=${query} set=${set} traffic=${own} isRefusing=${refusesNow(found, own, now.value?.troubles)} />`}
     <h2>Checks</h2>
     <${Checks} name=${name} of=${shown} reload=${reload} />
     ${!isRefusing && refusals}

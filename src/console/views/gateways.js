@@ -94,6 +94,6 @@ function CheckAll({ names }) {
       setWrong(failed)
     }).finally(() => setDone(undefined))
   return html`<span class="buttons"><span role="status" class="dim">${done !== undefined && `Checking ${names[done]}: ${done + 1} of ${names.length}`}
-    ${wrong && (wrong.length > 0 ? html`Failing: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are ok.')}</span>
+    ${wrong && (wrong.length > 0 ? html`${names.length} checked. Failing: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : `${names.length} checked. All checks are ok.`)}</span>
     <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }
