@@ -103,8 +103,9 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
       await bar.getByRole('button', { name }).click()
       const heading = page.locator('.would').getByRole('heading', { name, exact: true })
       await until(async () => {
-        const { y = -1 } = Object(await heading.boundingBox())
-        return y >= 0 && y < 844
+        const { x = -1, y = -1 } = Object(await heading.boundingBox())
+        // Below the form, not beside it.
+        return x < 100 && y >= 0 && y < 844
       }, `the heading ${name}`)
     }
     assert.deepEqual(await faultsOf(page), [])

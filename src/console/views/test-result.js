@@ -149,7 +149,7 @@ export function TestHistory({ load, again, see }) {
         const lookUp = () =>
           invoke('message-show', { id }).then((shown) => noteTest(withOutcome(test, shown)))
         return html`<tr key=${key}><td><${Age} at=${at} /></td><td>${gateway}</td>
-          <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<br /><span class="error">${error}</span>`}</td>
+          <td class="gist"><a data-row href=${link(['messages', id])}>${gistOf(test)}</a>${error && html`<span class="error">${error}</span>`}</td>
           <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td><td>${route ?? html`<span class="dim">none</span>`}</td><td class="number">${took(ms)}</td>
           <td><div class="buttons"><${Stop} isSmall id=${id} outcome=${outcome} done=${lookUp} /><button type="button" class="small" onClick=${() => see(test)}>See result</button><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
       })}</tbody></table></div>`
