@@ -65,17 +65,24 @@ describe('selected conversations', { timeout: 600_000 }, async () => {
   })
 
   test('are not settled if a message has arrived after the question was asked', async () => {
-    await select('dora')
+    const before = await waiting()
+    await write('eve', 'I am eve.')
+    await until(async () => (await waiting()) === before + 1, 'one more who waits')
+    await leaveLists(page)
+    await show('now')
+    await show('conversations')
+    await select('eve')
     await bar.getByRole('button', { name: 'Settle 1 …' }).click()
     await dialog.getByText('Settle 1 conversation?').waitFor()
-    await write('dora', 'One more question.')
+    await write('eve', 'One more question.')
     await until(async () => {
       const { conversations } = Object(await daemon.invoke('conversation-list', { text: 'One more' }))
       return conversations.length === 1
     }, 'the newer message')
     await answer('Settle')
-    await toast.getByText(/^0 settled; 1 failed: dora: .* has a newer message/).waitFor()
-    assert.equal(await waiting(), 2)
+    await toast.getByText(/^0 settled; 1 failed: eve: .* has a newer message/).waitFor()
+    assert.equal(await waiting(), before + 1)
+    await daemon.invoke('conversation-settle', { gateway: 'chat', conversation: 'eve' })
   })
 
   test('are taken over and handed back by keyboard', async () => {

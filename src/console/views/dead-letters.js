@@ -264,6 +264,9 @@ function Reasons({ letters, many, common }) {
 /** When the first of the letters died, before any retry. */
 const firstOf = (letters) => Math.min(...letters.map(({ at, firstAt = at }) => firstAt))
 
+/** When the oldest message of the letters was received. */
+const oldestIn = (letters) => Math.min(...letters.map(({ message, at }) => message?.receivedAt ?? at))
+
 /** The letters of one kind. */
 function Letters({ filter }) {
   const { loaded, box, isDue, show } = useCalmList(
@@ -301,7 +304,7 @@ function Letters({ filter }) {
     ${
       letters.length > 0 &&
       html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>
-    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}</p>`
+    <p class="dim">${count(letters.length, 'dead letter', letters.length === MAX_LETTERS ? '+' : '')}, last <${Age} at=${letters[0].at} /> ago${(letters.length > 1 || firstOf(letters) < letters[0].at - SAME_TIME) && html`, first <${Age} at=${firstOf(letters)} /> ago`}${oldestIn(letters) < firstOf(letters) - SAME_TIME && html`, oldest message <${Age} at=${oldestIn(letters)} /> ago`}</p>`
     }
     <div ref=${box} class="fills">
       <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
