@@ -101,8 +101,8 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'cost show': [
     'trivium cost show --by skill --since 30d',
-    'trivium cost --by time --split skill --since 6h',
-    'trivium cost --by day --split sender --since 30d --csv > cost.csv',
+    'trivium cost show --by time --split skill --since 6h',
+    'trivium cost show --by day --split sender --since 30d --csv > cost.csv',
   ],
   'state set': ['trivium state set limit 500 --ttl 1d'],
   backup: ['trivium backup /backups/trivium.tgz'],

@@ -80,7 +80,7 @@ const THIS_PROCESS: ProcessEnvironment = {
  * configuration, 3 no daemon, 4 no result.
  */
 export async function main(argv: string[], environment: ProcessEnvironment = THIS_PROCESS): Promise<number> {
-  const { rest, globals, problem } = takeGlobals(argv)
+  const { rest, globals, problem } = takeGlobals(helpOfVerb(argv))
   const program = new Command('trivium')
   const terminal = createTerminal(globals.json, environment)
   const version = String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
@@ -165,6 +165,12 @@ async function outputOf(line: string[], host: Omit<ProcessEnvironment, keyof Str
   const write = (part: string) => void parts.push(part)
   await main(line, { ...host, out: write, err: write })
   return parts.join('')
+}
+
+/** `help dead-letter retry` is `dead-letter retry --help`; `help` alone knows only nouns. */
+function helpOfVerb(argv: string[]): string[] {
+  const [word, noun, verb] = argv
+  return word === 'help' && noun !== undefined && verb !== undefined ? [...argv.slice(1), '--help'] : argv
 }
 
 /** The error about a missing argument of a command, with its form and the list of what it may be. */

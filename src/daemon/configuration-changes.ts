@@ -6,7 +6,7 @@ import { toTriviumError } from '../core/errors.ts'
 import { objectsIn } from '../core/json.ts'
 import { type Changes, changesOf } from './changed-settings.ts'
 
-type Read = Pick<Config, 'asRead' | 'environment' | 'file'>
+type Read = Pick<Config, 'asRead' | 'environment' | 'envFile' | 'file'>
 
 /** Maximum number of names in an entry. */
 const MAX_NAMES = 20
@@ -30,7 +30,8 @@ export async function recordChange(before: Read, after: Read, record: RecordAudi
     via: 'system',
     action: 'configuration-change',
     target: {
-      file: after.file,
+      // The environment of a process does not change, so a variable was changed in `.env`.
+      file: isSame ? after.envFile : after.file,
       ...(changed.length > 0 && { changed: shortened(changed) }),
       ...(variables.length > 0 && { variables: shortened(variables) }),
     },

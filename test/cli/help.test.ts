@@ -38,6 +38,18 @@ daemon: { retention: { topics: { orders: { max-age: 3d } } } }
     assert.doesNotMatch(help, /\[options\] {2}|^ {2}approval +list/m)
   })
 
+  test('of a verb is the same with help before it', async () => {
+    for (const words of [
+      ['dead-letter', 'retry'],
+      ['approval', 'show'],
+    ])
+      assert.equal(await run('help', ...words), await run(...words, '--help'))
+  })
+
+  test('of subscription show names the number of attempts that it shows', async () => {
+    assert.match(await run('subscription', 'show', '--help'), /--limit <n> .*\(default: 15\)/)
+  })
+
   test('of a noun begins with its list, and has no two verbs with the same text', async () => {
     const help = await run('approval', '--help')
     assert.match(help, /Commands:\n {2}list +lists .*\n {2}show +shows one request/)

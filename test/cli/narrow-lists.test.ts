@@ -55,6 +55,15 @@ test('approvals show why they are asked for and decided; pending ones first, the
   }
 })
 
+test('a wider terminal shows no less of approvals: who asks and the whole title at each width', () => {
+  const requests = [request('open', 2, 'pending'), request('old', 50, 'denied')]
+  for (const width of [80, 110, 140, 200, 300]) {
+    const text = linesAt(width, 'approval-list', requests).join('\n')
+    for (const part of [WHY, 'refund', 'by Tomas Berg', 'used'])
+      assert.ok(text.includes(part), `${width}: ${text}`)
+  }
+})
+
 test('each conversation has one line at 80 columns, with its sender, state and newest text', () => {
   const row = (conversation: string, more: object) => ({
     gateway: 'support',

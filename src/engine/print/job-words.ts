@@ -39,11 +39,11 @@ function erasedBy({ messages, reference }: JsonObject): string {
 const FILTERS: Readonly<Record<string, string>> = { group: 'route', text: 'error' }
 
 /** `24 of 477 events`. */
-export function progressOf(job: JsonObject): string {
+function progressOf(job: JsonObject): string {
   return [`${job.done} of ${wholeOf(job)}`, job.at].filter(Boolean).join(', ')
 }
 
-/** Like `progressOf`, for a list: `477 events` if all are done. */
+/** `24 of 477 events`; `477 events` if all are done. */
 export function shortProgressOf(job: JsonObject): string {
   return job.state === 'done' && job.done === job.total ? wholeOf(job) : progressOf(job)
 }

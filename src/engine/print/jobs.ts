@@ -11,7 +11,6 @@ import {
   aboutJob,
   afterErasure,
   lettersCommand,
-  progressOf,
   resultOf,
   shortProgressOf,
   shortResultOf,
@@ -60,7 +59,7 @@ function humanJob(result: Json): string {
   const end = typeof endedAt === 'number' ? `, ended ${secondOf(endedAt)}` : ''
   const facts = [
     ['state', stateOf(job)],
-    ['progress', progressOf(job)],
+    ['progress', shortProgressOf(job)],
     ['result', resultOf(job)],
     ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${by}${end}`],
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
@@ -114,7 +113,7 @@ function othersOf({ redelivered, unread, filtered, queued, more }: JsonObject): 
 
 function humanBegun(job: JsonObject): string {
   const { id, state } = job
-  const progress = progressOf(job)
+  const progress = shortProgressOf(job)
   if (state === 'done') return `Job ${id}: done, ${resultOf(job) || progress}.`
   if (state !== 'running') return `Job ${id}: ${stateOf(job)}, ${progress}.`
   return [

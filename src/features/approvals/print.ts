@@ -46,18 +46,19 @@ function humanApprovals(result: Json, { id }: JsonObject): Printable {
   return open ? withNotes(list, showHint(open)) : list
 }
 
-/** Minimum width of a terminal for the decision and its reason in columns. */
-const WIDE = 110
-
-/** In a narrow terminal, the title and the decision are below the row: neither is ever cut. */
+/**
+ * One line for each request, with all columns. If the terminal is too narrow for that, the title and
+ * the decision are below the row: neither is ever cut.
+ */
 function listOf(approvals: readonly JsonObject[]): string {
   const rows = approvals.map(rowOf)
-  if (!(process.stdout.columns < WIDE)) return lineTable(COLUMNS, rows)
+  const whole = lineTable(COLUMNS, rows)
+  if (whole.split('\n').length === rows.length + 1) return whole
   const lines = rowLines(
     COLUMNS.filter((_, at) => !BELOW.includes(at)),
     rows.map((row) => row.filter((_, at) => !BELOW.includes(at))),
   )
-  if (!lines) return lineTable(COLUMNS, rows)
+  if (!lines) return whole
   const below = rows.map((row) => {
     const [title = '', ...decision] = BELOW.map((at) => row[at] ?? '')
     return [title, decision.filter(Boolean).join(': ')].flatMap(wrappedBelow)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { closed, name, optional, pauseEnd, time as pointInTime } from '../../core/arguments.ts'
 import { matchSchema } from '../../core/match.ts'
+import { spoken } from '../../core/spoken.ts'
 import { replayArguments } from '../../engine/operations/event-range.ts'
 
 const subscription = { name: name.describe('The name of the subscription') }
@@ -77,7 +78,9 @@ export const subscriptions = {
     event: optional('Only attempts at the event with this id, with their requests and answers'),
     since: pointInTime.exactOptional().describe('Only attempts since a time, or an age such as 2h'),
     until: pointInTime.exactOptional().describe('Only attempts before a time, or older than an age'),
-    limit: z.int().min(1).max(300).default(50).describe('Maximum number of attempts'),
+    limit: spoken(z.int().min(1).max(300).default(50).describe('Maximum number of attempts'), {
+      screenDefault: 15,
+    }),
   }).describe('Shows a push subscription and its last attempts, newest first.'),
   /** Throws `subscription_exists`. */
   create: closed({

@@ -6,6 +6,7 @@ function read(yaml: string, environment: Record<string, string> = {}) {
   const variables = [{ name: 'STRIPE', isSet: true, optional: false, usedIn: ['gateways.shop'] }]
   return {
     file: 'routes.yaml',
+    envFile: '.env',
     environment,
     asRead: { yaml, files: [{ file: 'routes.yaml', yaml }], variables },
   }
@@ -37,7 +38,7 @@ test('a changed configuration is recorded with the names of its changed parts an
     read(BEFORE, { STRIPE: 'a', OTHER: 'a' }),
     read(BEFORE, { STRIPE: 'b', OTHER: 'b' }),
   )
-  assert.deepEqual(rotated, { file: 'routes.yaml', variables: ['STRIPE'] })
+  assert.deepEqual(rotated, { file: '.env', variables: ['STRIPE'] })
   assert.equal(await targetOf(read(BEFORE), read(BEFORE)), undefined)
 })
 
