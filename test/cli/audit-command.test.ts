@@ -110,5 +110,5 @@ test('the start of a job is not its end, and the end of an erasure says how much
 
 test('a refused second decision does not read like a decision', () => {
   const refused = { ...entry, status: 'failed', outcome: 'approval_decided' }
-  assert.match(wholeText(humanAudit({ entries: [refused] }, {})), /failed: approval_decided/)
+  assert.match(wholeText(humanAudit({ entries: [refused] }, {})), /refused: already decided/)
 })

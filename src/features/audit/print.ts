@@ -89,7 +89,8 @@ function outcomeOf(entry: JsonObject): string {
     const decision = action === DECISION ? pathGet(target, 'status') : undefined
     return decision === 'denied' ? paint('red', 'denied') : paint('green', String(decision ?? 'ok'))
   }
-  // A refused second decision would otherwise read like a decision.
+  // Both would otherwise read like a decision.
+  if (status === 'failed' && outcome === 'approval_decided') return paint('red', 'refused: already decided')
   if (status === 'failed' && action === DECISION) return paint('red', `failed: ${outcome}`)
   const text = status === 'denied' && outcome !== 'forbidden' ? `denied: ${outcome}` : String(outcome)
   return paint(status === 'failed' ? 'red' : 'yellow', text)
