@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { metadataRows } from '../core/metadata-in-words.ts'
 import { pausedText, pauseNote } from '../engine/print/pause-note.ts'
 import {
   callersText,
@@ -17,7 +18,6 @@ import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'
 import { age, listText } from '../lib/short-text.ts'
 import { table } from '../lib/text-table.ts'
-import { metadataRows } from './metadata-in-words.ts'
 
 /**
  * `skill list`: own skills with their runs of the last seven days, then the others, then broken

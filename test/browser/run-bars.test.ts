@@ -70,3 +70,16 @@ test('24 hours that ended earlier are not called the last 24 hours', () => {
   const usage = { from: '2026-11-27T12:00Z', to: '2026-11-28T12:00Z', runs: 288, days: [], slots }
   assert.equal(runChart(usage, { since: '24h', until }, now).title, 'Runs over time')
 })
+
+test('bars have exact times if each run is known, else estimated ones', () => {
+  const durations = [...Array(13).fill(0), 4]
+  const days = [{ day: '2026-11-24', runs: 4, failed: 0, durations }]
+  const at = Date.parse('2026-11-24T12:00:00Z')
+  const times = [11_000, 12_000, 12_100, 12_400].map((ms) => ({ at, ms }))
+  const of = (more: object) => runChart({ ...week, runs: 4, days, slots: [], ...more }, {}, now)
+  assert.partialDeepStrictEqual(of({ times }), { isExact: true })
+  assert.partialDeepStrictEqual(of({ times }).bars[3], { name: '2026-11-24', p50: 12_000, p95: 12_400 })
+  assert.equal(of({}).isExact, false)
+  const { p50, p95 } = of({}).bars[3]
+  assert.ok(p50 > 10_000 && p95 <= 20_000, `${p50} and ${p95}`)
+})

@@ -191,6 +191,32 @@ test('failed runs are found among any number of others, and cancelled ones are n
   )
 })
 
+test('cancelled runs do not count into the durations, and few runs have exact ones', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  for (const ms of [4_000, 4_100, 4_200]) runs.add('export', { at: clock.time++, ms, by: 'cli' })
+  runs.add('export', {
+    at: clock.time++,
+    ms: 600_000,
+    by: 'cli',
+    code: 'run_cancelled',
+    error: 'wrong month',
+  })
+  const few = Object(await skillUsage({ name: 'export', limit: 30 }, callFrom()))
+  assert.deepEqual([few.runs, few.cancelled, few.p50, few.p95], [4, 1, 4_100, 4_200])
+  assert.deepEqual(
+    few.times.map(({ ms }: { ms: number }) => ms),
+    [4_200, 4_100, 4_000],
+  )
+  for (let at = 0; at < 200; at += 1) runs.add('export', { at: clock.time++, ms: 15_000, by: 'cli' })
+  const many = Object(await skillUsage({ name: 'export', limit: 30 }, callFrom()))
+  assert.equal(many.times, undefined)
+  const [{ durations }] = many.days
+  assert.equal(
+    durations.reduce((sum: number, each: number) => sum + each, 0),
+    203,
+  )
+})
+
 test('attempts at the same message are several runs, of one message', async (t) => {
   const { clock, runs, skillUsage } = await make(t)
   const add = (messageId: string | undefined, error: string) =>

@@ -8,7 +8,7 @@ import { link } from './router.js'
 export function Budget({ of: budget, name }) {
   const { limit, until } = budget
   return html`<p><b>${name}</b> ${limit} ${until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
-    <${Meter} of=${budget} /><p class="dim">${usedOf(budget)} spent, <b>${amountIn(budget, budget.left)} left</b><br /><${Resets} of=${budget} /></p>`
+    <${Meter} of=${budget} /><p class="dim">${usedOf(budget)} spent, <b>${amountLeft(budget)} left</b><br /><${Resets} of=${budget} /></p>`
 }
 
 function Meter({ of: { used, most, limit } }) {
@@ -57,9 +57,14 @@ export function BudgetInShort({ of }) {
   return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${minute(of.until)}`}</span>`
 }
 
+/** What is left of a budget: `0.025 EUR`, `12k tokens`. */
+export function amountLeft(budget) {
+  return amountIn(budget, budget.left)
+}
+
 /** What is left of a budget, in a row. */
 export function BudgetLeft({ of }) {
-  return html`<${Meter} of=${of} /> <span>${amountIn(of, of.left)} left</span>`
+  return html`<${Meter} of=${of} /> <span>${amountLeft(of)} left</span>`
 }
 
 /** What happens when a budget is used up. */

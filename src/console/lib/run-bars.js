@@ -1,3 +1,5 @@
+import { quantileOf } from '../../lib/quantile.ts'
+import { addBuckets, noDurations, quantile } from '../../lib/run-histogram.ts'
 import { clockOf } from './clock-of.js'
 import { daysBetween } from './days.js'
 
@@ -15,23 +17,25 @@ const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY }
  * The bar chart for a result of `skill-usage`. Only runs of the last 24 hours are in `slots`: if
  * there were earlier ones, the chart has a bar per day of the range. `last`: the label at the right.
  */
-export function runChart({ runs, days, slots, from, to }, range, now) {
+export function runChart({ runs, days, slots, from, to, times }, range, now) {
   const isInSlots = runs === slots.reduce((total, slot) => total + slot.runs, 0)
   // A range within the last day begins at a time, and others at a day.
   if (from.includes('T') || isInSlots) {
-    const { bars, length, end } = barsOf(slots, range, now)
+    const { bars, length, end } = barsOf(slots, range, now, times)
     const isLastDay = length === DAY && range.until === undefined
     return {
       title: isLastDay ? 'Runs in the last 24 hours' : 'Runs over time',
+      unit: isLastDay ? 'in the last 24 hours' : 'over time',
       bars: bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts })),
       last: clockOf(end),
+      isExact: times !== undefined,
     }
   }
   const bars = daysBetween(firstDay({ days, from }, now), to).map((name) => {
-    const { runs, failed } = days.find(({ day }) => day === name) ?? { runs: 0, failed: 0 }
-    return { name, runs, failed }
+    const { runs, failed, durations } = days.find(({ day }) => day === name) ?? { runs: 0, failed: 0 }
+    return { name, runs, failed, ...timesIn([durations], inDay(times, name)) }
   })
-  return { title: 'Runs a day', bars, last: bars.at(-1).name }
+  return { title: 'Runs a day', unit: 'a day', bars, last: bars.at(-1).name, isExact: times !== undefined }
 }
 
 /** The first day of the range whose runs may be counted, so that a long range has no empty part. */
@@ -44,7 +48,7 @@ function firstDay({ days, from }, now) {
  * Sums the slots of the last day, or of a shorter range, in bars up to `end`. All bars have the
  * same number of slots, so that a steady load gives bars of the same height.
  */
-export function barsOf(slots, { since, until }, now) {
+export function barsOf(slots, { since, until }, now, known) {
   const end = until === undefined ? now : Math.min(Date.parse(until) || now, now)
   const age = ageOf(since)
   const start = age === undefined ? Date.parse(since) || 0 : now - age
@@ -56,9 +60,26 @@ export function barsOf(slots, { since, until }, now) {
     const first = from + at * width
     const inside = slots.filter((slot) => slot.at >= first && slot.at < first + width)
     const sum = (field) => inside.reduce((total, slot) => total + slot[field], 0)
-    return { start: first, runs: sum('runs'), failed: sum('failed') }
+    const isInside = (at) => at >= first && at < first + width
+    const own = known?.filter(({ at }) => isInside(Math.floor(at / SLOT) * SLOT))
+    const histograms = inside.map(({ durations }) => durations)
+    const times = timesIn(histograms, own)
+    return { start: first, runs: sum('runs'), failed: sum('failed'), ...times }
   })
   return { bars, length, end }
+}
+
+function inDay(times, day) {
+  return times?.filter(({ at }) => new Date(at).toISOString().startsWith(day))
+}
+
+/** p50 and p95 (ms) of known times, else estimated from histograms; nothing without a run. */
+function timesIn(histograms, known) {
+  const all = histograms.reduce((sum, each = []) => addBuckets(sum, each), noDurations())
+  const durations = known?.map(({ ms }) => ms)
+  const timeOf = (part) => (durations ? quantileOf(durations, part) : quantile(all, part))
+  const p50 = timeOf(0.5)
+  return p50 === undefined ? {} : { p50, p95: timeOf(0.95) }
 }
 
 /** An age such as `6h` in ms. Undefined for a time. */

@@ -63,7 +63,7 @@ export const VIEWS = [
     path: 'skills',
     title: 'Skills',
     keys: ([name]) => ['since', 'until', 'sort', ...(name ? ['outcome'] : [])],
-    Page: ({ path: [name], query }) => html`<${SkillsPage} name=${name} query=${query} />`,
+    Page: SkillsPage,
   },
   {
     path: 'cost',
@@ -72,7 +72,7 @@ export const VIEWS = [
     parts: 0,
     Page: later.page('CostPage'),
   },
-  { path: 'schedules', title: 'Schedules', keys: [], parts: 1, Page: later.page('SchedulesPage') },
+  { path: 'schedules', title: 'Schedules', keys: [], parts: 2, Page: later.page('SchedulesPage') },
   {
     path: 'paused',
     title: 'Paused',

@@ -33,7 +33,8 @@ function LateCause({ of: { cause, until } }) {
   return html` <span class="dim">${LATE_CAUSES[cause]} <${Moment} at=${until} /></span>`
 }
 
-function isLate({ planned, startedAt, manual }) {
+/** Whether a run began later than usual after its planned time. */
+export function isLate({ planned, startedAt, manual }) {
   return !manual && planned !== undefined && startedAt - planned >= LATE_AFTER
 }
 

@@ -85,22 +85,22 @@ function Schedule({ schedule, reload }) {
     <${Facts} of=${facts} />
     ${Object.keys(args).length > 0 && html`<h2>Arguments</h2><${Json} value=${args} label="Arguments" />`}
     <h2>Last runs</h2>
-    ${runs.length > 0 ? html`<${Runs} of=${runs} skill=${skill} />` : html`<p class="dim">It has not run yet, as far as Trivium knows.</p>`}`
+    ${runs.length > 0 ? html`<${Runs} of=${runs} id=${schedule.id} skill=${skill} />` : html`<p class="dim">It has not run yet, as far as Trivium knows.</p>`}`
 }
 
 /** The runs with their planned and actual times, newest first. */
-function Runs({ of, skill }) {
+function Runs({ of, id, skill }) {
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">planned</th><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th></tr></thead>
-    <tbody>${of.map((run) => html`<${Run} key=${run.startedAt} of=${run} />`)}</tbody></table></div>
+    <tbody>${of.map((run) => html`<${Run} key=${run.startedAt} of=${run} id=${id} />`)}</tbody></table></div>
     <p><a href=${link(['skills', skill])}>All runs of ${skill}</a></p>`
 }
 
-function Run({ of: run }) {
+function Run({ of: run, id }) {
   const { planned, startedAt, endedAt, error, result, manual } = run
   return html`<tr>
     <td data-label="planned">${manual ? html`<span class="dim">by hand</span>` : planned === undefined ? html`<span class="dim">not known</span>` : html`<${Moment} at=${planned} />`}</td>
-    <td data-label="began"><${Moment} at=${startedAt} />${!manual && html`<${Late} of=${run} />`}</td>
+    <td data-label="began"><a data-row href=${link(['schedules', id, String(startedAt)])}><${Moment} at=${startedAt} /></a>${!manual && html`<${Late} of=${run} />`}</td>
     <td class="outcome"><${RunOutcome} of=${run} />${error && html` <span class="error">${error}</span>`}${result && html`<details><summary>What it returned</summary><pre tabindex="0" aria-label="What it returned">${result}</pre></details>`}</td>
     <td class="number">${endedAt === undefined ? '' : took(endedAt - startedAt)}</td></tr>`
 }

@@ -7,12 +7,14 @@ import { link } from '../lib/router.js'
 import { pauseSchedule, resumeSchedule, runSchedule } from '../lib/schedule-actions.js'
 import { SchedulePage } from './schedule.js'
 import { LastRun, Next, originOf } from './schedule-parts.js'
+import { ScheduleRun } from './schedule-run.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 5_000
 
-/** All schedules, or one of them. */
-export function SchedulesPage({ path: [id] }) {
+/** All schedules, one of them, or one of its runs. */
+export function SchedulesPage({ path: [id, run] }) {
+  if (run !== undefined) return html`<${ScheduleRun} key=${`${id} ${run}`} id=${id} at=${run} />`
   return id === undefined ? html`<${AllSchedules} />` : html`<${SchedulePage} key=${id} id=${id} />`
 }
 

@@ -30,7 +30,7 @@ export function Running({ of, reload }) {
       ({ since, by, messageId }, index) => html`<tr key=${`${since} ${index}`}>
       <td data-label="started" title=${fullTime(since)}>${clockOf(since, { second: '2-digit' })}</td>
       <td class="outcome"><${Badge} kind="busy">running<//> <span class="dim">for <${Age} at=${since} /></span></td>
-      <td class="by"><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td>
+      <td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td>
       <td class="row-actions">${messageId && by.startsWith('route ') && html`<${CancelRun} id=${messageId} done=${reload} isSmall />`}</td></tr>`,
     )}</tbody></table></div>`
 }
@@ -39,26 +39,35 @@ export function Running({ of, reload }) {
 const CANCELLED = 'run_cancelled'
 
 /** The outcome of an ended run. A cancelled run did not fail. */
-function End({ code, error }) {
+export function End({ code, error }) {
   if (!code) return html`<${Badge} kind="good">done<//>`
   if (code === CANCELLED) return html`<${Badge}>cancelled<//> <span>${error}</span>`
   return html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>`
 }
 
+/** The page of what a run did: its message, the run of its schedule, else the run itself. */
+function pageOf({ at, ms, by, messageId }, skill) {
+  if (messageId) return ['messages', messageId]
+  const [, schedule] = /^schedule (.+)$/.exec(by) ?? []
+  return schedule ? ['schedules', schedule, String(at - ms)] : ['skills', skill, String(at)]
+}
+
 /** Ended runs, newest first. `children` are shown beside the heading, `more` below the table. */
-export function Runs({ of: recent, children, more }) {
+export function Runs({ of: recent, skill, children, more }) {
   return html`<header class="bar"><h2>Last runs</h2>${children}</header>${
     recent.length > 0 &&
     html`<div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
-    <thead><tr><th scope="col">started</th><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
-    <tbody>${recent.map(
-      ({ at, ms, by, messageId, code, error, test }, index) => html`<tr key=${`${at} ${index}`}>
-      <td data-label="started" title=${fullTime(at - ms)}>${clockOf(at - ms, { second: '2-digit' })}</td>
-      <td class="whole-words" data-label="ended" title=${fullTime(at)}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
-      <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
-      <td class="number">${took(ms)}</td><td class="by"><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`,
-    )}</tbody></table></div>`
+    <thead><tr><th scope="col">began</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
+    <tbody>${recent.map((run, index) => html`<${EndedRun} key=${`${run.at} ${index}`} of=${run} skill=${skill} />`)}</tbody></table></div>`
   }${more}`
+}
+
+function EndedRun({ of: run, skill }) {
+  const { at, ms, by, messageId, code, error, test } = run
+  return html`<tr>
+    <td class="whole-words" data-label="began" title=${`${fullTime(at - ms)} to ${fullTime(at)}`}><a data-row href=${link(pageOf(run, skill))}>${clockOf(at - ms, { second: '2-digit' })}</a> <span class="dim"><${Age} at=${at} /> ago</span></td>
+    <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
+    <td class="number">${took(ms)}</td><td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`
 }
 
 /**

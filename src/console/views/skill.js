@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { metadataRows } from '../../core/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
-import { Budget, HowToSet } from '../lib/budget.js'
+import { amountLeft, Budget, HowToSet } from '../lib/budget.js'
 import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
@@ -15,6 +16,7 @@ import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { SkillBars } from './skill-bars.js'
 import { Caller, RunErrors, Running, Runs, retriedMessages } from './skill-runs.js'
 
 /** One skill: its statistics, its last runs, and a form to run it. */
@@ -32,15 +34,22 @@ export function Skill({ name, range, query, set }) {
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
+      ${skill.kind !== 'built-in' && html`<${Facts} of=${runsWith(skill)} />`}
       ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} query=${query} set=${set} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>
-        <${Facts} of=${{ kind: skill.kind, file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
+        <${Facts} of=${{ file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
         <${Json} value=${skill.args} label="Its JSON schema" />
       </details>`
     }
   </div>`
+}
+
+/** What it runs with: its kind, and its metadata as `skill show` has them. */
+function runsWith({ kind, metadata = {} }) {
+  const { approval: _, ...shown } = metadata
+  return { kind, ...Object.fromEntries(metadataRows(shown)) }
 }
 
 function layerName(layer) {
@@ -102,6 +111,7 @@ function Usage({ name, range, query, set }) {
   // Failures are not counted by caller: if any run failed, each calling route has the link "its dead
   // letters", even if it has none.
   const hasFailures = failed > 0
+  const own = budgets.filter(({ skill }) => skill === name)
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
@@ -118,12 +128,10 @@ function Usage({ name, range, query, set }) {
         ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
       </div>`
     }
-    ${budgets.length > 0 && html`<ul class="budgets" aria-label="Budgets">${budgets.map((each) => html`<li key=${`${each.budget} ${each.limit}`} class="card"><${Budget} of=${each} name=${each.budget === 'total' ? 'Budget of all skills' : 'Budget of this skill'} /></li>`)}</ul>`}
-    ${
-      (cost || budgets.length > 0) &&
-      html`${!budgets.some(({ skill }) => skill === name) && html`<p class="dim">It has no budget of its own. <a href=${link('cost')}>All budgets and costs</a></p>`}<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`
-    }
-    ${runs > 0 && html`<${Bars} of=${runChart(usage, range, Date.now())} />`}
+    ${own.length > 0 && html`<ul class="budgets" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit} class="card"><${Budget} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
+    ${own.length > 0 && html`<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`}
+    ${(cost || budgets.length > 0) && own.length === 0 && html`<p class="dim">It has no budget of its own.${budgets.map((each) => html` <span key=${each.limit}>The budget of all skills, ${each.limit}, has <b>${amountLeft(each)}</b> left.</span>`)} <a href=${link('cost')}>All budgets and costs</a></p>`}
+    ${runs > 0 && html`<${SkillBars} of=${runChart(usage, range, Date.now())} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
@@ -142,14 +150,14 @@ const OUTCOMES = ['ok', 'failed', 'cancelled']
 const WORDS = { ok: 'done' }
 
 /** The errors of a skill, and its last runs with a filter by outcome. */
-function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, limit, showMore }) {
+function Ended({ usage: { name, failed, errors = [], recent, more }, outcome, set, limit, showMore }) {
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${WORDS[each] ?? each}</option>`)}</select></label>`
   const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
     ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
-    <${Runs} of=${recent} more=${rest}>${pick}<//>`
+    <${Runs} of=${recent} skill=${name} more=${rest}>${pick}<//>`
 }
 
 /**
@@ -159,17 +167,6 @@ function Ended({ usage: { failed, errors = [], recent, more }, outcome, set, lim
 function stateOf({ name, paused }, running) {
   if (running.some(({ by }) => by === `route ${name}`)) return 'running'
   return paused ? 'paused' : 'no run'
-}
-
-/** A bar chart of runs; the failed part of each bar is red. */
-function Bars({ of: { title, bars, last } }) {
-  const most = Math.max(1, ...bars.map(({ runs }) => runs))
-  const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
-  const said = bars.map(({ name, runs, failed }) => `${name}: ${count(runs, 'run')}, ${failed} failed`)
-  const words = said.filter((_, at) => bars[at].runs > 0).join('; ')
-  return html`<figure class="bars days" role="img" aria-label=${`${title}. ${words}`}><span>${title} <span class="dim">up to ${most.toLocaleString('en')}, failed ones in red</span></span>
-    <div>${bars.map(({ name, runs, failed }, at) => html`<span key=${name} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
-    <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
 }
 
 /**

@@ -9,13 +9,20 @@ import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { Skill } from './skill.js'
+import { SkillRun } from './skill-run.js'
 import { retriedMessages } from './skill-runs.js'
 
 /** Polling interval (ms) of the numbers. */
 const POLL_INTERVAL = 10_000
 
-/** All skills with their numbers, or a short list beside one of them. */
-export function SkillsPage({ name, query }) {
+/** All skills with their numbers, a short list beside one of them, or one run. */
+export function SkillsPage({ path: [name, run], query }) {
+  return run === undefined
+    ? html`<${AllSkills} name=${name} query=${query} />`
+    : html`<${SkillRun} key=${run} name=${name} at=${run} />`
+}
+
+function AllSkills({ name, query }) {
   const { since = '', until = '' } = query
   const range = { ...(since && { since }), ...(until && { until }) }
   const set = (change) => replace(name ? ['skills', name] : 'skills', { ...query, ...change })

@@ -6,8 +6,8 @@ import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { addCount } from '../../lib/name-counts.ts'
+import { addBuckets, addDuration, noDurations } from '../../lib/run-histogram.ts'
 import { dayOf } from './day.ts'
-import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
@@ -124,7 +124,9 @@ export function createRunLogs({ kv, now }: { kv: KeyValues; now(): number }) {
     async slotsOf(skill: string, { names: slotNames }: Pick<Span, 'names'>) {
       const slots = await valuesOf(kv, SLOT_KEY, slotNames, (name, value) => {
         const counts = countsOf(readSlot(value).entries, skill)
-        return counts && { at: Date.parse(name), runs: counts.runs, failed: counts.failed }
+        if (!counts) return undefined
+        const { runs, failed, durations } = counts
+        return { at: Date.parse(name), runs, failed, durations }
       })
       return slots.filter((slot) => slot !== undefined)
     },
@@ -198,7 +200,8 @@ function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
   counts.runs++
   if (code === CANCELLED) counts.cancelled++
   else if (code !== undefined && !test) counts.failed++
-  addDuration(counts.durations, ms)
+  // How long a cancelled run took says when somebody ended it.
+  if (code !== CANCELLED) addDuration(counts.durations, ms)
   countCaller(counts.callers, by, 1)
 }
 

@@ -3,10 +3,10 @@ import { DAY } from '../../core/units.ts'
 import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { defined } from '../../lib/defined.ts'
 import { quantileOf } from '../../lib/quantile.ts'
+import { noDurations, quantile } from '../../lib/run-histogram.ts'
 import type { createCost } from './cost.ts'
 import type * as operations from './operations.ts'
 import { failedMessages, outcomeOf, runErrors } from './run-errors.ts'
-import { noDurations, quantile } from './run-histogram.ts'
 import { addCounts, countsOf, type createRunLogs, type Run, type RunCounts, type RunLog } from './run-log.ts'
 import type { RunningRuns } from './running-runs.ts'
 import { type Span, spanOf } from './slots.ts'
@@ -44,16 +44,19 @@ export function createSkillUsage(deps: {
     const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
     const summary = summaryOf(counts, log, counted)
+    const kept = recentIn(log, counted)
     return {
       name,
       from: span.from,
       to: span.to,
       ...summary,
       ...defined({ failedMessages: failedMessages(failures, summary.failed) }),
-      days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
+      days: daysOf(log, span).map(([day, { runs, failed, durations }]) => ({ day, runs, failed, durations })),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
-      ...endedRuns(recentIn(log, counted), failures, wanted),
+      ...endedRuns(kept, failures, wanted),
+      // Of few runs, each one is known, so that nothing has to be estimated.
+      ...(kept.length === summary.runs && { times: timesOf(kept) }),
       running: running.of(name).oldest,
       ...(used.steps > 0 && { cost: used }),
     }
@@ -165,9 +168,10 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
   const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
   const { runs, failed, cancelled, durations } = counts.reduce(addCounts, nothing)
   const recent = recentIn(log, range)
+  const times = timesOf(recent).map(({ ms }) => ms)
   // Few runs are all stored one by one, and need no estimate.
   const timeOf = (part: number) =>
-    recent.length === runs ? exactQuantile(recent, part) : quantile(durations, part)
+    recent.length === runs ? quantileOf(times, part) : quantile(durations, part)
   return {
     runs,
     failed,
@@ -177,11 +181,9 @@ function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, ra
   }
 }
 
-function exactQuantile(runs: RunLog['recent'], part: number): number | undefined {
-  return quantileOf(
-    runs.map(({ ms }) => ms),
-    part,
-  )
+/** The end and duration of each run that was not cancelled. */
+function timesOf(runs: RunLog['recent']) {
+  return runs.filter((run) => outcomeOf(run) !== 'cancelled').map(({ at, ms }) => ({ at, ms }))
 }
 
 function callersOf(counts: readonly RunCounts[]) {

@@ -1,4 +1,4 @@
-import { noDurations, quantile } from './run-histogram.ts'
+import { noDurations, quantile } from '../../lib/run-histogram.ts'
 import { addCounts, type RunLog } from './run-log.ts'
 
 /** Number of ended runs of a skill in the last days, and their p95 (ms). Undefined without runs. */

@@ -1,5 +1,5 @@
-import { argumentsText } from '../core/arguments-in-words.ts'
-import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
+import { argumentsText } from './arguments-in-words.ts'
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
 
 /** The metadata of a skill for people: a name and its value per row. */
 export function metadataRows(metadata: JsonObject): [name: string, text: string][] {

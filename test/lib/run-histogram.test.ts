@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addDuration, noDurations, quantile } from '../../src/features/usage/run-histogram.ts'
+import { addDuration, noDurations, quantile } from '../../src/lib/run-histogram.ts'
 
 test('a quantile lies in a bucket with runs, from the shortest run to the longest', () => {
   const buckets = noDurations()

@@ -1,0 +1,57 @@
+import { html } from '../lib/html.js'
+import { took } from '../lib/parts.js'
+import { count } from '../lib/troubles.js'
+
+/** With more bars, not every bar has room for a label. */
+const MAX_LABELS = 8
+
+/** The runs of a skill over time, and beside them how long they took. */
+export function SkillBars({ of: { title, bars, last, unit, isExact } }) {
+  const most = Math.max(1, ...bars.map(({ runs }) => runs))
+  const longest = Math.max(1, ...bars.map(({ p95 = 0 }) => p95))
+  const runs = {
+    title,
+    about: `highest ${most.toLocaleString('en')}, failed ones in red`,
+    words: ({ runs, failed }) => `${count(runs, 'run')}, ${failed} failed`,
+    label: ({ runs }) => runs.toLocaleString('en'),
+    outer: ({ runs }) => runs / most,
+    inner: ({ runs, failed }) => failed / Math.max(1, runs),
+    color: 'bad',
+  }
+  const durations = {
+    title: `p50 and p95 ${unit}`,
+    about: `highest p95 ${took(longest)}${isExact ? '' : '; estimated'}`,
+    words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${took(p50)}, p95 ${took(p95)}`),
+    label: ({ p50, p95 }) => (p50 === undefined ? '–' : `${took(p50)} / ${took(p95)}`),
+    outer: ({ p95 = 0 }) => p95 / longest,
+    inner: ({ p50 = 0, p95 = 1 }) => p50 / Math.max(1, p95),
+    color: 'p50',
+  }
+  return html`<div class="bar-pair"><${Bars} of=${bars} last=${last} kind="runs" ...${runs} />
+    ${bars.some(({ p95 }) => p95 !== undefined) && html`<${Bars} of=${bars} last=${last} kind="durations" ...${durations} />`}</div>`
+}
+
+/**
+ * A bar chart with an inner part in each bar. `outer`: the height of a bar; `inner`: that of its
+ * part; both 0 to 1. Few bars have their values below.
+ */
+function Bars({ of, last, kind, title, about, words, label, outer, inner, color }) {
+  const height = (share, least) => ({ height: `${share === 0 ? 0 : Math.max(least, 100 * share)}%` })
+  const said = of.map((bar) => `${bar.name}: ${words(bar)}`)
+  const busy = said.filter((_, at) => of[at].runs > 0).join('; ')
+  const isFew = of.length <= MAX_LABELS
+  return html`<figure class=${`bars days ${kind} ${isFew ? 'labelled' : ''}`} role="img" aria-label=${`${title}. ${busy}`}><span>${title} <span class="dim">${about}</span></span>
+    <div>${of.map((bar, at) => html`<span key=${bar.name} title=${said[at]} style=${height(outer(bar), 3)}><span class=${color} style=${height(inner(bar), 0)}></span></span>`)}</div>
+    ${
+      isFew
+        ? html`<p class="dim bar-labels">${of.map((bar) => html`<span key=${bar.name}>${dayIn(bar.name)}<br />${bar.runs === 0 ? '–' : label(bar)}</span>`)}</p>`
+        : html`<p class="dim"><span>${of[0].name}</span><span>${last}</span></p>`
+    }</figure>`
+}
+
+/** `2026-11-29` as `29 Nov`. A time of day stays as it is. */
+function dayIn(name) {
+  return /^\d{4}-/.test(name)
+    ? new Date(name).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+    : name
+}
