@@ -314,7 +314,9 @@ test('usage whose slots are not kept for two days is shown by days, and is not c
   assert.deepEqual((await recent(2 * DAY)).step, HOUR)
   assert.equal((await recent(DAY)).compared?.before.total.steps, 1)
   await kv.delete('usage-cost-slot:2026-01-01T12:00Z')
-  const { step: length, total } = await recent(2 * DAY)
+  // Also if the day before yesterday is only in part within two days.
+  clock.time += DAY - 5 * HOUR
+  const { step: length, total } = await recent(2 * DAY - HOUR)
   assert.deepEqual([length, total.steps], [DAY, 2])
   assert.equal((await recent(DAY)).compared, undefined)
 })

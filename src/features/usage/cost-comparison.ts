@@ -7,18 +7,19 @@ import { DAY_RETENTION, SLOT, type Span, slotOf } from './slots.ts'
 type ReadRows = (names: Pick<Span, 'isExact' | 'names'>) => Promise<DayRow[]>
 
 /**
- * Whether slots are kept for all usage of yesterday: not if some of it is from before an update to
- * a version that keeps them for two days.
+ * Whether slots are kept for all usage of yesterday and the day before: not if some of it is from
+ * before an update to a version that keeps them for so long.
  */
-export async function hasSlotsOfYesterday(rowsOf: ReadRows, now: number): Promise<boolean> {
-  const day = dayOf(now - DAY)
-  const begin = Date.parse(day)
-  const names = Array.from({ length: DAY / SLOT }, (_, at) => slotOf(begin + at * SLOT))
-  const [whole, slots] = await Promise.all([
-    rowsOf({ isExact: false, names: [day] }),
-    rowsOf({ isExact: true, names }),
+export async function hasSlotsOfTwoDays(rowsOf: ReadRows, now: number): Promise<boolean> {
+  const days = [dayOf(now - 2 * DAY), dayOf(now - DAY)]
+  const slots = days.flatMap((day) =>
+    Array.from({ length: DAY / SLOT }, (_, at) => slotOf(Date.parse(day) + at * SLOT)),
+  )
+  const [byDay, bySlot] = await Promise.all([
+    rowsOf({ isExact: false, names: days }),
+    rowsOf({ isExact: true, names: slots }),
   ])
-  return lineOf('', slots).steps >= lineOf('', whole).steps
+  return lineOf('', bySlot).steps >= lineOf('', byDay).steps
 }
 
 /** The usage of some days or slots. `from`, `to`: the first and the last of them. */

@@ -61,8 +61,8 @@ function storedForm(row: Row): z.input<typeof rowSchema> {
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
- * the last two days. Concurrent additions share a write. What could not be stored stays in memory for
- * the next write.
+ * the last three days. Concurrent additions share a write. What could not be stored stays in
+ * memory for the next write.
  */
 export function createCostLedger({ kv, now }: { kv: KeyValues; now(): number }) {
   /** Steps that are not stored yet. */

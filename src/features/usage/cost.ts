@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY, HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { compare, hasSlotsOfYesterday } from './cost-comparison.ts'
+import { compare, hasSlotsOfTwoDays } from './cost-comparison.ts'
 import { type CostKey, createSplit, KEYS, nameIn } from './cost-keys.ts'
 import type { createCostLedger, DayRow, Sum } from './cost-ledger.ts'
 import { byCost, byName, type CostLine, lineOf, tokensOf } from './cost-lines.ts'
@@ -36,7 +36,7 @@ export function createCost(deps: {
   const exactFor = async (since: number, isCompared: boolean) => {
     const needed = isCompared ? 2 * (now() - since) : now() - since
     const isNeeded = needed > DAY + SLOT && since >= now() - EXACT_FOR - SLOT
-    return isNeeded && (await hasSlotsOfYesterday(ledger.rows, now())) ? EXACT_FOR : DAY
+    return isNeeded && (await hasSlotsOfTwoDays(ledger.rows, now())) ? EXACT_FOR : DAY
   }
   // Of the window of the budget, whatever range the result has.
   const topSendersIn = async (per: number) => topSenders(await ledger.rows(span(now() - per, now())))

@@ -8,8 +8,8 @@ import { dayOf, daysBetween } from './day.ts'
 export const SLOT = 5 * MINUTE
 /** How long (ms) slots of runs are kept: a day, plus tolerance for different clocks. */
 export const SLOT_RETENTION = DAY + HOUR
-/** The same for the cost, which is compared with the time before. */
-export const COST_SLOT_RETENTION = 2 * DAY + HOUR
+/** The same for the cost: the last two days (48 h), and the rest of the day in which they begin. */
+export const COST_SLOT_RETENTION = 3 * DAY + HOUR
 /** How long (ms) days are kept. */
 export const DAY_RETENTION = 400 * DAY
 /** Number of documents that are read at once. */
