@@ -14,7 +14,7 @@ const MAX_EXAMINED = 400
 /** Approximate number of time spans, each of which has its share of the sample. */
 const SPANS = 20
 /** Approximate duration (ms) of a call. */
-const CALL_TIME = 1_000
+const CALL_TIME = 5_000
 
 type Service = ServiceOf<typeof messages>['durations']
 

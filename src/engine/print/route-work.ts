@@ -40,7 +40,7 @@ export function workTable({ lastHour, lastDay }: JsonObject): string[] {
   const samples = known.filter(({ work }) => work.examined !== undefined)
   const note = samples.map(({ name, work: { examined } }) => `${name}: of a sample of ${number(examined)}`)
   return [
-    table(['', 'messages', 'failed', 'waited p50 / p95', 'ran p50 / p95', 'more than one attempt'], rows),
+    table(['', 'messages', 'failed', 'waited p50/p95', 'ran p50/p95', '> 1 attempt'], rows),
     ...(note.length > 0
       ? [paragraph('', `Times and attempts of the ${note.join(', of the ')} messages.`)]
       : []),
