@@ -49,7 +49,7 @@ describe('the files of the console', async () => {
   })
 
   test('of the first view are four: icon, styles, and two scripts', async () => {
-    const paths = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
+    const paths = [...page.matchAll(/\s(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
     assert.equal(paths.length, 4)
     for (const path of paths) assert.equal((await ask(url, path)).status, 200, path)
   })

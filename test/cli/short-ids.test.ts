@@ -29,7 +29,7 @@ routes: [{ name: all, match: { gateway: [shop, cli] }, skill: broken, retry: { a
     assert.equal(await fullId(source, id), id)
     assert.match((await site.run(['message', 'show', end])).out, new RegExp(id))
     assert.match((await site.run(['route', 'explain', end])).out, /all\s+answers/)
-    assert.match((await site.run(['dead-letter', 'show', end])).out, new RegExp(`${id}.*route all`))
+    assert.match((await site.run(['dead-letter', 'show', end])).out, new RegExp(`^${id}[^]*route all`))
     assert.equal((await site.run(['message', 'resend', '--id', end])).code, 0)
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
   })
