@@ -283,6 +283,11 @@ test('schedule show has what the last run returned, or its error', () => {
   assert.match(shown({ ...run, outcome: 'failed', error: 'no disk' }), /\n\nThe last run failed:\nno disk$/)
 })
 
+test('a job is by a person, as in the other lists', () => {
+  const job = { id: 'j1', kind: 'replay', state: 'done', startedAt: now, by: 'control-token:op21' }
+  assert.match(show('job-show', job), / ago\) by op21$/m)
+})
+
 test('long jobs are described in words, with what they did', () => {
   const job = { state: 'done', startedAt: now - HOUR, endedAt: now, by: 'ann' }
   const target = { topic: 'orders', group: 'erp', subscription: 'erp', since: '2026-11-28T14:00:00.000Z' }

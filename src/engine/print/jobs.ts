@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { commandText } from '../../lib/command-text.ts'
@@ -39,7 +40,8 @@ function humanJobs(result: Json): Printable {
     age(job.startedAt),
     stateOf(job),
     shortProgressOf(job),
-    job.by,
+    // A pipe has the value of the filter.
+    process.stdout.isTTY ? shownAuthor(job.by) : job.by,
     listText(aboutJob(job), LONGEST_TEXT),
     shortResultOf(job),
   ])
@@ -61,7 +63,7 @@ function humanJob(result: Json): string {
     ['state', stateOf(job)],
     ['progress', shortProgressOf(job)],
     ['result', resultOf(job)],
-    ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${by}${end}`],
+    ['started', `${secondOf(startedAt)} (${age(startedAt)} ago) by ${shownAuthor(by)}${end}`],
     ['next try', retryAt === undefined ? '' : timeOf(retryAt)],
   ].filter(([, text]) => text !== '')
   const letters = lettersCommand(job)
