@@ -39,7 +39,8 @@ export function Traffic({ of, isOver }) {
 
 /** How long ago the last of the counts per minute is. */
 function agoOf(counts) {
-  return span((counts.length - 1 - counts.findLastIndex((count) => count > 0)) * 60_000)
+  const minutes = counts.length - 1 - counts.findLastIndex((count) => count > 0)
+  return minutes === 0 ? 'under a minute' : span(minutes * 60_000)
 }
 
 const WIDTH = 240
