@@ -7,6 +7,8 @@ import { cell, GAP, grid, table } from './text-table.ts'
 /** A column of a list. */
 export type Column = {
   title: string
+  /** The title in a pipe, which has times instead of ages. */
+  piped?: string
   /** Minimum width of a text that is cut in a narrow terminal. Absent: the texts are never cut. */
   least?: number
   /** The part of the terminal that such a text gets, if that is more than `least`. */
@@ -66,7 +68,8 @@ export function lineTable(
 /** A head and rows for programs: always the same columns, and no text is cut or padded. */
 function tabSeparated(columns: readonly InUse[]): string {
   const lines = columns[0]?.texts.map((_, at) => columns.map(({ texts }) => texts[at] ?? '').join('\t'))
-  const [head = '', ...rows] = lines ?? []
+  const [, ...rows] = lines ?? []
+  const head = columns.map(({ title, piped = title }) => piped).join('\t')
   // In colour only if it is forced (FORCE_COLOR).
   return [paint('bold', head), ...rows].join('\n')
 }

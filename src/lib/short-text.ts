@@ -5,6 +5,23 @@ export function age(at: unknown, now = Date.now()): string {
   return typeof at === 'number' ? ageText(now - at) : '-'
 }
 
+/** A time in a list: its age at a terminal; in a pipe ISO 8601, which can be sorted. */
+export function listAge(at: unknown): string {
+  if (typeof at !== 'number' || process.stdout.columns > 0) return age(at)
+  return new Date(at).toISOString()
+}
+
+/** As `listAge`, in a sentence: `3 h ago`. */
+export function listAgo(at: unknown): string {
+  return process.stdout.columns > 0 ? `${age(at)} ago` : listAge(at)
+}
+
+/** A number in a list: with separators at a terminal, and as programs read it in a pipe. */
+export function listCount(count: unknown): string {
+  const value = Number(count ?? 0)
+  return process.stdout.columns > 0 ? value.toLocaleString('en') : String(value)
+}
+
 /** `0.4 MB`, `1200.0 MB`. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`

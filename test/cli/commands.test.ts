@@ -326,7 +326,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       /^gateway\s+transport\s+last message\s+a minute\s+refused in 1 h\s+state\ndemo\s+webhook/,
     )
     assert.match((await site.run(['approval', '--status', 'pending'])).err, /^No approvals/)
-    assert.match((await site.run(['message'])).out, /^id\s+age\s+gateway/)
+    assert.match((await site.run(['message'])).out, /^id\ttime\tgateway/)
     assert.match((await site.run(['group'])).out, /consumer groups|^topic/)
     assert.match((await site.run(['error'])).out, /^code\s+HTTP\s+exit\s+meaning\n[\s\S]*\nusage\s+400\s+2\s/)
   })

@@ -63,7 +63,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id\tage\ttitle\tstatus\tdecision\treason\tby\tskill\targuments\n.*\tpending\t.*text: refund 5/,
+      /^id\ttime\ttitle\tstatus\tdecision\treason\tby\tskill\targuments\n.*\tpending\t.*text: refund 5/,
     )
     const [{ id }] = await json('approval list')
     const shown = await run(`approval show ${id.slice(0, 6)}`)
@@ -93,7 +93,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       await run(`dead-letter show ${dead}`),
       /failed in +route bad, skill fail[\s\S]*\nbad\n[\s\S]*1 .*skill_failed\s+I fail\n/,
     )
-    assert.match(await run('dead-letter-list'), /^id\s+age\s+queue/)
+    assert.match(await run('dead-letter-list'), /^id\ttime\tqueue/)
     assert.equal(
       await run('person erase *:nobody@example.com'),
       'Nothing was found about this person. People who are only named in the body of a webhook are not counted.\n',
@@ -104,7 +104,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     )
     assert.match(
       await run('conversation list'),
-      /^age\s+from\s+state\s+newest\s+gateway\s+messages\s+conversation/,
+      /^time\s+from\s+state\s+newest\s+gateway\s+messages\s+conversation/,
     )
     assert.match(await run('subscription pause crm'), /^The subscription crm is paused/)
     assert.match(await run('reload'), /^Reloaded\.\n/)

@@ -3,7 +3,7 @@ import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { humanStartedJob } from './jobs.ts'
 import { humanLetter } from './letter.ts'
 import { LETTER_COLUMNS, lastError, letterCells, shortError } from './letter-causes.ts'
@@ -60,14 +60,14 @@ export function letterGroups(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { count, queue, group, code, first, last, common } = one
     const why = `${listText(shortError(String(common)), LONGEST_ERROR)}${retryIn(one)}`
-    return [count, queue, group, code, age(first), age(last), why]
+    return [count, queue, group, code, listAge(first), listAge(last), why]
   })
   return lineTable(GROUP_COLUMNS, rows)
 }
 
 const RETRY_COLUMNS: readonly Column[] = [
   { title: 'job' },
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   { title: 'by', leftOut: 1 },
   { title: 'route', least: 8 },
   { title: 'retried', leftOut: 2 },
@@ -89,13 +89,18 @@ export function humanRetries(result: Json): Printable {
   if (jobs.length === 0) return noData(NO_JOBS)
   const rows = jobs.map(({ job, startedAt, by, target, retried, outcomes }) => {
     const { group, queue = 'all' } = Object(target)
-    return [job, age(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
+    return [job, listAge(startedAt), by, group ?? queue, retried, talliesOf(outcomes)]
   })
   const list = lineTable(RETRY_COLUMNS, rows)
   const messages = jobs.flatMap((one) => objectsIn(one.messages))
   if (messages.length === 0) return list
   const named = messages.map(({ id, at, outcome, text, summary, subject }) => {
-    return [shortId(id), age(at), outcome, listText(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR)]
+    return [
+      shortId(id),
+      listAge(at),
+      outcome,
+      listText(String(subject ?? summary ?? text ?? ''), LONGEST_ERROR),
+    ]
   })
   return `${list}\n\n${lineTable(RETRIED_COLUMNS, named)}`
 }

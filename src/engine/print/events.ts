@@ -3,7 +3,7 @@ import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { listAge, listCount, listText, shortId } from '../../lib/short-text.ts'
 import { groupState, readersOf } from './group.ts'
 import { humanStartedJob } from './jobs.ts'
 import { missingShards } from './missing-shards.ts'
@@ -19,7 +19,9 @@ export const printers: Printers = {
 const LONGEST_DATA = 100
 
 const EVENT_COLUMNS: readonly Column[] = [
-  ...['id', 'age', 'type', 'source'].map((title) => ({ title })),
+  { title: 'id' },
+  { title: 'age', piped: 'time' },
+  ...['type', 'source'].map((title) => ({ title })),
   { title: 'data', least: 16 },
 ]
 
@@ -27,7 +29,7 @@ const EVENT_COLUMNS: readonly Column[] = [
 function humanEvents(found: Json): Printable {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
     shortId(id),
-    age(timestamp),
+    listAge(timestamp),
     type,
     source,
     listText(JSON.stringify(data), LONGEST_DATA),
@@ -55,7 +57,7 @@ function humanGroups(groups: readonly JsonObject[]): Printable {
     group.group,
     groupState(group),
     formatted(group.lag),
-    group.oldestAt === undefined ? '' : age(group.oldestAt),
+    group.oldestAt === undefined ? '' : listAge(group.oldestAt),
     group.push === undefined ? formatted(group.pending) : formatted(Object(group.push).queued),
     group.perMinute,
     readersOf(group).join(', '),
@@ -64,7 +66,7 @@ function humanGroups(groups: readonly JsonObject[]): Printable {
 }
 
 function formatted(count: unknown): string {
-  return Number(count ?? 0).toLocaleString('en')
+  return listCount(count)
 }
 
 const GROUP_COLUMNS: readonly Column[] = [
@@ -72,7 +74,7 @@ const GROUP_COLUMNS: readonly Column[] = [
   { title: 'group' },
   { title: 'state', least: 14 },
   { title: 'behind' },
-  { title: 'for' },
+  { title: 'for', piped: 'since' },
   { title: 'being read', leftOut: 2 },
   { title: 'a minute', leftOut: 1 },
   { title: 'readers', least: 14, leftOut: 3 },

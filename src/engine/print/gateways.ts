@@ -8,7 +8,7 @@ import { paint, stateText } from '../../lib/paint.ts'
 import { lengthOf, paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { age } from '../../lib/short-text.ts'
+import { listAgo, listCount } from '../../lib/short-text.ts'
 import { humanGateway, stateOfGateway } from './gateway.ts'
 import { missingShards } from './missing-shards.ts'
 
@@ -75,16 +75,12 @@ const SHORT_STATE = 40
 
 /** The traffic of the last hour, if it was asked for. */
 function trafficCells({ lastAt, perMinute, refused, errorShare }: JsonObject): unknown[] {
-  return [
-    lastAt === undefined ? 'none' : `${age(lastAt)} ago`,
-    perMinute ?? '',
-    refusedText(refused, errorShare),
-  ]
+  return [lastAt === undefined ? 'none' : listAgo(lastAt), perMinute ?? '', refusedText(refused, errorShare)]
 }
 
 function refusedText(refused: Json | undefined, share: Json | undefined): string {
   if (!(Number(refused) > 0)) return '0'
-  return paint('red', `${Number(refused).toLocaleString('en')} (${(100 * Number(share)).toFixed(1)} %)`)
+  return paint('red', `${listCount(refused)} (${(100 * Number(share)).toFixed(1)} %)`)
 }
 
 function severityOf({ ok, refuses, paused, warning }: JsonObject): number {

@@ -7,7 +7,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable } from '../../lib/printed.ts'
-import { age, listText } from '../../lib/short-text.ts'
+import { age, listAge, listText } from '../../lib/short-text.ts'
 import {
   aboutJob,
   afterErasure,
@@ -24,7 +24,7 @@ export const printers: Printers = {
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   { title: 'state', least: 16 },
   { title: 'progress', least: 10 },
   { title: 'by', least: 12, leftOut: 2 },
@@ -37,7 +37,7 @@ const LONGEST_TEXT = 160
 function humanJobs(result: Json): Printable {
   const rows = objectsIn(result).map((job) => [
     shortJobId(job.id),
-    age(job.startedAt),
+    listAge(job.startedAt),
     stateOf(job),
     shortProgressOf(job),
     // A pipe has the value of the filter.

@@ -5,14 +5,14 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import type { Printable } from '../../lib/printed.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { senderText, textWithMark } from './sender.ts'
 import { conversationOf as conversationOfReply } from './unsent-reply.ts'
 
 /** Columns that tell the dead letters of one cause apart. */
 export const LETTER_COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   { title: 'conversation', least: 12, keepsEnd: true, leftOut: 1 },
   { title: 'who', least: 16 },
   { title: 'text', least: 16 },
@@ -28,7 +28,7 @@ export function letterCells(letter: JsonObject): unknown[] {
   const text = process.stdout.isTTY ? withoutRepeated(textOf(letter), [conversation, who]) : textOf(letter)
   return [
     shortId(letter.id),
-    age(letter.firstAt ?? letter.at),
+    listAge(letter.firstAt ?? letter.at),
     conversation,
     who,
     listText(text, LONGEST_TEXT),

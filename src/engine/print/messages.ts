@@ -6,7 +6,7 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paint } from '../../lib/paint.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { humanConversation } from './conversation.ts'
 import { humanMessage } from './message.ts'
@@ -34,7 +34,7 @@ const LONGEST_TEXT = 100
 
 const MESSAGE_COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   { title: 'gateway', leftOut: 1 },
   { title: 'from', least: 10 },
   { title: 'outcome', least: 12 },
@@ -57,7 +57,7 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): Printab
     )
     return [
       shortId(id),
-      age(at ?? receivedAt),
+      listAge(at ?? receivedAt),
       gateway,
       senderText(from),
       messageState(message),
@@ -111,7 +111,7 @@ const ATTEMPT_COLUMNS: readonly Column[] = [
 ]
 
 const CONVERSATION_COLUMNS: readonly Column[] = [
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   { title: 'from', least: 14 },
   { title: 'state', least: 13 },
   { title: 'newest', least: 20, share: 0.3 },
@@ -155,7 +155,7 @@ function humanConversations(found: Json, args: JsonObject = {}): Printable {
   const others = conversations.filter(({ waitingSince }) => waitingSince === undefined)
   const rows = [...waiting, ...others].map(
     ({ at, gateway, from, conversation, messages, subject, summary, text, test, ...state }) => [
-      age(state.waitingSince ?? at),
+      listAge(state.waitingSince ?? at),
       senderText(from),
       stateOf(state),
       textWithMark(listText(String(subject ?? summary ?? text ?? ''), 50), test),

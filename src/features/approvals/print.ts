@@ -7,7 +7,7 @@ import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { age, listText, shorten, shortId } from '../../lib/short-text.ts'
+import { listAge, listAgo, listText, shorten, shortId } from '../../lib/short-text.ts'
 import { humanApproval } from './print/request.ts'
 import { coloured, denialTarget, whenResumed } from './print/request-words.ts'
 
@@ -18,7 +18,7 @@ export const printers: Printers = {
 
 const COLUMNS: readonly Column[] = [
   { title: 'id' },
-  { title: 'age' },
+  { title: 'age', piped: 'time' },
   // It often ends with the reason for the request.
   { title: 'title', least: 30, share: 0.4, wraps: true },
   { title: 'status' },
@@ -72,7 +72,7 @@ const BELOW = COLUMNS.flatMap(({ wraps }, at) => (wraps ? [at] : []))
 function rowOf({ id, status, requestedAt, by, skill, args, title, reason, ...rest }: JsonObject): string[] {
   return [
     shortId(id),
-    age(requestedAt),
+    listAge(requestedAt),
     listText(String(title), 80),
     coloured(String(status)),
     stateOf(rest, String(status)).join(', '),
@@ -117,7 +117,7 @@ function stateOf(
 ): string[] {
   const waits = whenResumed(pausedBy)
   if (status === 'pending') return waits === undefined ? [] : [waits]
-  const when = decidedAt === undefined ? '' : ` ${age(decidedAt)} ago`
+  const when = decidedAt === undefined ? '' : ` ${listAgo(decidedAt)}`
   const by = decidedBy === undefined ? [] : [`by ${shownAuthor(decidedBy)}${when}`]
   if (status !== 'approved') return by
   if (waits !== undefined) return [...by, waits]

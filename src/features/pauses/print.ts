@@ -10,7 +10,7 @@ import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
-import { age } from '../../lib/short-text.ts'
+import { listAge, listCount } from '../../lib/short-text.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Such routes are counted. */
 export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
@@ -79,11 +79,13 @@ function pauseOf({ paused, pauses }: JsonObject): string {
 }
 
 function numberIfAny(count: Json | undefined): string {
-  return Number(count ?? 0) > 0 ? Number(count).toLocaleString('en') : ''
+  return Number(count ?? 0) > 0 ? listCount(count) : ''
 }
 
 const PAUSE_COLUMNS: readonly Column[] = [
-  ...['what', 'name', 'for', 'until', 'waiting'].map((title) => ({ title })),
+  ...['what', 'name'].map((title) => ({ title })),
+  { title: 'for', piped: 'since' },
+  ...['until', 'waiting'].map((title) => ({ title })),
   { title: 'by' },
   { title: 'reason', least: 24, wraps: true },
 ]
@@ -94,7 +96,7 @@ function humanPauses(pauses: readonly JsonObject[]): Printable {
   const rows = pauses.map((pause) => [
     pause.kind,
     nameOf(pause),
-    age(pause.since),
+    listAge(pause.since),
     pause.until === undefined ? 'it is resumed' : shortTime(pause.until),
     pause.waiting ?? '',
     pause.by === undefined ? '' : shownAuthor(pause.by),
