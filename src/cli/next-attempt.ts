@@ -1,6 +1,6 @@
 import { type Json, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
-import { lastAttemptAfter } from '../lib/last-attempt.ts'
+import { lastAttemptAfter, RETRIED_EARLY } from '../lib/last-attempt.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -24,7 +24,9 @@ export async function withOwnAttempt(
  */
 async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, found: Json): Promise<Json> {
   if (pathGet(found, 'outcome') !== 'retrying') return found
-  const last = objectsIn(pathGet(found, 'history')).findLast(({ road }) => road === 'dispatch')
+  const last = objectsIn(pathGet(found, 'history')).findLast(
+    ({ road, what }) => road === 'dispatch' && what !== RETRIED_EARLY,
+  )
   const { route, attempt, delay } = Object(last?.detail)
   if (last?.what !== 'failed' || typeof delay !== 'number') return found
   const next = { at: Number(last.at) + delay, attempt: Number(attempt) + 1 }

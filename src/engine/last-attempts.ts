@@ -4,8 +4,8 @@ import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { RETRIED_EARLY } from '../lib/last-attempt.ts'
 import type { messages } from './operations/messages.ts'
-import { RETRIED_EARLY } from './retry-now.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 
 /** Notes of dispatch that end an attempt. */

@@ -6,11 +6,9 @@ import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
 import type { Note, Store } from '../core/store.ts'
+import { RETRIED_EARLY } from '../lib/last-attempt.ts'
 import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
-
-/** The note that somebody ended the back-off of a message. */
-export const RETRIED_EARLY = 'retried early'
 
 /**
  * Starts the next attempt of a message in back-off, or of its replies, without waiting for its

@@ -1,5 +1,10 @@
 import { defined } from './defined.ts'
 
+/**
+ * The note that somebody ended the back-off of a message. It may be stored after that of the attempt.
+ */
+export const RETRIED_EARLY = 'retried early'
+
 /** `retry` of a route, as in `route-list`. */
 export type RouteRetry = { attempts?: unknown; backoff?: unknown; delay?: unknown; maxDelay?: unknown }
 

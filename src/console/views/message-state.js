@@ -1,4 +1,4 @@
-import { lastAttemptAfter } from '../../lib/last-attempt.ts'
+import { lastAttemptAfter, RETRIED_EARLY } from '../../lib/last-attempt.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
@@ -107,9 +107,6 @@ function whyOf(note) {
   const why = note?.detail?.error ?? note?.detail?.reason
   return why ? html`: <${Words} text=${withLocalTimes(causeOf(why)).replace(/[.\s]+$/, '')} />.` : '.'
 }
-
-/** The note that somebody ended the back-off. */
-export const RETRIED_EARLY = 'retried early'
 
 /** Whether somebody has ended the back-off since an attempt failed. */
 function isHastened(history, failed) {

@@ -1,4 +1,5 @@
 import { answerText } from '../../lib/answer-text.ts'
+import { RETRIED_EARLY } from '../../lib/last-attempt.ts'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { deliveryOf } from '../lib/event-delivery.js'
@@ -7,7 +8,7 @@ import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
-import { cancelledBy, isCancelled, isGivenUp, RETRIED_EARLY } from './message-state.js'
+import { cancelledBy, isCancelled, isGivenUp } from './message-state.js'
 
 const ROADS = {
   accept: 'accept',
