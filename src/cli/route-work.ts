@@ -26,8 +26,8 @@ export async function workOf(daemon: Daemon, route: string, since: string): Prom
   const [messages, failedCount] = [all, failed].map(totalOf)
   if (messages === undefined || failedCount === undefined) return undefined
   const tests = objectsIn(pathGet(rows, 'messages')).filter(({ test }) => test === true).length
-  const { examined, retried, waited, ran } = Object(times)
-  const isSample = Number(examined) < messages
+  const { total, examined, retried, waited, ran } = Object(times)
+  const isSample = Number(examined) < Number(total)
   return {
     messages,
     failed: Math.max(0, failedCount - tests),
