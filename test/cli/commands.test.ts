@@ -108,7 +108,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     for (const message of messages) assert.ok(message.id < id && message.outcome === 'done')
     assert.match(
       (await site.run(['message', 'list'])).out,
-      /^id\tage\tgateway\tfrom\toutcome\troute\tevent\ttext\n01\w/,
+      /^id\ttime\tgateway\tfrom\toutcome\troute\tevent\ttext\n01\w/,
     )
     assert.match((await site.run(['message', 'list', '--outcome', 'lost'])).err, /outcome/)
   })
