@@ -62,3 +62,25 @@ test('a call that waits while its daemon stops is answered 503 with the code `st
   assert.deepEqual([response.status, error.code], [503, 'stopping'])
   assert.equal(response.headers.get('retry-after'), '1')
 })
+
+test('history --follow shows a message that waits, its answer later, and each once', async (t) => {
+  const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]\n' })
+  const daemon = await site.start()
+  await site.run(['message', 'send', 'cli', 'before the follower'])
+  const output = startCommand(t, site.dir, ['history', '--follow'])
+  await until(() => output.out.includes('before the follower'), 'the entry before')
+  await daemon.invoke('route-pause', { route: 'rest' })
+  await site.run(['message', 'send', 'cli', 'while it is paused', '--wait', '1'])
+  await until(() => output.out.includes('while it is paused'), 'the message that waits')
+  const rows = () => output.out.split('\n').filter((row) => row.includes('while it is paused'))
+  assert.equal(rows().length, 1)
+  await daemon.invoke('route-resume', { route: 'rest' })
+  await until(() => rows().length > 1, 'the answer')
+  await site.run(['message', 'send', 'cli', 'after the pause'])
+  await until(() => output.out.split('after the pause').length > 2, 'the next message and its answer')
+  assert.deepEqual(
+    rows().map((row) => row.split('\t')[2]),
+    ['user', 'assistant'],
+  )
+  assert.equal(output.err, '')
+})
