@@ -85,6 +85,20 @@ describe('selected conversations', { timeout: 600_000 }, async () => {
     await daemon.invoke('conversation-settle', { gateway: 'chat', conversation: 'eve' })
   })
 
+  test('are settled in a search, whose rows show an earlier message', async () => {
+    const before = await waiting()
+    await write('fay', 'Where is my parcel?')
+    await write('fay', 'Anybody there?')
+    await until(async () => (await waiting()) === before + 1, 'one more who waits')
+    await leaveLists(page)
+    await show('conversations?search=parcel')
+    await select('fay')
+    await bar.getByRole('button', { name: 'Settle 1 …' }).click()
+    await answer('Settle')
+    await toast.getByText('1 conversation settled.').waitFor()
+    assert.equal(await waiting(), before)
+  })
+
   test('are taken over and handed back by keyboard', async () => {
     await leaveLists(page)
     await show('now')

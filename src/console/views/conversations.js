@@ -69,10 +69,15 @@ function Conversations({ query }) {
         ? html`<${None} show=${show} filter=${filter} />`
         : html`<${List} key=${show} label="Conversations" items=${rows ?? []} isWhole=${isWhole} height=${isNarrow.value ? TALL : rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${inbox.isUsed} onEnd=${isLong ? inbox.more : undefined} heads=${isLong ? headsOf(shown, show) : undefined} partOf=${COUNTED.has(show) && !shown?.isCut ? partOf : undefined} row=${(one) => row(one, { reload: inbox.load, wanted, selection })} />`
     }
-    <${SelectedConversations} selection=${selection} done=${inbox.load} />
+    <${SelectedConversations} selection=${selection} showsNewest=${showsNewest(filter)} done=${inbox.load} />
     <footer class="under">${rows && footerOf({ rows, isWhole, isLong })}</footer>
   </section>`
 }
+
+/** The filters that the newest message of a listed conversation always matches. */
+const OF_NEWEST = new Set(['gateway', 'since'])
+/** Whether the rows have the newest messages. Those of a search have the newest that match it. */
+const showsNewest = (filter) => Object.keys(filter).every((key) => OF_NEWEST.has(key))
 
 /** How many rows a list has, and whether it may have more. */
 function footerOf({ rows, isWhole, isLong }) {

@@ -41,11 +41,15 @@ const ACTIONS = [
   },
 ]
 
-/** What can be done with the selected conversations. `done` runs after a change. */
-export function SelectedConversations({ selection, done }) {
+/**
+ * What can be done with the selected conversations. `showsNewest`: each row has the newest message of
+ * its conversation. `done` runs after a change.
+ */
+export function SelectedConversations({ selection, showsNewest, done }) {
   const [isBusy, once] = useOnce()
   const latest = useRef()
-  const run = (action) => once(() => runOn(action, selection.chosen.filter(action.isFor), finish))
+  const run = (action) =>
+    once(() => runOn(action, selection.chosen.filter(action.isFor), { showsNewest, finish }))
   const finish = () => {
     selection.clear()
     done()
@@ -68,10 +72,10 @@ export function SelectedConversations({ selection, done }) {
 }
 
 /** Asks once, then changes each conversation. Says how many were changed, and why others were not. */
-async function runOn({ word, done, question }, rows, finish) {
+async function runOn({ word, done, question }, rows, { showsNewest, finish }) {
   if (rows.length === 0) return
   await act(async () => {
-    const { body, isReady, change } = await question(rows)
+    const { body, isReady, change } = await question(rows, showsNewest)
     const title = `${word} ${count(rows.length, 'conversation')}?`
     const listed = html`<${Names} of=${rows} />${body}`
     if (!(await ask({ title, body: listed, isReady, action: word }))) return undefined
@@ -103,11 +107,12 @@ function StillOpen({ of }) {
     ${open.length > 0 && html`<p class="problem">A request for approval is open for ${namesOf(open)}; once decided, the answer still goes out.</p>`}`
 }
 
-function settleQuestion(rows) {
+/** If the rows show the newest messages, no conversation with a newer one is settled. */
+function settleQuestion(rows, showsNewest) {
   const { field, given } = reasonField()
   const body = html`<p>Nobody waits in them any more, until the next message arrives.</p><${StillOpen} of=${rows} />${field}`
   const change = ({ gateway, conversation, id }) =>
-    invoke('conversation-settle', { gateway, conversation, newest: id, ...given() })
+    invoke('conversation-settle', { gateway, conversation, ...(showsNewest && { newest: id }), ...given() })
   return { body, change }
 }
 
