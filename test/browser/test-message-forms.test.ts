@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -67,6 +68,20 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
     await until(async () => /"id": 820982911946154508/.test(await text.inputValue()), 'its body')
   })
 
+  test('is not submitted by Enter in the field that finds a message', async () => {
+    const form = page.locator('form.form')
+    await form.evaluate((element) => {
+      element.addEventListener('submit', () => element.setAttribute('data-submitted', ''))
+    })
+    await page.getByLabel('Find an earlier message').press('Enter')
+    assert.equal(await form.getAttribute('data-submitted'), null)
+  })
+
+  test('has all digits of a sender that is a number', async () => {
+    await text.fill('{"email":820982911946154508}')
+    await page.getByText('Without it: 820982911946154508, from data.body.email').waitFor()
+  })
+
   test('has the error of a dead test in the list, with its result, and drops it', async () => {
     // It is the one of the message that was found.
     await page.getByLabel('event').fill('')
@@ -91,7 +106,15 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
     await press('Send test message')
     await answer('Send test message')
     await came.getByText('retrying', { exact: true }).first().waitFor()
+    const toast = page.locator('.toast')
+    const restore = await intercept(page, '**/v1/skills/run-cancel', (route) =>
+      route.fulfill({ json: { ok: true, cancelled: false, outcome: 'running' } }),
+    )
     await came.getByRole('button', { name: 'Stop' }).click()
+    await toast.getByText('The test was not stopped; it is running.').waitFor()
+    await restore()
+    await came.getByRole('button', { name: 'Stop' }).click()
+    await toast.getByText('The test ends without another attempt.').waitFor()
     await rows.first().getByText('dropped').waitFor()
     assert.equal((await outcomes())[0], 'dropped')
   })

@@ -1,3 +1,5 @@
+import { parseExact } from '../../lib/exact-json.ts'
+
 /** A path in the body without a choice, list or header. */
 const PLAIN_PATH = /^data\.body((?:\.[\w-]+)+)$/
 
@@ -10,7 +12,7 @@ export function senderIn(text, senderAt = '') {
   if (path === undefined) return undefined
   try {
     const steps = path.slice(1).split('.')
-    const value = steps.reduce((inner, name) => inner?.[name], JSON.parse(text))
+    const value = steps.reduce((inner, name) => inner?.[name], parseExact(text))
     return ['string', 'number'].includes(typeof value) && value !== '' ? String(value) : undefined
   } catch {
     return undefined

@@ -40,7 +40,7 @@ export function StartFrom({ gateway, about, values, take }) {
     }} /></div>`
 }
 
-/** Finds an earlier message of the gateway by a part of its text. */
+/** Finds an earlier message of the gateway by a part of its text. Enter does not send the form. */
 function FindMessage({ gateway, take }) {
   const [words, setWords] = useState('')
   const [settled, setSettled] = useState('')
@@ -58,7 +58,7 @@ function FindMessage({ gateway, take }) {
     setSettled('')
     take(id)
   }
-  return html`<input type="search" class="find-message" aria-label="Find an earlier message" placeholder="or find a message: #4711, a word …" value=${words} onInput=${(event) => setWords(event.target.value)} />
+  return html`<input type="search" class="find-message" aria-label="Find an earlier message" placeholder="or find a message: #4711, a word …" value=${words} onKeyDown=${(event) => event.key === 'Enter' && event.preventDefault()} onInput=${(event) => setWords(event.target.value)} />
     <div role="status">${isShown && error && html`<p class="error">${error.message}</p>`}${isShown && found?.length === 0 && html`<p class="hint">No message at ${gateway} has it.</p>`}</div>
     ${isShown && found?.length > 0 && html`<ul class="plain found-messages">${found.map((one) => html`<li key=${one.id}><button type="button" onClick=${() => pick(one.id)}><${Age} at=${one.at} /> <${Gist} of=${{ ...one, excerpt: undefined }} /></button></li>`)}</ul>`}`
 }

@@ -64,10 +64,14 @@ function Stop({ id, outcome, isSmall, done }) {
   if (!isDead && outcome !== 'retrying' && outcome !== 'running') return null
   const stop = () =>
     act(async () => {
-      if (isDead) await invoke('dead-letter-drop', { id, queue: 'dispatch', reason: REASON })
-      else await invoke('run-cancel', { messageId: id, drop: true, reason: REASON })
+      const result = isDead
+        ? await invoke('dead-letter-drop', { id, queue: 'dispatch', reason: REASON })
+        : await invoke('run-cancel', { messageId: id, drop: true, reason: REASON })
       changes.dead.value++
-      return isDead ? 'The dead letter of the test is dropped.' : 'The test ends without another attempt.'
+      if (isDead) return 'The dead letter of the test is dropped.'
+      return result.cancelled
+        ? 'The test ends without another attempt.'
+        : `The test was not stopped; it is ${result.outcome}.`
     }).then(done)
   return html`<button changes type="button" class=${isSmall ? 'small' : ''} disabled=${isBusy} onClick=${() => once(stop)}>${isDead ? 'Drop' : 'Stop'}</button>`
 }
