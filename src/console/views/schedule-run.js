@@ -3,14 +3,13 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, CopyLink, Empty, Facts, Moment, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { runAt } from '../lib/run-at.js'
 import { runSchedule } from '../lib/schedule-actions.js'
 import { Back } from '../lib/trail.js'
 import { isLate, Late, RunOutcome } from './schedule-parts.js'
 
 /** Polling interval (ms). */
 const POLL_INTERVAL = 5_000
-/** The skill notes the time of a run a little later than the schedule does (ms). */
-const TOLERANCE = 2_000
 
 /** One run of a schedule. `at`: a time (Unix ms) at which it ran. */
 export function ScheduleRun({ id, at }) {
@@ -29,16 +28,6 @@ export function ScheduleRun({ id, at }) {
     <${Wait} of=${loaded} what="the run" />
     ${schedule && (run ? html`<${Run} of=${run} skill=${schedule.skill} />` : html`<${Empty} title="This run is not known any more.">The newest 50 runs are kept.<//>`)}
   </section>`
-}
-
-function runAt(runs, at) {
-  return (
-    runs.find(({ startedAt }) => startedAt === at) ??
-    runs.find(
-      ({ startedAt, endedAt = Number.POSITIVE_INFINITY }) =>
-        startedAt - TOLERANCE <= at && at <= endedAt + TOLERANCE,
-    )
-  )
 }
 
 function Run({ of: run, skill }) {
