@@ -14,6 +14,7 @@ import { isLogTarget } from '../engine/submit.ts'
 import { createSubscriptionRunner } from '../engine/subscription-runner.ts'
 import { withoutLinks } from '../features/approvals/links.ts'
 import { isDecision } from '../features/approvals/words.ts'
+import { endGivenUp } from '../features/pauses/cancel.ts'
 import { cancelError } from '../features/pauses/pauses.ts'
 import { HANDOVER_CLICK } from '../features/pauses/records.ts'
 import { SCHEDULE_OF } from '../features/schedules/schedule-runs.ts'
@@ -175,8 +176,9 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     },
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
-    settled({ id }, isDone) {
-      if (!isDone) return runs.release(id)
+    settled({ id }, { outcome, ran = false }) {
+      if (outcome === 'dead' || outcome === 'done') void endGivenUp(roads.pauses, id, log)
+      if (!ran) return runs.release(id)
       runs.end(id)?.catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
     },
     outbox: roads.outbox,

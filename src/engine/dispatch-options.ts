@@ -3,6 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
+import type { RunOutcome } from './attempts.ts'
 import type { Voice } from './dispatch-transcripts.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
@@ -69,8 +70,8 @@ export type DispatchOptions = {
   steered?(message: Message): unknown
   /** Called when a message needs no more attempts, to clean up after its invocations. */
   ended?(message: Message): void
-  /** Called once the outcome of an attempt is stored; `isDone`: no more attempts. */
-  settled?(message: Message, isDone: boolean): void
+  /** Called once the outcome of an attempt is stored. */
+  settled?(message: Message, outcome: RunOutcome): void
   outbox: Pick<Outbox, 'reply'>
   metrics: DispatchMetrics
   log: Log

@@ -58,7 +58,7 @@ export function createDispatch(options: DispatchOptions) {
     run,
     ...defined({ isHeld: options.isHeld }),
     runsElsewhere: (job) => routing().byName.get(job.group)?.queue !== undefined,
-    settled: (job, { ran = false }) => job.message && options.settled?.(job.message, ran),
+    settled: (job, outcome) => job.message && options.settled?.(job.message, outcome),
     log,
     now,
   })

@@ -49,4 +49,4 @@ const CREDENTIALS = /auth|cookie|token|secret|key|passw|pwd|credential|session|j
 const PART = /[^\s,;]+/g
 /** Headers that contain no credentials. Providers have their own: `x-github-event`. */
 const PLAIN =
-  /^(?:host|date|via|connection|user-agent|accept(?:-.*)?|content-.*|transfer-encoding|forwarded|x-forwarded-.*|x-real-ip|cf-ray|cf-connecting-ip|traceparent|.*-(?:event|topic|type|id|delivery|timestamp|time|version|domain|resource|attempt|retry|retry-num|retry-reason))$/i
+  /^(?:host|date|via|connection|user-agent|accept(?:-.*)?|content-(?:type|length|encoding|language)|transfer-encoding|forwarded|x-forwarded-(?:for|host|port|proto)|x-real-ip|cf-ray|cf-connecting-ip|traceparent|.*-(?:event|topic|type|id|delivery|timestamp|time|version|domain|resource|attempt|retry|retry-num|retry-reason))$/i

@@ -94,6 +94,39 @@ for (const kind of ['embedded', 'redis'] as const) {
   })
 }
 
+/** Waits for the test with "slow", and fails at the first two attempts on other messages. */
+const BUSY_ORDER = `const attempts = new Map()
+export default { description: 'Books an order', async run({ message: { id, text } }) {
+  if (text === '"slow"') return void (await globalThis.slowOrder)
+  attempts.set(id, (attempts.get(id) ?? 0) + 1)
+  if (attempts.get(id) < 3) throw new Error('the warehouse is away')
+} }`
+
+test('a message that was given up while its route was busy can be retried afterwards', {
+  timeout: 120_000,
+}, async () => {
+  const slow = Promise.withResolvers<void>()
+  Object.assign(globalThis, { slowOrder: slow.promise })
+  const routes = ROUTES.replace('reply: none', 'reply: none, concurrency: 1')
+  const daemon = await openSite({ routes, skills: { order: BUSY_ORDER } }).start()
+  const isNow = (id: string, wanted: string) =>
+    until(async () => {
+      const { messages } = Object(await daemon.invoke('message-search', {}))
+      return messages.some((row: { id: string; outcome: string }) => row.id === id && row.outcome === wanted)
+    }, wanted)
+  const { id: messageId } = Object((await daemon.post('/shop', '"late"')).body)
+  await isNow(messageId, 'retrying')
+  const { id: slowId } = Object((await daemon.post('/shop', '"slow"')).body)
+  await isNow(slowId, 'running')
+  assert.partialDeepStrictEqual(await daemon.invoke('run-cancel', { messageId }), { cancelled: false })
+  slow.resolve()
+  await isNow(messageId, 'dead')
+  await daemon.invoke('dead-letter-retry', { id: messageId })
+  await isNow(messageId, 'retrying')
+  await daemon.invoke('message-retry', { id: messageId })
+  await isNow(messageId, 'done')
+})
+
 for (const { kind, place, open } of storeKinds()) {
   test(`message-retry makes a reply due at once whose sending failed, on the ${kind} store`, async (t) => {
     const store = await open(t, await place(t))

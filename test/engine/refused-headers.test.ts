@@ -22,6 +22,8 @@ test('headers of refused deliveries are shown without credentials', () => {
       // The header of `verify: { scheme: header }` may have any name.
       'x-my-hook': 'hunter2',
       'x-forwarded-for': ['192.0.2.1', '192.0.2.2'],
+      // A proxy repeats the address, which may contain a token.
+      'x-forwarded-uri': '/hook?token=hunter2',
       'x-request-id': 'with known-secret in it',
     },
     ['known-secret'],
@@ -41,6 +43,7 @@ test('headers of refused deliveries are shown without credentials', () => {
     'x-session-id': '[7 characters]',
     'x-my-hook': '[7 characters]',
     'x-forwarded-for': '192.0.2.1, 192.0.2.2',
+    'x-forwarded-uri': '[19 characters]',
     'x-request-id': 'with [secret] in it',
   })
 })

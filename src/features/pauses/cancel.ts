@@ -1,11 +1,13 @@
 import { authorOf } from '../../core/author.ts'
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import { resumedJobs } from '../../core/resumed-job.ts'
 import type { Jobs, Journal } from '../../core/store.ts'
 import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Pauses } from './pauses.ts'
+import type { Cancel } from './records.ts'
 
 /** Maximum wait (ms) for the end of the attempt, which may ignore its signal. */
 const END_TIMEOUT = 15_000
@@ -46,9 +48,6 @@ export function createRunCancel(deps: {
   const dropLetter = async (id: string) => {
     for (const job of await dispatchJobs(id)) await jobs.deadLetters.drop(job, DISPATCH_QUEUE)
   }
-  const removeRequest = (id: string) =>
-    pauses.change((state) => ({ ...state, cancels: state.cancels.filter((one) => one.messageId !== id) }))
-
   return async (
     { messageId, reason = NO_REASON, drop }: { messageId: string; reason?: string; drop: boolean },
     call: Call,
@@ -75,7 +74,7 @@ export function createRunCancel(deps: {
     } finally {
       // After the timeout, the entry is removed too: the next attempt must not be cancelled. But the
       // attempt that was given up may still wait for a place on its route.
-      if (!isGivenUp || finalOutcome !== undefined) await removeRequest(messageId)
+      if (!isGivenUp || finalOutcome !== undefined) await removeRequest(pauses, messageId)
     }
     // A cancelled attempt becomes a dead letter.
     const cancelled = finalOutcome === 'dead'
@@ -83,4 +82,22 @@ export function createRunCancel(deps: {
     const ended = cancelled && drop ? await outcomeOf(messageId) : finalOutcome
     return { ok: true, messageId, cancelled, outcome: ended ?? outcome }
   }
+}
+
+/**
+ * Called when an attempt was the last one of its message. If the message was given up, removes the
+ * request, so that attempts after a retry of the dead letter run.
+ */
+export async function endGivenUp(pauses: Pauses, messageId: string, log: Log): Promise<void> {
+  if (!pauses.view.cancelOf(messageId)?.isGivenUp) return
+  try {
+    await removeRequest(pauses, messageId)
+  } catch (err) {
+    log.warn({ messageId, err }, 'the request to give up a message was not removed')
+  }
+}
+
+function removeRequest(pauses: Pauses, messageId: string): Promise<void> {
+  const isOther = (one: Cancel) => one.messageId !== messageId
+  return pauses.change((state) => ({ ...state, cancels: state.cancels.filter(isOther) }))
 }
