@@ -53,6 +53,8 @@ export type Refused = {
   body?: string | Buffer | undefined
   /** The headers of its request. */
   headers?: Readonly<Record<string, string | string[] | undefined>> | undefined
+  /** The name of the header that has the credentials, if it is configured. */
+  secretHeader?: string | undefined
   /**
    * The id that `tryRefused` gets to try another secret on this delivery; absent if that is
    * impossible.

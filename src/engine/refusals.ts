@@ -7,7 +7,7 @@ import { createRefusalTally } from './refusal-tally.ts'
 import { type Headers, shownHeaders } from './refused-headers.ts'
 
 /** `at` in Unix ms; `body` is the start of the request body. Both are without credentials. */
-export type Refusal = Omit<Refused, 'body' | 'headers'> & {
+export type Refusal = Omit<Refused, 'body' | 'headers' | 'secretHeader'> & {
   at: number
   gateway: string
   reason: string
@@ -19,6 +19,7 @@ export type Refusal = Omit<Refused, 'body' | 'headers'> & {
 type Kept = Omit<Refusal, 'body' | 'headers'> & {
   begin?: { text: string; isCut: boolean }
   headers?: Headers
+  secretHeader?: string
 }
 
 /** Maximum number of kept refusals per gateway. */
@@ -45,12 +46,12 @@ export function createRefusals(options: {
   const logRarely = createRareLog(log)
   const newest = new Map<string, Kept[]>()
   const tally = createRefusalTally(options.now)
-  const shown = ({ begin, why, headers, ...rest }: Kept): Refusal => {
+  const shown = ({ begin, why, headers, secretHeader, ...rest }: Kept): Refusal => {
     const secrets = options.secrets()
     const clean = defined({
       // It may contain the path of a request.
       why: why && withoutSecrets(why, secrets),
-      headers: headers && shownHeaders(headers, secrets),
+      headers: headers && shownHeaders(headers, secrets, secretHeader),
     })
     const refusal = { ...rest, ...clean }
     if (!begin) return refusal
@@ -59,7 +60,7 @@ export function createRefusals(options: {
     return { ...refusal, body: body.slice(0, MAX_BODY) }
   }
   return {
-    add(gateway: string, reason: string, { body, headers, ...who }: Refused = {}): void {
+    add(gateway: string, reason: string, { body, headers, secretHeader, ...who }: Refused = {}): void {
       options.count(gateway, reason)
       if (isDelivery(reason)) {
         tally.refused(gateway, reason, who)
@@ -67,7 +68,7 @@ export function createRefusals(options: {
       }
       log.debug({ gateway, reason, ...who }, 'a delivery was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
-      const sent = defined({ begin: beginOf(body), headers })
+      const sent = defined({ begin: beginOf(body), headers, secretHeader })
       const one = { at: options.now(), gateway, reason, ...who, ...sent }
       const others = (newest.get(gateway) ?? []).filter(
         (other) => !(isCheck(reason) && isCheck(other.reason)),

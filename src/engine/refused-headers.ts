@@ -9,20 +9,25 @@ const MAX_VALUE = 300
 /**
  * The headers of a refused delivery, without credentials. Of headers that may contain any, such as
  * signatures, the form stays, so that the scheme and the signed time can be read:
- * `t=1764450000,v1=[64 characters]`.
+ * `t=1764450000,v1=[64 characters]`. `secretHeader`: the header that has the credentials, whatever
+ * its name.
  */
-export function shownHeaders(headers: Headers, secrets: readonly string[]): Record<string, string> {
+export function shownHeaders(
+  headers: Headers,
+  secrets: readonly string[],
+  secretHeader?: string,
+): Record<string, string> {
   const shown = Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return []
     const text = withoutSecrets([value].flat().join(', '), secrets)
-    return [[name, redacted(name, text).slice(0, MAX_VALUE)]]
+    return [[name, redacted(name, text, name === secretHeader).slice(0, MAX_VALUE)]]
   })
   return Object.fromEntries(shown)
 }
 
-function redacted(name: string, value: string): string {
+function redacted(name: string, value: string, isSecret: boolean): string {
   if (SIGNATURES.test(name)) return value.replaceAll(PART, withoutSignature)
-  if (CREDENTIALS.test(name)) return withoutCredentials(value)
+  if (isSecret || CREDENTIALS.test(name)) return withoutCredentials(value)
   return PLAIN.test(name) ? value : hidden(value)
 }
 

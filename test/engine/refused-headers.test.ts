@@ -48,6 +48,12 @@ test('headers of refused deliveries are shown without credentials', () => {
   })
 })
 
+test('the configured header is shown without its secret, whatever its name', () => {
+  const headers = { 'x-partner-id': 'hunter2', 'x-signature': `v1=${HEX}` }
+  assert.equal(shownHeaders(headers, [], 'x-partner-id')['x-partner-id'], '[7 characters]')
+  assert.equal(shownHeaders(headers, [], 'x-signature')['x-signature'], 'v1=[64 characters]')
+})
+
 test('of signature headers, only times, versions and labels are shown', () => {
   const shownAs = (value: string) => shownHeaders({ 'x-signature': value }, [])['x-signature']
   assert.equal(shownAs('v1 1764450000 c2lnbmF0dXJl'), 'v1 1764450000 [12 characters]')

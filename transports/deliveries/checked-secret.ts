@@ -21,3 +21,8 @@ export function checkedText(verify: Verify): string | undefined {
   const fits = length === 1 ? 'the sender uses it' : 'the sender uses one of them'
   return `${verify.scheme}: ${set}; only a delivery shows whether ${fits}`
 }
+
+/** The configured header that has the secret, the token or the signature. */
+export function secretHeaderOf(verify: Verify): string | undefined {
+  return 'header' in verify ? verify.header : undefined
+}

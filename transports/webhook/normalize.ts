@@ -4,6 +4,7 @@ import type { NewMessage } from '../../src/core/message.ts'
 import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
 import { bounded } from '../bounded-id.ts'
+import { secretHeaderOf } from '../deliveries/checked-secret.ts'
 import type { DecodedBody } from '../deliveries/decode-body.ts'
 import { type ReadableDelivery, textAt, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
@@ -83,7 +84,7 @@ function createDeliveryReader(
   findSender: ReturnType<typeof createSenderFinder>,
 ) {
   const { verify } = options
-  const signatureHeader = ('header' in verify && verify.header) || ''
+  const signatureHeader = secretHeaderOf(verify) ?? ''
   const signed =
     verify.scheme === 'http-signature'
       ? verify.signs.map((name) => name.toLowerCase())

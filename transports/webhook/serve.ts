@@ -4,6 +4,7 @@ import type { RequestHandler, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
+import { secretHeaderOf } from '../deliveries/checked-secret.ts'
 import type { Preset } from '../deliveries/preset.ts'
 import type { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
 import type { Delivery, Verifier } from '../deliveries/verifier-types.ts'
@@ -41,7 +42,7 @@ export function createServe(
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
   const bodyLimit = { limit: options['max-body'], gateway }
-  const { run, proceed, fail } = createSteps(deps, accepting)
+  const { run, proceed, fail } = createSteps(deps, secretHeaderOf(options.verify), accepting)
 
   function begin(visit: Visit) {
     const { request, response } = visit

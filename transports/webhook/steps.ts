@@ -16,9 +16,13 @@ export type Visit = {
 /** A step of a visit. It may throw. */
 type Step<T> = (visit: Visit, value: T) => void
 
-/** Runs the steps of visits. An error ends a visit, and becomes the response. */
+/**
+ * Runs the steps of visits. An error ends a visit, and becomes the response. `secretHeader`: the
+ * configured header that has the credentials of a delivery.
+ */
 export function createSteps(
   deps: TransportDeps,
+  secretHeader: string | undefined,
   accepting: Pick<ReturnType<typeof createInFlight>, 'leave'>,
 ) {
   function run<T>(visit: Visit, step: Step<T>, value: T): void {
@@ -34,7 +38,8 @@ export function createSteps(
     // `accept` reports its own refusals.
     if (stage !== 'accept') {
       const { headers, socket } = request
-      deps.refused(code, { from: socket.remoteAddress, why, body: raw, headers, id: refusedId })
+      const sent = { body: raw, headers, secretHeader }
+      deps.refused(code, { from: socket.remoteAddress, why, ...sent, id: refusedId })
     }
     if (stage !== 'verify') accepting.leave()
     deps.http.fail(request, response, error)

@@ -87,19 +87,6 @@ export function createPauses(deps: {
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
       await apply(await records.change(endingWith(change, now, by)))
     },
-    /**
-     * Called when an attempt was the last one of its message. If the message was given up, removes
-     * the request, so that attempts after a retry of the dead letter run.
-     */
-    async ended(messageId: string): Promise<void> {
-      if (!view.cancelOf(messageId)?.isGivenUp) return
-      const isOther = (one: Cancel) => one.messageId !== messageId
-      try {
-        view.use(await records.change((state) => ({ ...state, cancels: state.cancels.filter(isOther) })))
-      } catch (err) {
-        log.warn({ messageId, err }, 'the request to give up a message was not removed')
-      }
-    },
     /** Sets the function that is called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {
       onCancel = listener

@@ -4,7 +4,7 @@ import type { Check, Health } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../../src/lib/quick-answer.ts'
-import { checkedText } from '../../deliveries/checked-secret.ts'
+import { checkedText, secretHeaderOf } from '../../deliveries/checked-secret.ts'
 import { createVerifier } from '../../deliveries/verifier.ts'
 import { checkProtection, requireNoWebPage } from '../../options.ts'
 import { createDeliveryIngest, type EndpointParts } from './delivery-ingest.ts'
@@ -60,7 +60,8 @@ export function createMailEndpoint(parts: EndpointParts) {
       const { code, message: why } = toTriviumError(error)
       const body = raw?.subarray(0, EXTRA_BYTES)
       const { headers, socket } = request
-      if (!REPORTED.has(code)) deps.refused(code, { from: socket.remoteAddress, why, body, headers })
+      const sent = { body, headers, secretHeader: secretHeaderOf(verify) }
+      if (!REPORTED.has(code)) deps.refused(code, { from: socket.remoteAddress, why, ...sent })
       throw error
     }
     raw = await receive(request, response).catch(refuse)
