@@ -60,13 +60,17 @@ export async function causesOf(daemon: Daemon, route: string): Promise<JsonObjec
 /** Codes of troubles of a gateway because of which a route gets no messages. */
 const GATEWAY_CODES: readonly unknown[] = ['refusals', 'gateway-down']
 
-/** What is wrong with some gateways, of `troubles`: those that refuse deliveries or do not work. */
+/**
+ * What is wrong with some gateways, of `troubles`: those that refuse deliveries or do not work. An
+ * information, such as that a gateway accepts deliveries again, is left out.
+ */
 export async function gatewayTroubles(daemon: Daemon, gateways: readonly string[]): Promise<JsonObject[]> {
   const found = await daemon.invoke('troubles', {}).catch(() => null)
   const all = objectsIn(Array.isArray(found) ? found : pathGet(found, 'troubles'))
-  return all.flatMap(({ code, where, title, text, todo, since, count }) => {
+  return all.flatMap(({ code, severity, where, title, text, todo, since, count }) => {
     const gateway = pathGet(where, 'gateway')
-    const isOf = GATEWAY_CODES.includes(code) && typeof gateway === 'string' && gateways.includes(gateway)
+    const isWrong = GATEWAY_CODES.includes(code) && severity !== 'info'
+    const isOf = isWrong && typeof gateway === 'string' && gateways.includes(gateway)
     return isOf ? [defined({ gateway, code, title, text, todo, since, count })] : []
   })
 }

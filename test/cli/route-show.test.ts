@@ -123,6 +123,12 @@ test('route show says that the gateway of a route refuses deliveries, since when
   assert.doesNotMatch(shown, /bank/)
 })
 
+test('route show does not say that a gateway refuses deliveries if it accepts them again', async () => {
+  const over = { code: 'refusals', severity: 'info', where: { gateway: 'shop' }, title: 'It accepts again' }
+  const daemon = { invoke: async () => ({ troubles: [over] }) }
+  assert.deepEqual(await gatewayTroubles(daemon, ['shop']), [])
+})
+
 test('route show says why a route can match nothing', () => {
   const never = ['"rest" (routes.yaml:4:11) already takes everything it matches']
   const text = humanRoute({ name: 'late', target: 'skill', to: 'echo', match: {}, never })

@@ -25,8 +25,8 @@ const WIDE = [8, 20, 12]
 const INDENT = '    '
 
 /**
- * Makes a function that prints rows one by one: at a terminal with a line for each day, and in a
- * pipe with tabs between the fields. `showsWhole`: a wide terminal needs a head.
+ * Makes a function that prints rows one by one: at a terminal with a line for each day, and with a
+ * head if it is wide; in a pipe with tabs between the fields.
  */
 export function createLines(titles: Titles, width = process.stdout.columns ?? 0): (row: Row) => string {
   if (!(width > 0)) return tabSeparated(titles.fields)
