@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { entryOfLine } from '../../src/cli/history/entry.ts'
+import { entryOfLine, entryOfMessage } from '../../src/cli/history/entry.ts'
 import { ENTRY_TITLES, entryRow } from '../../src/cli/history/entry-row.ts'
 import { EVENT_TITLES, eventRow } from '../../src/cli/history/event-row.ts'
 import type { HistoryFilter } from '../../src/cli/history/filter.ts'
+import { followHistory } from '../../src/cli/history/follow-history.ts'
 import { createLines } from '../../src/cli/history/lines.ts'
 import { createNewest } from '../../src/cli/history/newest.ts'
 import { readHistory } from '../../src/cli/history/read-history.ts'
@@ -152,6 +153,27 @@ test('`history` filters by text, subject, author, conversation and time', async 
     'We found it in Voss.',
   ])
   assert.deepEqual(await found({ channel: 'team' }), [])
+})
+
+test('`history --follow` of a conversation has answers to its messages that are mails of their own', async () => {
+  const mail = (minutes: number, content: string, inReplyTo: string) =>
+    line(iso(minutes), 'assistant', content, { inReplyTo, conversation: 'ada@mail.example' })
+  async function* history() {
+    yield mail(6, 'It arrives today.', taken.id)
+    yield line(iso(7), 'user', 'Thanks!', { messageId: 'mail-7', conversation: 'mail-1' })
+    yield mail(8, 'You are welcome.', 'mail-7')
+    yield mail(9, 'Of another conversation.', 'mail-9')
+  }
+  const texts: unknown[] = []
+  await followHistory([entryOfMessage(taken)], {
+    logs: { history },
+    store: undefined,
+    filter: { conversation: 'mail-1' },
+    from: AT,
+    signal: new AbortController().signal,
+    show: ({ content }) => texts.push(content),
+  })
+  assert.deepEqual(texts, ['It arrives today.', 'Thanks!', 'You are welcome.'])
 })
 
 test('`history` in a terminal has a line for each day, and texts in the whole width or at their column', (t) => {

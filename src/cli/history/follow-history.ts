@@ -11,7 +11,7 @@ const INTERVAL = 1_000
 const MAX_SEEN = 10_000
 
 type Following = {
-  logs: ReturnType<typeof createLogs>
+  logs: Pick<ReturnType<typeof createLogs>, 'history'>
   /** The running daemon; undefined without one. */
   store: Pick<Connection, 'invoke'> | undefined
   filter: HistoryFilter
@@ -31,11 +31,20 @@ export async function followHistory(shown: readonly Entry[], following: Followin
   const ids = new Set<unknown>()
   const senders = new Set<unknown>()
   const accepts = createFilter(filter, { ids, senders })
+  /** Remembers a message of the conversation: answers to it may be in another one. */
+  const remember = (entry: Entry) => {
+    const { conversation, messageId, from } = entry.meta
+    if (filter.conversation === undefined || conversation !== filter.conversation || isAnswer(entry)) return
+    ids.add(messageId)
+    senders.add(from)
+  }
+  for (const entry of shown) remember(entry)
   const take = (entry: Entry) => {
     const key = keyOf(entry)
     if (seen.has(key)) return
     seen.add(key)
     if (seen.size > MAX_SEEN) seen.delete(seen.values().next().value ?? '')
+    remember(entry)
     if (accepts(entry)) following.show(entry)
   }
   const followLines = async () => {
