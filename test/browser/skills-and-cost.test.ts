@@ -50,7 +50,7 @@ model:
   name: "openai-compatible:tiny"
   base-url: "${model.url}"
   api-key: "test-key-123456"
-  budget: { total: [20 EUR/30d, 10k tokens/1d], sender: 100k tokens/1d }
+  budget: { total: [20 EUR/30d, 10k tokens/1d], sender: 100k tokens/1d, skill: { helper: 1M tokens/7d } }
   prices: { "*:tiny": { input: 3, output: 15 } }
 routes:
   - { name: unused, match: { gateway: shop, event: never }, skill: flaky }
@@ -229,6 +229,8 @@ routes:
     assert.match(page.url(), /#\/skills\/helper\?since=7d$/)
     await show('skills/helper')
     await page.getByText('0.018 EUR').waitFor()
+    await page.getByRole('list', { name: 'Budgets' }).getByText('Budget of this skill').waitFor()
+    await page.getByText('The budget of all skills, 20 EUR/30d, has 19.98 EUR left.').waitFor()
   })
 
   test('failed attempts say how many messages they were at', async () => {

@@ -11,6 +11,6 @@ export function CauseOwner({ of }) {
     code === 'dead-letters' &&
     ['queue', 'group', 'pattern'].every((key) => where[key] === of[key]) &&
     (of.code === undefined || where.code === of.code)
-  const taken = now.value?.troubles.find((trouble) => trouble.acknowledged && isOfCause(trouble))
+  const taken = now.value?.troubles?.find((trouble) => trouble.acknowledged && isOfCause(trouble))
   return taken ? html`<p class="owner"><${TakenBy} of=${taken.acknowledged} /></p>` : null
 }

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { metadataRows } from '../../core/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
-import { amountLeft, Budget, HowToSet } from '../lib/budget.js'
+import { amountLeft, Budget, HowToSet, untilText } from '../lib/budget.js'
 import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
@@ -130,7 +130,7 @@ function Usage({ name, range, query, set }) {
     }
     ${own.length > 0 && html`<ul class="budgets" aria-label="Budgets">${own.map((each) => html`<li key=${each.limit} class="card"><${Budget} of=${each} name="Budget of this skill" /></li>`)}</ul>`}
     ${own.length > 0 && html`<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`}
-    ${(cost || budgets.length > 0) && own.length === 0 && html`<p class="dim">It has no budget of its own.${budgets.map((each) => html` <span key=${each.limit}>The budget of all skills, ${each.limit}, has <b>${amountLeft(each)}</b> left.</span>`)} <a href=${link('cost')}>All budgets and costs</a></p>`}
+    ${(cost || budgets.length > 0) && html`<p class="dim">${own.length === 0 && 'It has no budget of its own. '}<${SharedBudgets} of=${budgets.filter((each) => !own.includes(each))} /><a href=${link('cost')}>All budgets and costs</a></p>`}
     ${runs > 0 && html`<${SkillBars} of=${runChart(usage, range, Date.now())} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
@@ -139,6 +139,14 @@ function Usage({ name, range, query, set }) {
     }
     ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} outcome=${outcome} set=${set} showMore=${() => setLimit(MOST_RUNS)} limit=${limit} />`}
   </section>`
+}
+
+/** What is left of the budgets of all skills. */
+function SharedBudgets({ of }) {
+  return of.map(
+    (each) =>
+      html`<span key=${each.limit}>The budget of all skills, ${each.limit}, ${each.until === undefined ? html`has <b>${amountLeft(each)}</b> left` : html`is <b>used up</b>: runs go on at ${untilText(each)}`}. </span>`,
+  )
 }
 
 /** Number of last runs that are shown at first. */
