@@ -49,6 +49,22 @@ function openValues() {
   }
 }
 
+test('a schedule stays paused after the erasure of the person who paused it', async () => {
+  const { kv, erase } = openValues()
+  const pause = { since: 1, until: 9, by: 'chat:ada', reason: 'chat:ada is away' }
+  await kv.set('schedules-paused', {
+    nightly: pause,
+    'chat:ada/digest': pause,
+    weekly: { since: 2, by: 'bob' },
+  })
+  await erase()
+  const rest = (await kv.get('schedules-paused'))?.value ?? null
+  assert.equal(about.refersTo(rest), false, JSON.stringify(rest))
+  assert.partialDeepStrictEqual(rest, { nightly: { since: 1, until: 9 }, weekly: { since: 2, by: 'bob' } })
+  assert.equal(Object(rest)['chat:ada/digest'], undefined)
+  assert.equal(await erase(), 0, 'a second erasure finds nothing')
+})
+
 describe('pauses and cancellations, after the erasure of a person', () => {
   const other = { kind: 'conversation', gateway: 'chat', name: 'of-bob', since: 1, by: 'chat:bob' }
   const cancel = { messageId: OTHER_MESSAGE, reason: 'wrong customer', by: 'chat:bob', at: 1 }

@@ -88,15 +88,16 @@ function linesPlace(
 }
 
 /**
- * Whether a line is from the person or to them. Messages of others stay, even if they mention the
- * person.
+ * Whether a line is from the person or to them, also as the author of an answer to someone else.
+ * Messages of others stay, even if they mention the person.
  */
 function isLineOf({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   const gateway = String(channel)
   if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
   if (person.conversations.has(`${gateway}/${text('conversation')}`)) return true
-  return about.isOn(gateway, role === 'user' ? text('from') : text('to'))
+  if (role === 'user') return about.isOn(gateway, text('from'))
+  return about.isOn(gateway, text('to')) || about.mentions(text('by'))
 }
 
 function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {

@@ -63,11 +63,17 @@ export function withoutOwnAcknowledgements(value: Json, about: Subject['about'])
 const NAMING_REASON = 'named an erased person'
 
 /**
- * Replaces the person where they are the author of one of the objects in `value`. The objects
- * themselves stay: otherwise a subscription that the person paused would be served again.
+ * Replaces the person where they are the author of one of the objects in `value`, or named in its
+ * reason. The objects themselves stay: otherwise a subscription or schedule that the person paused
+ * would run again. `isOwn`: the names of objects that are removed.
  */
-export function withoutAuthors(value: Json, about: Subject['about']): Json {
-  const entries = Object.entries(Object(value)).map(([name, field]) => {
+export function withoutAuthors(
+  value: Json,
+  about: Subject['about'],
+  isOwn: (name: string) => boolean = () => false,
+): Json {
+  const others = Object.entries(Object(value)).filter(([name]) => !isOwn(name))
+  const entries = others.map(([name, field]) => {
     return [name, isJsonObject(field) ? withoutName(field, about) : field] as const
   })
   const anonymous = toJson(Object.fromEntries(entries))

@@ -41,7 +41,9 @@ const AUTHORED_KEYS = /^trivium:push(-made|:[^:]+)$/
 /** The runs of a schedule, from which only results and errors that name the person are removed. */
 const RUN_KEYS = /^schedule-report:/
 /** Values about several people, from which only the person's part is removed. */
-const SHARED_KEYS = /^(schedules-paused$|trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
+const SHARED_KEYS = /^(trivium:push:[^:]+:(report|exchanges:\d+|traffic)$|usage-)/
+/** The pauses of schedules, by their ids. */
+const PAUSED_SCHEDULES = 'schedules-paused'
 
 /** The places with keys and values: records of Trivium, and what skills store. */
 export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLater: LaterFilter): Place[] {
@@ -129,6 +131,7 @@ const restOfRecord: RestOf = (key, value, { about, person }) => {
   if (key === PAUSES) return withoutOwnPauses(value, person.conversations, about)
   if (key === ACKNOWLEDGEMENTS) return withoutOwnAcknowledgements(value, about)
   if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
+  if (key === PAUSED_SCHEDULES) return withoutAuthors(value, about, about.mentions)
   if (SHARED_KEYS.test(key)) return about.without(value)
   if (RUN_KEYS.test(key) && !about.isInKey(key)) return withoutOwnResults(value, about)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import type { LogEntry } from '../../src/core/activity.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { createFilePlaces } from '../../src/features/person/file-places.ts'
+import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
+
+const ADA: Person = {
+  identities: ['mail:ada@example.com', 'sso:ada'],
+  messages: new Set(),
+  conversations: new Set(),
+  files: new Set(),
+}
+const about = createReferences(
+  ADA,
+  createIdentities(ADA.identities, () => false),
+)
+
+/** Lines of the transcript that are kept after the erasure of Ada. */
+async function keptOf(entries: LogEntry[]) {
+  let lines = entries
+  const messages = {
+    async *entries() {
+      yield* lines
+    },
+    async filter(isKept: (entry: LogEntry) => boolean) {
+      lines = lines.filter(isKept)
+    },
+  }
+  const empty = { async *entries() {}, filter: async () => {} }
+  const memory = {
+    find: async () => [],
+    erase: async () => {},
+    findInHistory: async () => [],
+    eraseHistory: async () => {},
+  }
+  const places = createFilePlaces({
+    logs: { messages, events: empty, calls: empty },
+    index: { count: async () => 0, remove: async () => {} },
+    artifacts: { has: async () => false, open: async () => Readable.from([]), remove: async () => {} },
+    memory,
+  })
+  for (const place of places) {
+    if (place.name !== 'transcript') continue
+    for await (const _ of place.erase({ person: ADA, about }));
+  }
+  return lines.map(({ content }) => content)
+}
+
+test('the erasure of a person removes the lines of answers that they wrote to others', async () => {
+  const line = (content: string, meta: JsonObject): LogEntry => ({
+    time: '2026-11-29T12:00:00.000Z',
+    channel: 'mail',
+    role: 'assistant',
+    content,
+    meta,
+  })
+  const kept = await keptOf([
+    line('by Ada', { to: 'bob@example.com', by: 'http sso:ada' }),
+    line('to Ada', { to: 'ada@example.com', by: 'route support' }),
+    line('by a route', { to: 'bob@example.com', by: 'route support' }),
+  ])
+  assert.deepEqual(kept, ['by a route'])
+})
