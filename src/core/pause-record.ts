@@ -22,10 +22,12 @@ export function newPause(call: Call, { reason, for: ms }: { reason?: string; for
 }
 
 /**
- * A new pause replaces an existing one of the same object; one of the same author keeps its start.
+ * A new pause replaces an existing one of the same object; one of the same author keeps its start,
+ * unless it had ended by itself.
  */
 export function withStartOf<T extends PauseRecord>(before: PauseRecord | undefined, pause: T): T {
-  return before && before.by === pause.by ? { ...pause, since: before.since } : pause
+  const continues = before && before.by === pause.by && !isOver(before, pause.since)
+  return continues ? { ...pause, since: before.since } : pause
 }
 
 /** Whether a pause has ended by itself. */
