@@ -47,7 +47,8 @@ export async function awaitReply(
   const signal = AbortSignal.any([ended, noReply.signal])
   const endWithSkill = async () => {
     const outcome = await deps.settled(messageId, timeout)
-    if (outcome === 'unrouted') return
+    // Undefined: the timeout, which also ends the wait below.
+    if (outcome === 'unrouted' || outcome === undefined) return
     if (outcome === 'done') await pause(OUTBOX_GRACE_MS, signal)
     noReply.abort()
   }
@@ -57,7 +58,6 @@ export async function awaitReply(
     return undefined
   }
   endWithSkill().catch(giveUp)
-  const began = performance.now()
   const reply = await waitFor<JsonObject>({
     async attempt() {
       const after = duplicate ? Math.max(0, (await replies.end(logName)) - 1) : 0
@@ -68,10 +68,13 @@ export async function awaitReply(
     timeout,
     signal,
   }).catch(giveUp)
-  const isLate = performance.now() - began >= timeout
-  const reason: unknown = isLate ? `no reply within ${formatDuration(timeout)}` : ended.reason
-  if (!reply && typeof reason === 'string') deps.note(messageId, REQUEST_ENDED, { reason })
-  return reply
+  if (reply) return reply
+  // An outcome without a reply ends the request, too.
+  const isOver = noReply.signal.aborted
+  const reason: unknown =
+    ended.aborted || isOver ? ended.reason : `no reply within ${formatDuration(timeout)}`
+  if (typeof reason === 'string') deps.note(messageId, REQUEST_ENDED, { reason })
+  return undefined
 }
 
 /** The name of the log with the replies to a message. */

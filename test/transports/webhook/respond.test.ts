@@ -47,20 +47,33 @@ describe('respond: result', () => {
   })
 
   test('answers 202 if the message failed, has no route, or takes too long', async () => {
-    const hook = await startWebhook({ ...result, timeout: '50ms' })
+    const quick = await startWebhook({ ...result, timeout: '50ms' })
+    // A skill that failed ends the request itself.
+    const patient = await startWebhook(result)
     for (const outcome of ['failed', 'unrouted', undefined] as const) {
+      const hook = outcome === 'failed' ? patient : quick
       const { answer, id } = await begin(hook)
       if (outcome) hook.store.settle(id, outcome)
       const { status, body } = await answer
       assert.deepEqual([status, body], [202, { id }], String(outcome))
-      // A skill that failed ends the request itself.
-      const ended =
-        outcome === 'failed'
-          ? []
-          : [{ messageId: id, what: 'request ended', detail: { reason: 'no reply within 50ms' } }]
-      await until(() => hook.notes.length >= ended.length, 'the note, which follows the answer')
-      assert.deepEqual(hook.notes.splice(0), ended, String(outcome))
     }
+    assert.deepEqual(patient.notes, [])
+    const detail = { reason: 'no reply within 50ms' }
+    const notes = quick.store.messages.map(({ id: messageId }) => ({
+      messageId,
+      what: 'request ended',
+      detail,
+    }))
+    assert.deepEqual(quick.notes, notes)
+  })
+
+  test('the history says that the request ended, also if the wait for the outcome ends first', async () => {
+    const hook = await startWebhook({ ...result, timeout: '50ms' })
+    hook.deps.settled = async () => undefined
+    const { id } = (await hook.post('question')).body
+    assert.deepEqual(hook.notes, [
+      { messageId: id, what: 'request ended', detail: { reason: 'no reply within 50ms' } },
+    ])
   })
 
   test('answers a duplicate with the newest reply, but not another body with the same key', async () => {
