@@ -22,7 +22,7 @@ test('mail is read once after the server was down', async () => {
   await mailServer.deliver(mail({ text: 'after' }), address)
   await daemon.message(1)
   assert.deepEqual(daemon.texts(), ['before', 'after'])
-  assert.match(daemon.transport.health().detail ?? '', /^reading/)
+  await until(() => daemon.transport.health().detail?.startsWith('reading'), 'the recovery in health')
 })
 
 describe('reading a mailbox', { concurrency: 4 }, () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { until } from '../../fixtures/until.ts'
 import { startWebsocket } from './harness.ts'
 
 describe('a WebSocket gateway accepts', () => {
@@ -81,13 +82,14 @@ describe('a WebSocket gateway accepts', () => {
   })
 
   test('at most `max-connections` connections at a time', async () => {
-    const { connect, refusal } = await startWebsocket({ 'max-connections': 2 })
+    const { connect, refusal, transport } = await startWebsocket({ 'max-connections': 2 })
     const [first] = [await connect(), await connect()]
     const answer = await refusal()
     assert.equal(answer.status, 503)
     assert.ok(answer.headers['retry-after'])
     first.socket.close()
     await first.closed
+    await until(() => transport.health().detail === 'connections: 1', 'the end of the connection')
     await connect()
   })
 })

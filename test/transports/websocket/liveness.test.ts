@@ -60,11 +60,12 @@ describe('a WebSocket gateway', () => {
     })
     const client = await connect()
     client.socket.pause()
+    // A client that does not read for another 2 s is cut off without a code.
+    const isClosing = until(() => logs.some(({ message }) => /too slow/.test(message)), 'the close frame')
+    const resumed = isClosing.then(() => client.socket.resume())
     const total = 200
     for (let index = 0; index < total; index++) await reply(client.conversation, `${index} ${BIG}`)
-    // A client that does not read for another 30 s is cut off without a code.
-    await until(() => logs.some(({ message }) => /too slow/.test(message)), 'the close frame')
-    client.socket.resume()
+    await resumed
     assert.equal(await client.closed, 1013)
     const last = client.frames.at(-1)?.seq ?? 0
     assert.ok(last < total)
