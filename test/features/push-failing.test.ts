@@ -228,7 +228,7 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     const { url, wait } = await startReceiver(t, (response) => response.writeHead(200).end())
     const { service, show } = await startPush(t, store, [subscription(url)])
     const call = callOf({ caller: { kind: 'cli' } })
-    const { changes } = await service.pause({ name: 'crm', for: 2_000, reason: 'a migration' }, call)
+    const { changes } = await service.pause({ name: 'crm', for: 5_000, reason: 'a migration' }, call)
     assert.deepEqual([changes.pause.before, changes.pause.after?.reason], [null, 'a migration'])
     await emit(store, { n: 1 })
     const { state, paused, detail } = await show()

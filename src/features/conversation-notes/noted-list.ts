@@ -24,16 +24,18 @@ const EXCERPT = { all: 160, before: 40 }
  * Returns a function that adds to `conversation-list` the number of `notes` of each conversation,
  * and to the first page of a search for words the conversations with these words in a note.
  */
-export function createNotedList(records: Pick<ReturnType<typeof createNoteRecords>, 'counts' | 'newest'>) {
+export function createNotedList(records: Pick<ReturnType<typeof createNoteRecords>, 'count' | 'newest'>) {
   return <Each extends Row, Page extends { conversations: Each[] }>(list: List<Each, Page>) =>
     async (args: Args, call: Call) => {
       const page = await list(args, call)
       if (!isOfPerson(call)) return page
-      const countOf = await records.counts().catch(orWithout(() => 0))
       const found = await foundByNotes(list, args, call, page.conversations)
       const all = found.length === 0 ? page.conversations : newestFirst([...page.conversations, ...found])
-      const rows = all.map((row) => ({ ...row, ...(countOf(row) > 0 && { notes: countOf(row) }) }))
-      return { ...page, conversations: rows }
+      const rows = all.map(async (row) => {
+        const notes = await records.count(row).catch(orWithout(0))
+        return notes === 0 ? row : { ...row, notes }
+      })
+      return { ...page, conversations: await Promise.all(rows) }
     }
 
   async function foundByNotes<Each extends Row>(

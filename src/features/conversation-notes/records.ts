@@ -26,12 +26,6 @@ export function createNoteRecords({ kv, log }: { kv: KeyValues; log: Pick<Log, '
     remove: (id: string) => kv.delete(NOTE_PREFIX + id),
     /** The number of notes of a conversation. */
     count: async (place: Place) => (await allKeys(kv, prefixOf(place))).length,
-    /** Returns a function for the number of notes of a conversation, read at once for all. */
-    async counts(): Promise<(place: Place) => number> {
-      const prefixes = (await allKeys(kv, NOTE_PREFIX)).map((key) => key.slice(0, PREFIX_LENGTH))
-      const counts = Map.groupBy(prefixes, (prefix) => prefix)
-      return (place) => counts.get(prefixOf(place))?.length ?? 0
-    },
     /** Up to `limit` readable notes, newest first. */
     async newest(limit: number): Promise<ConversationNote[]> {
       const keys = await allKeys(kv, NOTE_PREFIX)
