@@ -1,9 +1,10 @@
-import { isJsonObject, type Json } from './json.ts'
+import { isObject } from '../lib/is-object.ts'
+import type { Json } from './json.ts'
 
 /** The arguments by name. Arguments that are no object become one, `arguments`. */
 export function argumentsIn(args: Json | undefined): [name: string, value: unknown][] {
   if (args === undefined || args === null) return []
-  return isJsonObject(args) ? Object.entries(args) : [['arguments', args]]
+  return isObject(args) ? Object.entries(args) : [['arguments', args]]
 }
 
 /** `text: refund 5, subject: order 4711`. */

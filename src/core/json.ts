@@ -1,6 +1,7 @@
 import { type ZodType, z } from 'zod'
 import { attempt } from '../lib/attempt.ts'
 import { parseExact } from '../lib/exact-json.ts'
+import { isObject } from '../lib/is-object.ts'
 
 /** Any value that JSON can carry. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -10,7 +11,7 @@ export type JsonObject = { [key: string]: Json }
 
 /** True for a JSON object, false for null and arrays. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value)
 }
 
 /** The objects in a list; `[]` for anything that is not a list. */

@@ -1,10 +1,11 @@
+import { isObject } from '../lib/is-object.ts'
 import { argumentsText } from './arguments-in-words.ts'
-import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /** The metadata of a skill for people: a name and its value per row. */
 export function metadataRows(metadata: JsonObject): [name: string, text: string][] {
   return Object.entries(metadata).map(([name, value]) =>
-    name === 'annotations' && isJsonObject(value) ? ['effect', effectOf(value)] : [name, textOf(value)],
+    name === 'annotations' && isObject(value) ? ['effect', effectOf(value)] : [name, textOf(value)],
   )
 }
 
@@ -26,6 +27,6 @@ function effectOf(annotations: JsonObject): string {
 }
 
 function textOf(value: Json): string {
-  if (isJsonObject(value)) return argumentsText(value)
+  if (isObject(value)) return argumentsText(value)
   return Array.isArray(value) ? value.map(textOf).join(', ') : String(value)
 }
