@@ -3,14 +3,19 @@ import { lazyFile } from './lazy.js'
 /** All that the first view does not need: its views are shown when their styles are there, too. */
 export const later = lazyFile(() => import('../later.js'), laterStyles)
 
-/** Loads the style sheet whose address the page has, which begins with a hash of its content. */
+/**
+ * Loads the style sheet whose address the page has, which begins with a hash of its content. A
+ * browser loads an address only once per element, so each attempt has an element of its own.
+ */
 function laterStyles() {
-  const sheet = document.getElementById('later-styles')
-  const loaded = new Promise((resolve, reject) => {
+  const place = document.getElementById('later-styles')
+  if (place.sheet) return undefined
+  const sheet = place.cloneNode()
+  place.replaceWith(sheet)
+  return new Promise((resolve, reject) => {
     sheet.onload = resolve
     sheet.onerror = reject
+    sheet.rel = 'stylesheet'
+    sheet.href = sheet.dataset.href
   })
-  sheet.rel = 'stylesheet'
-  sheet.href = sheet.dataset.href
-  return loaded
 }
