@@ -17,6 +17,8 @@ type Read = (daemon: Source, part: string, args: JsonObject) => AsyncGenerator<F
 const PAGE_SIZE = 500
 /** Maximum number of approvals, or jobs, in a list. */
 const MAX_LISTED = 1_000
+/** Maximum number of attempts of a push. */
+const MAX_ATTEMPTS = 300
 /** Number of messages or conversations with a part; more than an error names. */
 const MAX_FOUND = 20
 /** The topic of messages, whose events have the ids of the messages. */
@@ -45,6 +47,7 @@ export const CANDIDATES: Readonly<Record<IdOf, Read>> = {
     } while (before !== undefined)
   },
   async *event(daemon, part, { topic: given, name }) {
+    if (given === undefined) yield await attemptedBy(daemon, name)
     const topic = given ?? (await topicOf(daemon, name))
     if (topic === MESSAGE_TOPIC) return yield* messagesWith(daemon, part, {})
     yield* pagesOf(
@@ -88,6 +91,15 @@ export const CANDIDATES: Readonly<Record<IdOf, Read>> = {
       candidateOf(one.conversation, one.at, one.gateway, one.summary),
     )
   },
+}
+
+/** The events that a push subscription has tried to send; the topic may no longer have them. */
+async function attemptedBy(daemon: Source, name: unknown): Promise<Found> {
+  const query = { name: String(name), limit: MAX_ATTEMPTS }
+  const push = await daemon.invoke('subscription-show', query).catch(() => null)
+  return page(objectsIn(pathGet(push, 'attempts')), ({ event, at, reason, status }) =>
+    candidateOf(event, at, reason ?? status),
+  )
 }
 
 /** The topic of a push subscription. */

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { senderText } from '../engine/print/sender.ts'
-import { shorten } from '../lib/short-text.ts'
+import { lineOf } from '../lib/short-text.ts'
 import type { Connection } from './connection.ts'
 
 /** Maximum number of messages that are read. */
@@ -37,5 +37,5 @@ async function aboutOf(daemon: Pick<Connection, 'invoke'>, id: string): Promise<
   const message: JsonObject = Object(pathGet(found, 'message'))
   const text = message.subject ?? pathGet(found, 'summary') ?? message.text
   if (message.gateway === undefined) return ''
-  return shorten([senderText(message.from), text].filter(Boolean).join(': '), MAX_TEXT)
+  return lineOf([senderText(message.from), text].filter(Boolean).join(': '), MAX_TEXT)
 }

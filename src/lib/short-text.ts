@@ -47,6 +47,11 @@ export function listText(text: string, width: number): string {
   return process.stdout.columns > 0 ? shorten(text, width) : text
 }
 
+/** A text of a list as one line: shortened at a terminal, whole in a pipe. */
+export function lineOf(text: string, width: number): string {
+  return shorten(text, process.stdout.columns > 0 ? width : Number.POSITIVE_INFINITY)
+}
+
 /** Shortens a text to one line of at most `width` characters. */
 export function shorten(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()

@@ -50,7 +50,8 @@ routes: [{ name: all, skill: echo }]
     assert.match(out, /^retries\s+up to 300 attempts over .* apart; then a dead letter$/m)
     assert.match(out, /^timeout\s+15 s for the answer$/m)
     assert.match(out, /^signature\s+Standard Webhooks, 1 secret$/m)
-    const one = await run('subscription', 'show', 'analytics', '--event', id)
+    const one = await run('subscription', 'show', 'analytics', '--event', id.slice(-8))
+    assert.match(one, new RegExp(`^event +${id}\nstate +waits for its next attempt, `, 'm'))
     assert.match(one, /^ {2}webhook-signature: \[secret\]$/m)
     assert.match(one, /^answer 503\n(?: {2}.*\n)*\n {2}disk quota exceeded$/m)
     assert.match(one, new RegExp(`^sent\n {2}.*"id":"${id}"`, 'm'))
@@ -103,4 +104,52 @@ test('the numbers of a push name the time that they are of, and the hint keeps t
   const text = show({ until: '1h', outcome: 'failed' })
   assert.match(text, /2 of 3 failed from 2026-11-29 11:00:00 UTC to 2026-11-29 12:00:00 UTC$/m)
   assert.match(text, /`trivium subscription show crm --outcome failed --until 1h --limit 300`/)
+})
+
+/** The page of a push whose attempts were counted since 11:00. `to`: the end of the range. */
+function pageOf(parts: object, args: JsonObject) {
+  const [from, knownSince, to] = ['09:00', '11:00', '12:00'].map((time) => Date.parse(`2026-11-29T${time}Z`))
+  const traffic = { delivered: 0, failed: 0, from, to, knownSince, causes: [], ...Object(parts).traffic }
+  const push = { name: 'crm', topic: 'orders', state: 'active', ok: true, attempts: [], ...parts, traffic }
+  return wholeText(humanResult('subscription-show', toJson(push), { name: 'crm', ...args }, true))
+}
+
+test('a range before the attempts were counted is not shown as a reversed range', () => {
+  const to = Date.parse('2026-11-29T10:00:00Z')
+  const before = pageOf({ traffic: { to } }, { since: 'yesterday 9-10' })
+  assert.match(before, /^attempts +not counted then: they are counted since 2026-11-29 11:00:00 UTC$/m)
+  const partial = pageOf({ traffic: { failed: 1 } }, { since: '3h' })
+  assert.match(partial, /^attempts +1 of 1 failed since 2026-11-29 11:00:00 UTC \(not counted before\)$/m)
+})
+
+test('kept attempts that do not match are not called none, and the page says how far they go back', () => {
+  const [since, failedSince] = ['11:00', '10:00'].map((time) => Date.parse(`2026-11-29T${time}Z`))
+  const kept = { count: 230, since, failedSince }
+  const text = pageOf({ kept }, { outcome: 'failed' })
+  assert.match(
+    text,
+    /^kept +230 attempts: all since 2026-11-29 11:00:00 UTC \(.*\), and failed ones since 2026-11-29 10:00:00 UTC$/m,
+  )
+  assert.match(text, /^None of the 230 kept attempts matches\.$/m)
+  assert.match(pageOf({}, {}), /^No attempts yet\.$/m)
+})
+
+test('the page of one event says what became of it', () => {
+  const stateOf = (eventState: object) => {
+    const text = pageOf({ eventState, queued: 0 }, { event: 'e-1' })
+    assert.match(text, /^event +e-1$/m)
+    assert.doesNotMatch(text, /No attempts yet/)
+    return /^state +(.*)$/m.exec(text)?.[1] ?? ''
+  }
+  assert.match(stateOf({ state: 'delivered', at: 0 }), /^delivered 1970-01-01 00:00:00 UTC/)
+  assert.equal(
+    stateOf({ state: 'dead', deadLetter: 'push/crm/e-1' }),
+    'dead letter: `trivium dead-letter show push/crm/e-1`',
+  )
+  assert.match(stateOf({ state: 'unread' }), /^waits: the push has not read it yet from orders$/)
+  assert.match(
+    stateOf({ state: 'read', mayHaveFailed: true }),
+    /^read by the push; its attempts are no longer/,
+  )
+  assert.match(stateOf({ state: 'unknown' }), /^unknown: /)
 })

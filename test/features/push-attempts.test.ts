@@ -69,6 +69,39 @@ test('the attempts at an event are shown with their requests and answers, withou
   assert.deepEqual([other.attempts, other.sent], [[], undefined])
 })
 
+test('the state of an event says whether it is delivered, waits, is dead or is not kept', async (t) => {
+  const store = await openStore(t)
+  const { url } = await startReceiver(t, (response, _, count) =>
+    response.writeHead(count === 1 ? 200 : 503).end(),
+  )
+  const slow = { attempts: 2, delay: '1h', 'max-delay': '1h' }
+  const match = { 'data.wanted': true }
+  const { service, show } = await startPush(t, store, [subscription(url, { retry: slow, match })])
+  const stateOf = async (event: string) =>
+    Object(await service.show({ name: 'crm', event, limit: 50 }, call)).eventState
+  const reaches = (event: string, wanted: string) =>
+    until(async () => ((await stateOf(event)).state === wanted ? stateOf(event) : undefined), wanted)
+  const first = await emit(store, { wanted: true })
+  await reaches(first, 'delivered')
+  const excluded = await emit(store, { wanted: false })
+  await reaches(excluded, 'excluded')
+  const second = await emit(store, { wanted: true })
+  await until(async () => (await stateOf(second)).nextAt, 'the time of the next attempt')
+  await service.retry({ name: 'crm' })
+  const { deadLetter } = await reaches(second, 'dead')
+  await store.jobs.deadLetters.drop(deadLetter)
+  assert.deepEqual(await reaches(second, 'removed'), { state: 'removed' })
+  assert.deepEqual(await stateOf('none'), { state: 'unknown' })
+  const { kept, attempts } = await show()
+  assert.deepEqual([kept.count, kept.since], [3, attempts.at(-1).at])
+  await service.pause({ name: 'crm' }, call)
+  const third = await until(async () => {
+    const id = await emit(store, { wanted: true })
+    return (await stateOf(id)).state === 'unread' ? id : undefined
+  }, 'an unread event')
+  assert.ok(third)
+})
+
 test('a token of other gateways gets neither the event nor what the receiver answered', async (t) => {
   const store = await openStore(t)
   const { url, wait } = await startReceiver(t, (response) => response.end('thanks, Ada'))

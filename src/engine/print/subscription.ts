@@ -12,7 +12,8 @@ import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { policyInWords } from '../../lib/push-policy-words.ts'
-import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { age, lineOf, shortId } from '../../lib/short-text.ts'
+import { attemptCount, eventFacts, keptFact, noAttempts } from './push-attempts.ts'
 import { pushState } from './push-state.ts'
 
 /** As `PushPolicy`. */
@@ -35,7 +36,7 @@ export function humanSubscription(result: Json, args: JsonObject = {}): string {
     ...factLines(factsOf(push, args)),
     ...(settings === undefined ? [] : ['', 'settings', indented(stringify(settings).trimEnd())]),
     '',
-    attemptsOf(push),
+    attemptsOf(push, args),
     ...(push.sent === undefined ? [] : ['', 'sent', indented(String(push.sent))]),
     ...exchangesOf(push),
     ...(push.more === true
@@ -66,8 +67,10 @@ function factsOf(push: JsonObject, args: JsonObject): [title: string, text: stri
     ['to', `${url}${origin}`],
     ['filter', match === undefined ? 'none: all events of the topic' : matchInWords(Object(match))],
     ['failing since', since === undefined ? '' : `${secondOf(since)} (${age(since)})`],
-    ...trafficFacts(push, args),
-    ['next attempt', nextOf(nextAt)],
+    ...eventFacts(push, args),
+    ...(args.event === undefined ? trafficFacts(push, args) : []),
+    ...keptFact(push),
+    ['next attempt', args.event === undefined ? nextOf(nextAt) : ''],
     ...policyFacts(push.policy),
     ['queued', `${counted(Number(queued), 'event')}${oldest}`],
     ['unread', `${counted(Number(unread), 'event')} of ${topic}`],
@@ -82,23 +85,18 @@ function policyFacts(policy: Json | undefined): [title: string, text: string][] 
 }
 
 /** The attempts of the range, and why they failed; nothing if an older daemon answers. */
-function trafficFacts(
-  { traffic, attempts }: JsonObject,
-  { until }: JsonObject,
-): [title: string, text: string][] {
+function trafficFacts({ traffic, attempts }: JsonObject, args: JsonObject): [title: string, text: string][] {
   const shown = objectsIn(attempts)
   if (traffic === undefined) return []
-  const { delivered, failed, from, to, knownSince = from, causes } = Object(traffic)
+  const { delivered, failed, causes } = Object(traffic)
   const success = shown.find(({ reason }) => reason === undefined)
   const last = success ? `; the last success ${age(success.at)} ago` : ''
-  const begin = secondOf(Math.max(Number(from), Number(knownSince)))
-  const since = until === undefined ? `since ${begin}` : `from ${begin} to ${secondOf(to)}`
   const all = Number(delivered) + Number(failed)
   const why = objectsIn(causes).map(({ text, count }): [string, string] => [
     '',
     `${count} of ${all}: ${text}`,
   ])
-  return [['attempts', all === 0 ? `none ${since}` : `${failed} of ${all} failed ${since}${last}`], ...why]
+  return [['attempts', attemptCount(Object(traffic), args, last)], ...why]
 }
 
 function nextOf(at: Json | undefined): string {
@@ -114,7 +112,8 @@ const LONGEST_ANSWER = 120
  * The attempts. An event on `gateway-message` has the id of its message. `about`: that message in a
  * few words, if it was asked for.
  */
-function attemptsOf({ attempts, topic, policy }: JsonObject): string {
+function attemptsOf(push: JsonObject, args: JsonObject): string {
+  const { attempts, topic, policy } = push
   const most = pathGet(policy, 'attempts')
   const rows = objectsIn(attempts).map(
     ({ at, event, attempt, ms, status, reason, answer, about, ...each }) => [
@@ -123,12 +122,12 @@ function attemptsOf({ attempts, topic, policy }: JsonObject): string {
       typeof ms === 'number' ? durationText(ms) : '',
       reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
       followOf(each),
-      shorten(String(answer ?? ''), LONGEST_ANSWER),
+      lineOf(String(answer ?? ''), LONGEST_ANSWER),
       shortId(event),
       about ?? '',
     ],
   )
-  return rows.length === 0 ? 'No attempts yet.' : lineTable(columnsFor(topic), rows)
+  return rows.length === 0 ? noAttempts(push, args) : lineTable(columnsFor(topic), rows)
 }
 
 /** What follows a failed attempt. */

@@ -74,6 +74,17 @@ function kept(all: Report['attempts']): Report['attempts'] {
   return [...all.slice(0, REPORTED), ...failed.slice(0, REPORTED_FAILURES)]
 }
 
+/**
+ * How far back the attempts of a report go (Unix ms): all of them since `since`, and failed ones
+ * since `failedSince`. Absent without attempts.
+ */
+export function keptIn(attempts: readonly object[]) {
+  const timeAt = (index: number): number => Number(Object(attempts.at(index)).at)
+  if (attempts.length === 0) return { count: 0 }
+  const last = Math.min(attempts.length, REPORTED) - 1
+  return { count: attempts.length, since: timeAt(last), failedSince: timeAt(-1) }
+}
+
 export function shownAttempt({
   answer: { retryAt: _, exchange: _exchange, ...outcome },
   ...attempt

@@ -75,7 +75,9 @@ export const subscriptions = {
   show: closed({
     ...subscription,
     outcome: z.enum(['ok', 'failed']).exactOptional().describe('Only attempts with this outcome'),
-    event: optional('Only attempts at the event with this id, with their requests and answers'),
+    event: spoken(optional('Only attempts at the event with this id, with their requests and answers'), {
+      id: 'event',
+    }),
     since: pointInTime.exactOptional().describe('Only attempts since a time, or an age such as 2h'),
     until: pointInTime.exactOptional().describe('Only attempts before a time, or older than an age'),
     limit: spoken(z.int().min(1).max(300).default(50).describe('Maximum number of attempts'), {

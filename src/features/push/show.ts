@@ -7,6 +7,8 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { HOUR } from '../../core/units.ts'
 import { createShowEvent } from '../../engine/show-event.ts'
 import { defined } from '../../lib/defined.ts'
+import { keptIn } from './attempt-list.ts'
+import { eventStateOf } from './event-state.ts'
 import { attemptsOf } from './listing.ts'
 import type * as operations from './operations.ts'
 import { policyOf } from './policy.ts'
@@ -38,7 +40,8 @@ export function createShow(deps: {
         : await attemptsAt(store, subscription, event, info.attempts ?? [], call)
     const traffic = await trafficOf(deps, name, filter)
     const policy = policyOf(subscription)
-    const shown = { ...info, ...all, ...newest(all.attempts, filter, limit), traffic, policy }
+    const kept = keptIn(info.attempts ?? [])
+    const shown = { ...info, ...all, ...newest(all.attempts, filter, limit), kept, traffic, policy }
     const record = await deps.recordOf(name)
     if (!record) return shown
     const { given, at: createdAt, by: createdBy, updatedAt } = record
@@ -73,6 +76,7 @@ async function trafficOf({ store, now }: { store: Store; now(): number }, name: 
 /**
  * The attempts at an event, newest first, each with its request and answer if they are still kept
  * and the caller may read the event. `sent`: the body of the requests, if the event is retained.
+ * `eventState`: what became of it. It is unknown to a caller who may not read it and sees no attempt.
  */
 async function attemptsAt(
   store: Store,
@@ -93,7 +97,8 @@ async function attemptsAt(
     const { at, event: _, ...exchange } = exchanges.find(({ at }) => at === Object(each).at) ?? {}
     return at === undefined ? each : { ...each, exchange }
   })
-  return { attempts, ...(retained && { sent: encodeEvent(retained, format).body.toString() }) }
+  const eventState = await eventStateOf(store, subscription, { id: event, attempts, retained })
+  return { attempts, eventState, ...(retained && { sent: encodeEvent(retained, format).body.toString() }) }
 }
 
 /**

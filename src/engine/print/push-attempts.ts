@@ -1,0 +1,83 @@
+import { type Json, type JsonObject, pathGet } from '../../core/json.ts'
+import { secondOf, whenText } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { age } from '../../lib/short-text.ts'
+
+type Facts = [title: string, text: string][]
+
+/**
+ * How many attempts of a range failed: `2 of 3 failed since …`. `last`: about the last success, which
+ * follows it. A range may begin, or be, before the attempts were counted.
+ */
+export function attemptCount(traffic: JsonObject, { since, until }: JsonObject, last: string): string {
+  const { delivered, failed, from, to, knownSince = from } = traffic
+  if (Number(knownSince) >= Number(to))
+    return `not counted then: they are counted since ${secondOf(knownSince)}`
+  const isPartial = since !== undefined && Number(knownSince) > Number(from)
+  const begin = secondOf(Math.max(Number(from), Number(knownSince)))
+  const range = until === undefined ? `since ${begin}` : `from ${begin} to ${secondOf(to)}`
+  const note = isPartial ? ' (not counted before)' : ''
+  const all = Number(delivered) + Number(failed)
+  return all === 0 ? `none ${range}${note}` : `${failed} of ${all} failed ${range}${note}${last}`
+}
+
+/** `300 attempts, all since …, failed ones since …`; nothing if an older daemon answers. */
+export function keptFact({ kept }: JsonObject): Facts {
+  const { count = 0, since, failedSince } = Object(kept)
+  if (count === 0) return []
+  const older = failedSince < since ? `, and failed ones since ${secondOf(failedSince)}` : ''
+  return [['kept', `${counted(count, 'attempt')}: all since ${secondOf(since)} (${age(since)})${older}`]]
+}
+
+/** What became of the event of `--event`. */
+export function eventFacts({ eventState, topic, name, queued }: JsonObject, { event }: JsonObject): Facts {
+  if (event === undefined) return []
+  const text = WORDS[String(pathGet(eventState ?? null, 'state'))]
+  const state: JsonObject = Object(eventState)
+  return [
+    ['event', String(event)],
+    [
+      'state',
+      text === undefined ? '' : text({ ...state, topic: topic ?? '', name: name ?? '', queued: queued ?? 0 }),
+    ],
+  ]
+}
+
+const WORDS: Readonly<Record<string, (state: JsonObject) => string>> = {
+  delivered: ({ at }) => `delivered ${whenText(at)}`,
+  dead: ({ deadLetter }) => `dead letter: ${commandText('dead-letter show', deadLetter)}`,
+  removed: () => 'its dead letter was dropped, or retried and waits for its attempt',
+  retrying: ({ nextAt }) =>
+    nextAt === undefined
+      ? 'failed; waits until the push tries again'
+      : `waits for its next attempt, ${whenNext(nextAt)}`,
+  unread: ({ topic }) => `waits: the push has not read it yet from ${topic}`,
+  excluded: () => 'not sent: the filter excludes it',
+  read: readText,
+  unknown: ({ topic }) => `unknown: neither ${topic} nor the attempts have this event, or no longer`,
+}
+
+/** Failed attempts at messages are in their histories. */
+function readText({ mayHaveFailed, queued }: JsonObject): string {
+  if (Number(queued) > 0)
+    return 'read by the push; it waits behind queued events, or its attempts are no longer kept'
+  return mayHaveFailed === false
+    ? 'read by the push, and no attempt has failed: it was delivered at once, unless it is older than the push. That attempt is no longer kept.'
+    : 'read by the push; its attempts are no longer kept'
+}
+
+function whenNext(at: Json): string {
+  const left = Number(at) - Date.now()
+  return left > 0 ? `${secondOf(at)}` : 'now'
+}
+
+/** In place of attempts: that there are none, or that none is as asked for. */
+export function noAttempts({ kept }: JsonObject, { event, outcome, since, until }: JsonObject): string {
+  const count = Number(pathGet(kept ?? null, 'count') ?? 0)
+  if (event !== undefined) return 'No attempt at this event is kept.'
+  const isFiltered = [outcome, since, until].some((filter) => filter !== undefined)
+  return isFiltered && count > 0
+    ? `None of the ${counted(count, 'kept attempt')} matches.`
+    : 'No attempts yet.'
+}
