@@ -1,5 +1,6 @@
 import { type JsonObject, objectsIn, pathGet, textAt } from '../../../core/json.ts'
 import { defined } from '../../../lib/defined.ts'
+import { RETRIED_EARLY } from '../../../lib/last-attempt.ts'
 
 /**
  * What was sent to the sender after a decision, by the history of the message: each answer with its
@@ -7,8 +8,9 @@ import { defined } from '../../../lib/defined.ts'
  */
 export function answersAfter({ decidedAt = 0, shownMessage = null }: JsonObject): JsonObject[] {
   const notes = objectsIn(pathGet(shownMessage, 'history')).filter(
-    ({ road, at, detail }) =>
+    ({ road, at, what, detail }) =>
       road === 'outbox' &&
+      what !== RETRIED_EARLY &&
       Number(at) >= Number(decidedAt) &&
       !String(textAt(Object(detail), 'key')).startsWith('approval:'),
   )
