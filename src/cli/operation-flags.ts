@@ -125,9 +125,15 @@ function argumentOf({ none, isUnless }: Flag, given: Json | undefined): Json | u
 function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
   const hasEnd = flags.some(({ places }) => places.some(([property]) => property === 'until'))
   if (typeof args.since !== 'string' || args.until !== undefined || !hasEnd) return args
-  const { since, until, endsAt } = timeRangeIn(args.since, { zone: 'utc' }) ?? {}
-  if (since === undefined || until === undefined || endsAt !== 'time') return args
-  return { ...args, since: new Date(since).toISOString(), until: new Date(until).toISOString() }
+  const range = rangeWithBothEnds(args.since)
+  if (!range) return args
+  return { ...args, since: new Date(range.since).toISOString(), until: new Date(range.until).toISOString() }
+}
+
+/** The ends (Unix ms) of a range with times of day, such as `yesterday 10-11`; undefined for others. */
+export function rangeWithBothEnds(text: string): { since: number; until: number } | undefined {
+  const { since, until, endsAt } = timeRangeIn(text, { zone: 'utc' }) ?? {}
+  return since === undefined || until === undefined || endsAt !== 'time' ? undefined : { since, until }
 }
 
 /** Between words: `max|Count`, `user|ID`, `HTTP|Server`. */

@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
 import type { TriviumError } from '../core/errors.ts'
+import { parseTime } from '../core/units.ts'
 import { shellWord } from '../lib/command-text.ts'
 import { usage } from './command.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
@@ -25,6 +26,8 @@ const SIMILAR: readonly (readonly string[])[] = [
   ['yes', 'confirm', 'force', 'y'],
   ['json', 'output', 'o', 'format'],
 ]
+/** Options that take a time. */
+const OF_TIMES: ReadonlySet<string> = new Set(['since'])
 /** Maximum number of options in an error. */
 const MOST_NAMED = 8
 /** Options of every command. */
@@ -47,7 +50,7 @@ export function otherOption(
   if (given === undefined) return undefined
   const known = command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long?.slice(2) ?? [])
   const word = given.replace(/^-+/, '')
-  const similar = similarTo(word, known)
+  const similar = similarTo(word, known, valueOf(given, words))
   if (similar !== undefined) {
     const value = similar === 'json' ? '' : valueFor(given, words, similar)
     return usage(`${name} has no ${given}. Did you mean --${similar}${value}?`, error)
@@ -59,17 +62,26 @@ export function otherOption(
   return usage(`${name} has no ${given}. It has ${shown.join(', ')}.${more}`, error)
 }
 
-function similarTo(given: string, known: readonly string[]): string | undefined {
-  return SIMILAR.filter((names) => names.includes(given))
+function similarTo(given: string, known: readonly string[], value?: string): string | undefined {
+  const similar = SIMILAR.filter((names) => names.includes(given))
     .flat()
-    .find((name) => name !== given && known.includes(name))
+    .filter((name) => name !== given && known.includes(name))
+  // `--from` may be a time or a sender.
+  const isTime = value === undefined || parseTime(value) !== undefined
+  return similar.find((name) => isTime || !OF_TIMES.has(name)) ?? similar[0]
+}
+
+/** The value that an option was given, if any. */
+function valueOf(given: string, words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => word === given || word.startsWith(`${given}=`))
+  const [, attached] = /=(.*)/.exec(words[at] ?? '') ?? []
+  const value = attached ?? words[at + 1]
+  return value === undefined || value.startsWith('-') ? undefined : value
 }
 
 /** ` done`, if the option was given a value that the other one can have. */
 function valueFor(given: string, words: readonly string[], similar: string): string {
-  const at = words.findIndex((word) => word === given || word.startsWith(`${given}=`))
-  const [, attached] = /=(.*)/.exec(words[at] ?? '') ?? []
-  const value = attached ?? words[at + 1]
-  if (value === undefined || value.startsWith('-')) return ''
+  const value = valueOf(given, words)
+  if (value === undefined) return ''
   return similar === 'for' && !DURATION.test(value) ? '' : ` ${shellWord(value)}`
 }

@@ -151,9 +151,8 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
-    const betterError = isUnknownVerb(program, rest)
-      ? await mistyped(program, rest, error, context)
-      : await withForm(program, rest, error)
+    const verbError = isUnknownVerb(program, rest) ? await mistyped(program, rest, error, context) : undefined
+    const betterError = verbError ?? (await withForm(program, rest, error))
     if (!betterError) held.release()
     return await report(betterError ?? error, terminal, { isDaemon: rest[0] === 'start' })
   }
@@ -176,13 +175,14 @@ function helpOfVerb(argv: string[]): string[] {
 /** The error about a missing argument of a command, with its form and the list of what it may be. */
 async function withForm(program: Command, rest: readonly string[], error: unknown) {
   if (!(error instanceof CommanderError)) return undefined
-  if (error.code === 'commander.unknownOption') return withOtherOption(program, rest, error)
+  if (['commander.unknownOption', 'commander.excessArguments'].includes(error.code))
+    return withOtherOption(program, rest, error)
   if (error.code !== 'commander.missingArgument') return undefined
   const { missingPlace } = await import('./missing-argument.ts')
   return missingPlace(program, rest)
 }
 
-/** The error about an option that the command of a line does not have. */
+/** The error about an option or a word that the command of a line does not have. */
 async function withOtherOption(program: Command, rest: readonly string[], error: CommanderError) {
   const [noun, verb] = rest
   const group = program.commands.find((one) => one.name() === noun)
@@ -191,7 +191,8 @@ async function withOtherOption(program: Command, rest: readonly string[], error:
   if (!group || !command) return undefined
   const { otherOption } = await import('./other-option.ts')
   const name = command === group ? group.name() : `${group.name()} ${command.name()}`
-  return otherOption(command, name, rest, error)
+  if (error.code === 'commander.unknownOption') return otherOption(command, name, rest, error)
+  return (await import('./extra-words.ts')).extraWords(command, name, error)
 }
 
 async function mistyped(program: Command, rest: readonly string[], error: unknown, context: CommandContext) {

@@ -40,7 +40,8 @@ const UTC: Calendar = {
 
 /**
  * Reads a range of time in words: `1h`, `last 15 min`, `today`, `yesterday 10-11`,
- * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. Undefined for other words.
+ * `monday 9:30 to 10`, `2026-11-27 8:00-9:30`, `all`. A weekday is the last one: on a Monday
+ * morning at 8, `monday 9:30` is a week ago. Undefined for other words.
  */
 export function timeRangeIn(
   text: string,
@@ -58,7 +59,9 @@ export function timeRangeIn(
   if (midnight === undefined) return undefined
   const rest = (words.startsWith(name) ? words.slice(name.length) : words).replace(/^[\s,t]+/, '')
   if (rest === '') return { since: midnight, until: calendar.midnight(midnight, 1), endsAt: 'day' }
-  return hoursOf(rest, midnight, calendar)
+  const range = hoursOf(rest, midnight, calendar)
+  const isToCome = range?.since !== undefined && range.since > now
+  return isToCome && isWeekday(name) ? hoursOf(rest, calendar.midnight(midnight, -7), calendar) : range
 }
 
 /** The beginning of a day, by its name or its date. */
@@ -69,8 +72,16 @@ function dayOf(name: string, now: number, calendar: Calendar): number | undefine
   }
   if (name === 'today') return calendar.midnight(now)
   if (name === 'yesterday') return calendar.midnight(now, -1)
-  const weekday = name.length < 3 ? -1 : DAYS.findIndex((each) => each.startsWith(name))
-  return weekday < 0 ? undefined : calendar.midnight(now, -((calendar.weekday(now) - weekday + 7) % 7))
+  if (!isWeekday(name)) return undefined
+  return calendar.midnight(now, -((calendar.weekday(now) - weekdayOf(name) + 7) % 7))
+}
+
+function isWeekday(name: string): boolean {
+  return name.length >= 3 && weekdayOf(name) >= 0
+}
+
+function weekdayOf(name: string): number {
+  return DAYS.findIndex((each) => each.startsWith(name))
 }
 
 /** `10-11`, `9:30 to 10`, or one time: from then on. */

@@ -31,6 +31,31 @@ test('the command below `history` leads to the lines before it, also of the same
   assert.equal(older.err, '')
 })
 
+test('`history` takes a range of hours, and part of the id of a conversation; an unknown one is an error', async () => {
+  const site = openSite({ routes: 'routes: [{ name: rest, match: { gateway: cli }, skill: echo }]\n' })
+  const lines = ['09:59', '10:00', '10:59', '11:00'].map((at) => ({
+    time: `2026-11-27T${at}:00.000Z`,
+    channel: 'cli',
+    role: 'user',
+    content: at,
+    meta: { conversation: 'order-4711' },
+  }))
+  site.write('.trivium/messages.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  await site.start()
+  const hour = await site.run(['history', '--since', '2026-11-27 10-11'])
+  assert.deepEqual([...hour.out.matchAll(/\d\d:\d\d$/gm)].flat(), ['10:00', '10:59'])
+  const first = await site.run(['history', '--since', '2026-11-27 10-11', '--before', '2026-11-27T10:30'])
+  assert.deepEqual([...first.out.matchAll(/\d\d:\d\d$/gm)].flat(), ['10:00'])
+  await site.run(['message', 'cli', 'Hello', '--conversation', 'parcel-petra', '--wait', '10s'])
+  const part = await site.run(['history', '--conversation', 'parcel-pet'])
+  assert.match(part.out, /\tparcel-petra\t.*Hello/)
+  const near = await site.run(['history', '--conversation', 'parcel-pedra'])
+  assert.deepEqual([near.code, near.out], [1, ''])
+  assert.match(near.err, /no conversation parcel-pedra\. Did you mean parcel-petra\?/)
+  const old = await site.run(['history', '--conversation', 'order-4711', '--since', '2026-11-28'])
+  assert.deepEqual([old.code, old.err], [0, 'Nothing found.\n'])
+})
+
 test('a page never divides a millisecond', () => {
   const newest = createNewest<{ time: string; name: string }>(2)
   for (const [time, name] of ['1a', '2b', '2c', '3d'].map((one) => [...one]))

@@ -26,10 +26,26 @@ describe('an option or a word that a command does not have', { timeout: 300_000 
       ['audit list --search rest', '--what rest'],
       ['audit --user ada', '--by ada'],
       ['message list -n 3', '--limit 3'],
+      ['message list --from olsen', '--sender olsen'],
+      ['message list --from 2h', '--since 2h'],
       ['gateway list -o json', '--json'],
     ] as const)
       assert.ok((await errorOf(line)).includes(` Did you mean ${form}?`), line)
     assert.match(await errorOf('audit list --search', 'late orders'), /Did you mean --what 'late orders'\?/)
+  })
+
+  test('is answered with the options that take a text, if it is a text', async () => {
+    const history = await errorOf('history h.olsen@fjordmail.example')
+    assert.match(
+      history,
+      /`trivium history --sender h\.olsen@fjordmail\.example`.*`trivium history --grep h\.olsen/s,
+    )
+    assert.match(
+      await errorOf('message list', 'Petra Novak'),
+      /`trivium message list --search 'Petra Novak'`/,
+    )
+    assert.match(await errorOf('dead-letter list 502'), /`trivium dead-letter list --error 502`/)
+    assert.match(await errorOf('status olsen'), /too many arguments for 'status'/)
   })
 
   test('is answered with the options of the command if none has that meaning', async () => {

@@ -25,6 +25,13 @@ test('a range of time is an age, a day, hours of a day, or all time', () => {
   assert.deepEqual(timeRangeIn('all'), {})
 })
 
+test('a time of a weekday is the last one: later today is a week ago', () => {
+  assert.deepEqual(startAndEnd('thursday 15'), ['2026-03-26T15:00', '-'])
+  assert.deepEqual(startAndEnd('thursday 16'), ['2026-03-19T16:00', '-'])
+  assert.deepEqual(startAndEnd('thu 15:45-17'), ['2026-03-19T15:45', '2026-03-19T17:00'])
+  assert.deepEqual(startAndEnd('today 16'), ['2026-03-26T16:00', '-'])
+})
+
 test('words that are not understood completely are no range', () => {
   for (const text of [
     '',

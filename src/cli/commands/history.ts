@@ -1,20 +1,10 @@
 import { TriviumError } from '../../core/errors.ts'
-import { objectsIn, pathGet } from '../../core/json.ts'
 import { isRegex, patternText } from '../../core/pattern.ts'
 import { createLogs } from '../../features/transcript/logs.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { defined } from '../../lib/defined.ts'
-import { didYouMean } from '../../lib/nearest.ts'
 import { paragraph } from '../../lib/paragraph.ts'
-import {
-  type AddCommand,
-  type Environs,
-  interruption,
-  loadFor,
-  timeOf,
-  usage,
-  wholeNumber,
-} from '../command.ts'
+import { type AddCommand, type Environs, interruption, timeOf, usage, wholeNumber } from '../command.ts'
 import { type Connection, connectOrRead } from '../connection.ts'
 import { locate } from '../data-dir.ts'
 import { ENTRY_TITLES, entryRow } from '../history/entry-row.ts'
@@ -22,7 +12,10 @@ import { EVENT_TITLES, eventRow } from '../history/event-row.ts'
 import type { HistoryFilter } from '../history/filter.ts'
 import { followHistory } from '../history/follow-history.ts'
 import { createLines } from '../history/lines.ts'
+import { nothingFound, unknownConversation } from '../history/nothing-found.ts'
 import { readHistory } from '../history/read-history.ts'
+import { rangeWithBothEnds } from '../operation-flags.ts'
+import { fullId } from '../short-ids.ts'
 import type { Terminal } from '../terminal.ts'
 
 type Options = {
@@ -77,7 +70,9 @@ export const addHistory: AddCommand = (program, context) => {
         terminal.err(`${paragraph('', `Older ones: ${continuation(options, shown.older)}`)}\n`)
       // On stderr, because programs may read the lines of stdout.
       if (shown.count === 0 && options.limit !== 0)
-        terminal.err(`${paragraph('', await nothingFound(options, environs))}\n`)
+        terminal.err(
+          `${paragraph('', await nothingFound({ gateway: options.channel ?? options.gateway }, environs))}\n`,
+        )
     })
 }
 
@@ -90,7 +85,7 @@ type Shown = { count: number; older?: string | undefined }
 type Output = { environs: Environs; terminal: Terminal }
 
 async function showTranscript(logs: Logs, options: Options, { environs, terminal }: Output): Promise<Shown> {
-  const filter = filterOf(options)
+  const given = filterOf(options)
   const from = Date.now()
   const signal = options.follow ? interruption() : undefined
   const print = createLines(ENTRY_TITLES)
@@ -98,8 +93,16 @@ async function showTranscript(logs: Logs, options: Options, { environs, terminal
     terminal.out(`${terminal.json ? JSON.stringify(entry) : print(entryRow(entry))}\n`)
   const store = await openStore(environs, terminal)
   try {
-    const lines = logs.newestMessages().entries
-    const { entries, more } = await readHistory({ store, lines }, filter, options.limit)
+    const filter = await withWholeConversation(given, store)
+    const read = (one: HistoryFilter, limit: number) =>
+      readHistory({ store, lines: logs.newestMessages().entries }, one, limit)
+    const { entries, more } = await read(filter, options.limit)
+    const { conversation } = filter
+    if (conversation !== undefined && entries.length === 0 && !options.follow) {
+      const ofAllTime = await read({ conversation }, 1)
+      const unknown = ofAllTime.entries.length === 0 && (await unknownConversation(conversation, store))
+      if (unknown) throw unknown
+    }
     for (const entry of entries) show(entry)
     if (signal) {
       // A store that this process opened would keep a daemon from starting.
@@ -111,6 +114,17 @@ async function showTranscript(logs: Logs, options: Options, { environs, terminal
   } finally {
     await store?.[Symbol.asyncDispose]()
   }
+}
+
+/** Completes the name of a conversation, as other commands that only read do. */
+async function withWholeConversation(
+  filter: HistoryFilter,
+  store: Connection | undefined,
+): Promise<HistoryFilter> {
+  const { channel, conversation } = filter
+  if (conversation === undefined || store === undefined) return filter
+  const gateway = channel !== undefined && /^[\w-]+$/.test(channel) ? { gateway: channel } : {}
+  return { ...filter, conversation: await fullId(store, conversation, 'conversation', { args: gateway }) }
 }
 
 /** The store. Without it, messages.jsonl has most of the transcript. */
@@ -152,13 +166,15 @@ function filterOf(options: Options): HistoryFilter {
     const text = options[flag]
     return text === undefined ? [] : [timeOf(`--${flag}`, text)]
   })
+  const range = since === undefined ? undefined : rangeWithBothEnds(since)
+  if (range) ends.push(range.until)
   const iso = (time: number) => new Date(time).toISOString()
   return defined({
     channel,
     conversation,
     sender,
     grep,
-    since: since === undefined ? undefined : iso(timeOf('--since', since)),
+    since: since === undefined ? undefined : iso(range?.since ?? timeOf('--since', since)),
     before: ends.length === 0 ? undefined : iso(Math.min(...ends)),
   })
 }
@@ -170,31 +186,6 @@ function continuation({ until: _, before: __, ...options }: Options, before: str
     return value === true ? [`--${name}`] : [`--${name}`, value]
   })
   return commandText('history', ...flags)
-}
-
-/** Why nothing was found, if that is known. */
-async function nothingFound({ channel, gateway = channel }: Options, environs: Environs): Promise<string> {
-  if (gateway === undefined || !/^[\w-]+$/.test(gateway)) return 'Nothing found.'
-  const config = await loadFor(environs, { withoutVariables: 'except-store' }).catch(() => undefined)
-  const names = config?.gateways.map(({ name }) => name)
-  if (names && !names.includes(gateway))
-    return `Nothing found. There is no gateway ${gateway}.${didYouMean(gateway, names)}`
-  return (await hasOnlyUnanswerable(gateway, environs))
-    ? `Nothing found. Messages at ${gateway} cannot be answered, so they are not part of the transcript: ${commandText('message list --gateway', gateway)} shows them.`
-    : 'Nothing found.'
-}
-
-/** Whether a gateway has messages, but none that can be answered. */
-async function hasOnlyUnanswerable(gateway: string, environs: Environs): Promise<boolean> {
-  try {
-    await using store = await connectOrRead(environs)
-    const page = { gateway, limit: 1 }
-    const any = objectsIn(await store.invoke('message-list', page))
-    const answerable = await store.invoke('message-list', { ...page, answerable: true })
-    return any.length > 0 && pathGet(answerable, '0') === undefined
-  } catch {
-    return false
-  }
 }
 
 function patternOf(flag: string): (text: string) => string {

@@ -1,0 +1,31 @@
+import { type Command, CommanderError } from 'commander'
+import type { TriviumError } from '../core/errors.ts'
+import { commandText } from '../lib/command-text.ts'
+import { usage } from './command.ts'
+
+/** Options that take the text which people give without one, and what they find. */
+const OF_TEXTS: Readonly<Record<string, string>> = {
+  sender: 'For a sender',
+  grep: 'For a text',
+  search: 'To search',
+  error: 'For an error',
+  what: 'For an action',
+}
+
+/**
+ * The error about words that the command does not take: it names the options for a text. Undefined
+ * if the command has none.
+ */
+export function extraWords(command: Command, name: string, error: unknown): TriviumError | undefined {
+  if (!(error instanceof CommanderError) || error.code !== 'commander.excessArguments') return undefined
+  const [first, ...others] = command.args.slice(command.registeredArguments.length)
+  if (first === undefined) return undefined
+  const known = new Set(command.options.map(({ long }) => long?.slice(2)))
+  const words = [first, ...others].join(' ')
+  const forms = Object.entries(OF_TEXTS).flatMap(([option, what]) =>
+    known.has(option) ? [`${what}: ${commandText(name, `--${option}`, words)}.`] : [],
+  )
+  return forms.length === 0
+    ? undefined
+    : usage(`${name} takes no ${first} without an option. ${forms.join(' ')}`, error)
+}
