@@ -14,6 +14,7 @@ import { operationFlags } from './operation-command.ts'
 import { retriedMany, retriedOne } from './print-retried.ts'
 import {
   type Fate,
+  hasFailedAgain,
   type Retried,
   retriedLetter,
   WAIT_FOR_MANY,
@@ -158,7 +159,7 @@ export async function allLetters(daemon: Connection, args: JsonObject): Promise<
   }
 }
 
-/** Waits for the outcomes. Ctrl-C ends the wait, not the retries. */
+/** Waits for the outcomes. Exits with 1 if some failed again. Ctrl-C ends the wait, not the retries. */
 async function outcomesOf(
   daemon: Connection,
   context: CommandContext,
@@ -167,6 +168,7 @@ async function outcomesOf(
 ): Promise<Fate[]> {
   const { progress } = context.terminal()
   const outcomes = await watchRetried(daemon, letters, { ...options, progress })
+  if (outcomes.some(hasFailedAgain)) context.exit(1)
   if (options.signal.aborted) context.exit(exitCodeOf('SIGINT'))
   return outcomes
 }

@@ -50,7 +50,7 @@ export function otherOption(
   if (given === undefined) return undefined
   const known = command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long?.slice(2) ?? [])
   const word = given.replace(/^-+/, '')
-  const similar = similarTo(word, known, valueOf(given, words))
+  const similar = similarTo(word, known, givenValue(given, words))
   if (similar !== undefined) {
     const value = similar === 'json' ? '' : valueFor(given, words, similar)
     return usage(`${name} has no ${given}. Did you mean --${similar}${value}?`, error)
@@ -72,7 +72,7 @@ function similarTo(given: string, known: readonly string[], value?: string): str
 }
 
 /** The value that an option was given, if any. */
-function valueOf(given: string, words: readonly string[]): string | undefined {
+function givenValue(given: string, words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => word === given || word.startsWith(`${given}=`))
   const [, attached] = /=(.*)/.exec(words[at] ?? '') ?? []
   const value = attached ?? words[at + 1]
@@ -81,7 +81,7 @@ function valueOf(given: string, words: readonly string[]): string | undefined {
 
 /** ` done`, if the option was given a value that the other one can have. */
 function valueFor(given: string, words: readonly string[], similar: string): string {
-  const value = valueOf(given, words)
+  const value = givenValue(given, words)
   if (value === undefined) return ''
   return similar === 'for' && !DURATION.test(value) ? '' : ` ${shellWord(value)}`
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
-import { resumeCommand } from '../features/pauses/print.ts'
+import { resumeCommand } from '../lib/resume-command.ts'
 import type { Connection } from './connection.ts'
 
 /**

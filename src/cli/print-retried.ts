@@ -1,9 +1,9 @@
 import { type Json, objectsIn, pathGet } from '../core/json.ts'
 import { shortError } from '../engine/print/letter-causes.ts'
-import { resumeCommand } from '../features/pauses/print.ts'
 import { ageText } from '../lib/age-text.ts'
 import { commandText } from '../lib/command-text.ts'
 import { paragraph } from '../lib/paragraph.ts'
+import { resumeCommand } from '../lib/resume-command.ts'
 import { shorten } from '../lib/short-text.ts'
 import type { Fate } from './retried.ts'
 

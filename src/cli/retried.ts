@@ -74,6 +74,11 @@ export async function watchRetried(
   }
 }
 
+/** Whether a retried letter or message failed again: it is dead again, or retried later. */
+export function hasFailedAgain({ outcome, error }: Fate): boolean {
+  return outcome === 'dead' || (outcome === 'retrying' && error !== undefined)
+}
+
 /** Whether an outcome may change before the time `end`. */
 function mayChange(fate: Fate | undefined, end: number): boolean {
   if (!fate) return false

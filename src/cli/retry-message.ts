@@ -1,12 +1,13 @@
 import type { Json, JsonObject } from '../core/json.ts'
 import { exitCodeOf, interruption } from './command.ts'
 import type { Connection } from './connection.ts'
-import { WAIT_FOR_ONE, watchRetried } from './retried.ts'
+import { hasFailedAgain, WAIT_FOR_ONE, watchRetried } from './retried.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
  * Runs `message-retry`, and adds its `outcome`: what became of the message within a few seconds.
- * Ctrl-C ends the wait, not the attempt, and the command exits with 130.
+ * The command exits with 1 if it failed again. Ctrl-C ends the wait, not the attempt, and the command
+ * exits with 130.
  */
 export async function retryMessage(
   { invoke }: Pick<Connection, 'invoke'>,
@@ -21,6 +22,7 @@ export async function retryMessage(
   const signal = interruption()
   const options = { began, limit: WAIT_FOR_ONE, signal, progress }
   const [fate] = await watchRetried({ invoke }, letters, options)
+  if (fate && hasFailedAgain(fate)) exit(1)
   if (signal.aborted) exit(exitCodeOf('SIGINT'))
   return { ...Object(result), ...fate }
 }

@@ -9,7 +9,7 @@ import { createLines } from '../../src/cli/history/lines.ts'
 import { createNewest } from '../../src/cli/history/newest.ts'
 import { readHistory } from '../../src/cli/history/read-history.ts'
 import type { LogEntry } from '../../src/core/activity.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
 import { makeId } from '../../src/core/message-id.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -106,8 +106,20 @@ function line(time: string, role: string, content: string, meta: JsonObject): Lo
   return { time, channel: 'support', role, content, meta }
 }
 
+const APPROVAL = {
+  id: '0c0702d99b97e4b7',
+  title: 'Refund 412.00 EUR · order 4302',
+  status: 'denied',
+  decidedAt: AT + MINUTE / 2,
+  decidedBy: 'control-token:Tomas Berg',
+  reason: 'used for a year',
+  message: { id: taken.id, gateway: 'support', conversation: 'mail-1', from: 'ada@mail.example' },
+}
+
+type Store = { running: boolean; invoke(name: string, args: unknown): Promise<Json> }
+
 /** A store with two messages, and one answer that was not sent. */
-const STORE = {
+const STORE: Store = {
   running: true,
   async invoke(name: string, args: unknown) {
     const { before, text, conversation } = Object(args)
@@ -123,7 +135,7 @@ const STORE = {
   },
 }
 
-async function read(filter: HistoryFilter, limit = 50, store: typeof STORE | null = STORE) {
+async function read(filter: HistoryFilter, limit = 50, store: Store | null = STORE) {
   async function* newestFirst() {
     yield* LINES.toReversed()
   }
@@ -163,6 +175,32 @@ test('`history` has each entry once: also messages that wait, answers of people,
     (await read({}, 50, null)).texts,
     LINES.map(({ content }) => content),
   )
+})
+
+test('`history` has the decision about a request for an approval, with who decided and why', async () => {
+  const store: Store = {
+    running: true,
+    invoke: async (name, args) =>
+      name === 'approval-list' ? [APPROVAL, { ...APPROVAL, status: 'pending' }] : STORE.invoke(name, args),
+  }
+  const { rows } = await read({ grep: '4302' }, 50, store)
+  assert.deepEqual(
+    rows.map(({ fields }) => fields),
+    [
+      [
+        taken.id,
+        'decision',
+        'Tomas Berg',
+        'support',
+        'mail-1',
+        '',
+        '',
+        'denied approval 0c0702d99b97e4b7: Refund 412.00 EUR · order 4302\nReason: used for a year',
+      ],
+    ],
+  )
+  assert.equal((await read({ sender: 'tomas' }, 50, store)).texts.length, 1)
+  assert.equal((await read({ conversation: 'mail-0' }, 50, store)).texts.length, 1)
 })
 
 test('`history` filters by text, subject, author, conversation and time', async () => {
@@ -212,7 +250,12 @@ test('`history` in a terminal has a line for each day, and texts in the whole wi
       channel: 'support',
       role: 'user',
       content,
-      meta: { messageId: 'mail-1', from: 'ada@mail.example', subject: 'Parcel' },
+      meta: {
+        messageId: 'm1',
+        from: 'ada@mail.example',
+        subject: 'Parcel',
+        conversation: 'slack:T1:CTEAM.179600000',
+      },
     })
   const text = 'Where is my parcel? It was sent on Monday, and it has not come yet. Please tell me.\n\nAda'
   const shown = (width: number) => {
@@ -229,10 +272,13 @@ test('`history` in a terminal has a line for each day, and texts in the whole wi
   }
   assert.match(
     shown(80).join('\n'),
-    /10:00:00 {2}← ada@mail\.example {2}support {2}mail-1\n {4}Subject: Parcel/,
+    /10:00:00 {2}← ada@mail\.example {2}support {2}…CTEAM\.179600000 {2}m1\n {4}Subject: Parcel/,
   )
-  assert.match(shown(140)[0] ?? '', /^time +id +who +gateway +text$/)
-  assert.match(shown(140)[2] ?? '', /^10:00:00 +mail-1 +ada@mail\.example +support +← Subject: Parcel$/)
+  assert.match(shown(140)[0] ?? '', /^time +id +who +gateway +conversation +text$/)
+  assert.match(
+    shown(140)[2] ?? '',
+    /^10:00:00 +m1 +ada@mail\.example +support +…CTEAM\.179600000 +← Subject: Parcel$/,
+  )
 })
 
 test('`history` in a pipe has one line for each entry, and events are readable at a terminal', () => {

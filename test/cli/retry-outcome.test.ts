@@ -48,7 +48,8 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
   test('one that succeeds is done; one that fails again has its error', async () => {
     assert.equal(await run('dead-letter', 'retry', await letter('moody 1')), 'Retried: done.\n')
     const bad = await letter('bad 1')
-    const again = await run('dead-letter', 'retry', bad)
+    const { out: again, code } = await site.run(['dead-letter', 'retry', bad])
+    assert.equal(code, 1)
     assert.match(
       again,
       /^It failed again: no bad 1\. `trivium dead-letter show [\w-]+` has the attempts\.\n$/,
@@ -120,7 +121,8 @@ describe('the result of a retry', { timeout: 300_000 }, async () => {
       JSON.parse(await run('message', 'list', '--outcome', 'retrying', '--json')).messages
     await until(async () => (await retrying()).length > 0, 'a failure')
     const [{ id }] = await retrying()
-    const said = await run('message', 'retry', id)
+    const { out: said, code } = await site.run(['message', 'retry', id])
+    assert.equal(code, 1)
     assert.match(said, /^It failed again: no late\. `trivium dead-letter show /)
   })
 })

@@ -57,6 +57,26 @@ test('a dead message has the commands for its dead letter, and durations in one 
   assert.doesNotMatch(shown('done'), /dead-letter/)
 })
 
+test('a message that a pause holds says until when, and has the command that resumes it', () => {
+  const shown = (pause: { kind: string; name: string; until?: number }) =>
+    humanMessage({
+      message: { id: 'm1', text: 'hello', receivedAt: 0, gateway: 'support', conversation: 'mail-1' },
+      outcome: 'waiting',
+      history: [],
+      pausedBy: [pause],
+      receive: { state: 'waiting' },
+    })
+  const until = shown({ kind: 'gateway', name: 'returns', until: Date.parse('2099-01-01T05:12:00Z') })
+  assert.match(until, /^held by +the pause of gateway returns, until 2099-01-01 05:12:00 UTC \(in /m)
+  assert.match(until, /^To resume it: `trivium gateway resume returns`$/m)
+  const open = shown({ kind: 'conversation', name: 'mail-1' })
+  assert.match(open, /until somebody resumes it$/m)
+  assert.match(
+    open,
+    /`trivium conversation show support mail-1`\nTo resume it: `trivium conversation resume mail-1`$/,
+  )
+})
+
 test('a message that cannot be answered says why', () => {
   const found = { message: { id: 'm1', text: 'x', receivedAt: 0 }, outcome: 'done', history: [], receive: {} }
   const reason = 'its job has already ended'

@@ -60,6 +60,25 @@ export function entryOfLetter(letter: JsonObject): Entry {
   }
 }
 
+/** The decision about a request for an approval of a message; undefined while it is pending. */
+export function entryOfDecision(approval: JsonObject): Entry | undefined {
+  const { id, status, title, decidedAt, decidedBy: by, reason } = approval
+  const { id: inReplyTo, gateway, conversation } = Object(approval.message)
+  if (typeof decidedAt !== 'number' || status === 'pending' || gateway === undefined) return undefined
+  const why = reason === undefined ? '' : `\nReason: ${reason}`
+  return {
+    time: new Date(decidedAt).toISOString(),
+    channel: String(gateway),
+    role: 'decision',
+    content: `${status} approval ${id}: ${title}${why}`,
+    meta: defined({ approval: id, status, by, conversation, inReplyTo }),
+  }
+}
+
+export function isDecision({ role }: LogEntry): boolean {
+  return role === 'decision'
+}
+
 export function isAnswer({ role }: LogEntry): boolean {
   return role === 'assistant'
 }

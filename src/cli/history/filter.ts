@@ -1,7 +1,7 @@
 import { shownAuthor } from '../../core/author.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { finder } from '../../features/transcript/logs.ts'
-import { type Entry, isAnswer } from './entry.ts'
+import { type Entry, isAnswer, isDecision } from './entry.ts'
 
 /** What `trivium history` shows. Times are ISO 8601. */
 export type HistoryFilter = {
@@ -47,6 +47,7 @@ export function createFilter(filter: HistoryFilter, known: KnownMessages): (entr
 /** The names of who wrote an entry. */
 function authorsOf(entry: Entry): string[] {
   const { from, name, skill, by } = entry.meta
-  const names = isAnswer(entry) ? [skill, by === undefined ? undefined : shownAuthor(by)] : [from, name]
+  const isOfAnswer = isAnswer(entry) || isDecision(entry)
+  const names = isOfAnswer ? [skill, by === undefined ? undefined : shownAuthor(by)] : [from, name]
   return names.filter((each) => typeof each === 'string')
 }

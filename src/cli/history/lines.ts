@@ -19,10 +19,12 @@ export type Row = {
 export type Titles = Pick<Row, 'cells' | 'fields'>
 
 /** Minimum width of a terminal in which a text is beside its cells; else it is below them. */
-const MIN_WIDE = 110
+const MIN_WIDE = 120
 /** Maximum widths of the cells beside a text. */
-const WIDE = [8, 20, 12]
+const WIDE = [8, 18, 10, 16]
 const INDENT = '    '
+/** Minimum characters of who wrote an entry, in a narrow terminal. */
+const MIN_WHO = 8
 
 /**
  * Makes a function that prints rows one by one: at a terminal with a line for each day, and with a
@@ -67,8 +69,11 @@ function wideRow({ time, cells, mark, lines: [first = '', ...others] }: Row): st
 }
 
 function narrowRow({ time, cells: [id = '', ...cells], mark, lines }: Row): string[] {
-  const head = [`${time.slice(11, 19)}  ${mark} ${cells.join('  ')}`, id].join('  ').trimEnd()
-  return [head, ...lines.map((line) => indented(INDENT, line))]
+  const start = `${time.slice(11, 19)}  ${mark} `
+  const others = [...cells.slice(1), id].filter((cell) => cell !== '')
+  const left = (process.stdout.columns || Number.POSITIVE_INFINITY) - [start, '', ...others].join('  ').length
+  const who = cells[0] === undefined ? [] : [shorten(cells[0], Math.max(MIN_WHO, left))]
+  return [start + [...who, ...others].join('  '), ...lines.map((line) => indented(INDENT, line))]
 }
 
 /** An empty line has no indentation. */

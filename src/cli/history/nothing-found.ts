@@ -34,8 +34,8 @@ export async function unknownConversation(
   const found = await store.invoke('conversation-list', { limit: MAX_COMPARED }).catch(() => null)
   const names = objectsIn(pathGet(found, 'conversations')).map((one) => String(one.conversation))
   const near = nearest(conversation, names)
-  const meant = near === undefined ? '' : ` Did you mean ${near}?`
-  const hint = `${meant} To find one: ${commandText('conversation list --search', conversation)}`
+  const suggestion = near === undefined ? '' : ` Did you mean ${near}?`
+  const hint = `${suggestion} To find one: ${commandText('conversation list --search', conversation)}`
   return new TriviumError('not_found', { path: `conversation ${conversation}`, hint })
 }
 

@@ -5,12 +5,14 @@ import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Connection } from '../connection.ts'
 import { withAttempts } from '../with-attempts.ts'
-import { type Entry, entryOfLetter, entryOfLine, entryOfMessage, isAnswer } from './entry.ts'
+import { type Entry, entryOfDecision, entryOfLetter, entryOfLine, entryOfMessage, isAnswer } from './entry.ts'
 import { createFilter, type HistoryFilter } from './filter.ts'
 import { createNewest } from './newest.ts'
 
 /** Messages or dead letters of one call. */
 const PAGE = 200
+/** Maximum number of requests for approvals: those decided last. */
+const MAX_DECISIONS = 1_000
 /**
  * A message that waited has its line where it was dispatched, after lines of later messages, but
  * not more than this (ms): the journal keeps messages for a week.
@@ -25,9 +27,9 @@ type Sources = {
 }
 
 /**
- * The newest entries of three sources, oldest first, each once: the messages of the journal, the
- * lines of messages.jsonl (sent answers, and messages that the journal does not have any more), and
- * the dead letters of the outbox (answers that were not sent). Reads each source newest first, and
+ * The newest entries of four sources, oldest first, each once: the messages of the journal, the
+ * lines of messages.jsonl (sent answers, and messages that the journal does not have any more), the
+ * dead letters of the outbox (answers that were not sent), and decisions about approvals. Reads each source newest first, and
  * only as far as the page needs.
  */
 export async function readHistory(sources: Sources, filter: HistoryFilter, limit: number) {
@@ -62,6 +64,7 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
       const entry = entryOfLetter(letter)
       if (accepts(entry)) newest.add(entry)
     }
+  if (store) for (const entry of await decisionsOf(store, filter)) if (accepts(entry)) newest.add(entry)
   const { entries, more } = newest.page()
   const waiting = entries.filter(({ meta }) => untaken.has(meta.messageId))
   return { entries: await withStates(store, entries, waiting), more }
@@ -77,6 +80,7 @@ export async function entriesSince(
   const found: Entry[] = []
   for await (const message of messagesOf(store, { ...filter, since })) found.push(entryOfMessage(message))
   for await (const letter of lettersOf(store, { since })) found.push(entryOfLetter(letter))
+  found.push(...(await decisionsOf(store, { since })))
   return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
 }
 
@@ -113,6 +117,16 @@ async function* lettersOf(store: Pick<Connection, 'invoke'>, { since }: HistoryF
     if (last === undefined) return
     before = `${last.at}/${last.id}`
   }
+}
+
+/** The decisions about approvals. Only a daemon knows them. */
+async function decisionsOf(
+  store: Pick<Connection, 'invoke'>,
+  { since, before }: HistoryFilter,
+): Promise<Entry[]> {
+  const args = { ...defined({ since, until: before }), limit: MAX_DECISIONS }
+  const requests = objectsIn(await store.invoke('approval-list', args).catch(() => []))
+  return requests.flatMap((request) => entryOfDecision(request) ?? [])
 }
 
 /** Adds its outcome to each message that waits, and what it waits for. */

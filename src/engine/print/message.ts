@@ -8,6 +8,7 @@ import { defined } from '../../lib/defined.ts'
 import { factLines } from '../../lib/fact-lines.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { resumeCommand } from '../../lib/resume-command.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import { factsIn, recipientsOf, valueText } from './message-facts.ts'
@@ -57,6 +58,7 @@ function factsOf({
   outcome,
   attempt,
   next,
+  pausedBy,
   traceUrl,
   unanswerable,
 }: JsonObject): [title: string, text: string][] {
@@ -78,6 +80,7 @@ function factsOf({
     ['received', whenText(receivedAt)],
     ['outcome', String(outcome)],
     ['running', attempt === undefined ? '' : runningText(Object(attempt))],
+    ...objectsIn(pausedBy ?? null).map((pause): [string, string] => ['held by', heldText(pause)]),
     ['next', next === undefined ? '' : nextOf(Object(next))],
     ...factsIn({ ...head, ...(files.length > 0 && { files }), traceUrl: traceUrl ?? null }),
     ['answer', unanswerable === undefined ? '' : `not possible: ${unanswerable}`],
@@ -88,7 +91,9 @@ function factsOf({
  * What one can do about a dead letter: of its commands, `show` has its whole errors. The line of a
  * running attempt has the command that cancels it.
  */
-function nextSteps({ outcome, history }: JsonObject, id: string): string[] {
+function nextSteps({ outcome, history, message, pausedBy }: JsonObject, id: string): string[] {
+  const pauses = objectsIn(pausedBy ?? null)
+  if (outcome === 'waiting' && pauses.length > 0) return ['', ...pauses.flatMap(resumeSteps(Object(message)))]
   const approval = objectsIn(history).findLast(({ detail }) => textAt(detail, 'approval'))
   if (outcome === 'approval' && approval)
     return ['', `To decide: ${commandText('approval show', textAt(approval.detail, 'approval'))}`]
@@ -104,6 +109,23 @@ function nextSteps({ outcome, history }: JsonObject, id: string): string[] {
     paragraph('', `Its errors, and others with the same one: ${commandText('dead-letter show', id)}`),
     paragraph('', `To retry it: ${commandText('dead-letter retry', id)}`),
     paragraph('', `To remove it: ${commandText('dead-letter drop', id)}`),
+  ]
+}
+
+/** `pause of gateway returns, until 2026-11-29 16:00:00 UTC (in 3 h)`. */
+function heldText({ kind, name, until }: JsonObject): string {
+  const what = kind === 'store' ? 'the pause of everything' : `the pause of ${kind} ${name}`
+  if (typeof until !== 'number') return `${what}, until somebody resumes it`
+  return `${what}, until ${secondOf(until)} (in ${ageText(Math.max(0, until - Date.now()))})`
+}
+
+/** How to end a pause, and to answer in a conversation that a person has. */
+function resumeSteps({ gateway, conversation }: JsonObject): (pause: JsonObject) => string[] {
+  return (pause) => [
+    ...(pause.kind === 'conversation'
+      ? [`Its conversation: ${commandText('conversation show', gateway, conversation)}`]
+      : []),
+    paragraph('', `To resume it: ${resumeCommand(pause)}`),
   ]
 }
 

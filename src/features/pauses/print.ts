@@ -2,13 +2,13 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { pausedAnswer, pausedText, shortTime } from '../../engine/print/pause-note.ts'
-import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { matchInWords } from '../../lib/match-words.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
+import { resumeCommand } from '../../lib/resume-command.ts'
 import { rowLines, withBelow, wrappedBelow } from '../../lib/row-lines.ts'
 import { listAge, listCount } from '../../lib/short-text.ts'
 
@@ -130,11 +130,6 @@ function pausesOf(rows: readonly (readonly unknown[])[]): string {
   if (!lines) return lineTable(PAUSE_COLUMNS, rows)
   const below = rows.map((row) => wrappedBelow(row.slice(-2).filter(Boolean).join(': ')))
   return withBelow(lines, below)
-}
-
-/** The command that ends a pause of `pause-list`. */
-export function resumeCommand({ kind, name }: JsonObject): string {
-  return kind === 'store' ? '`trivium daemon resume`' : commandText(`${kind} resume`, name)
 }
 
 /** The name that `resume` takes, and in brackets the gateway of a conversation, or a label. */
