@@ -1,4 +1,5 @@
-/** An amount with two decimals; a small one with two significant digits. */
+/** An amount with two decimals; a small one with two significant digits, without an exponent. */
 export function moneyText(money: number): string {
-  return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
+  if (money === 0 || money >= 0.1) return money.toFixed(2)
+  return Number(money.toPrecision(2)).toLocaleString('en', { maximumFractionDigits: 20 })
 }
