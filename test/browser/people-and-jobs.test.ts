@@ -10,6 +10,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, from: data.body.email }
+  returns: { transport: webhook, path: /hooks/returns, verify: { scheme: none }, from: data.body.email }
 routes:
   - { name: all, skill: echo, reply: none }
 `
@@ -68,12 +69,12 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     const wanted = page.getByRole('searchbox', { name: 'Address or id' })
     await wanted.fill('bob@exa')
     await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Remove *:bob@example.com' }).waitFor()
+    await page.getByRole('button', { name: 'Remove bob@example.com on every gateway' }).waitFor()
     await row('messages').getByText('1', { exact: true }).waitFor()
     await show('people')
     await wanted.fill('ob@example.com')
     await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Remove *:ob@example.com' }).waitFor()
+    await page.getByRole('button', { name: 'Remove ob@example.com on every gateway' }).waitFor()
   })
 
   test('a message leads to its sender, whose export is a file of all retained events', async () => {
@@ -197,6 +198,45 @@ describe('people and jobs in the console', { timeout: 600_000 }, async () => {
     await Promise.all(Array.from({ length: 501 }, (_, n) => post('max@example.com', `${n}`)))
     await show(`people?who=${encodeURIComponent('*:max@example.com')}`)
     await page.getByText(/Older ones may be of others/).waitFor()
+  })
+
+  test('a person is the same address on every gateway; a page of one gateway says what remains elsewhere', async () => {
+    await post('luca@example.com', 'where is my parcel, luca@example.com')
+    for (const text of ['I sent it back, luca@example.com', 'has it come?'])
+      await daemon.post('/hooks/returns', JSON.stringify({ email: 'luca@example.com', text }))
+    await post('uma@example.com', 'hello')
+    await show('messages')
+    await page.getByRole('listitem').filter({ hasText: 'where is my parcel' }).first().click()
+    await page.getByRole('link', { name: 'see this person' }).click()
+    await page.getByRole('button', { name: 'Remove luca@example.com on every gateway' }).waitFor()
+    await row('messages').getByText('3', { exact: true }).waitFor()
+    const everyone = Number(/^\d+/.exec(String(await kept.locator('caption').textContent()))?.[0])
+    await page.getByRole('combobox', { name: 'Gateway' }).selectOption('shop')
+    await page.getByRole('searchbox', { name: 'Address or id' }).fill('luca@example.com')
+    await page.keyboard.press('Enter')
+    await page.getByText('luca@example.com on shop only').waitFor()
+    await row('messages').getByText('1', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('link', { name: /I sent it back/ }).count(), 0)
+    const here = Number(/^\d+/.exec(String(await kept.locator('caption').textContent()))?.[0])
+    const rest = `${everyone - here} records of the same address`
+    await page.getByText(`${rest} are elsewhere`).waitFor()
+    assert.equal(await page.getByText(/of others/).count(), 0)
+    await press('Erase …')
+    await dialog.getByText(`${rest} on other gateways are not erased`).waitFor()
+    await page.keyboard.press('Escape')
+    await press('Export …')
+    await dialog.getByText(`${rest} on other gateways are not exported`).waitFor()
+    await page.keyboard.press('Escape')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('one-gateway')
+    await page.getByRole('link', { name: 'Show every gateway' }).click()
+    await row('messages').getByText('3', { exact: true }).waitFor()
+    await page.keyboard.press('Control+k')
+    await dialog.getByRole('option').first().waitFor()
+    await page.keyboard.type('luca')
+    await dialog.getByRole('option', { name: /luca@example.com.*person/ }).click()
+    await row('messages').getByText('3', { exact: true }).waitFor()
+    assert.match(decodeURIComponent(page.url()), /who=\*:luca@example\.com$/)
   })
 
   test('one message is erased on its page, after what goes and what stays', async () => {

@@ -5,6 +5,7 @@ import { causeOf } from './cause.js'
 import { wantedIn, wordTests } from './marked.js'
 import { NO_LONGER_NEEDED } from './no-longer-needed.js'
 import { preview, span } from './parts.js'
+import { personOf } from './person-identity.js'
 import { go } from './router.js'
 
 /**
@@ -90,13 +91,18 @@ async function people(search, signal) {
   const known = new Map()
   for (const { gateway, from, at } of messages) {
     const name = from.address ?? from.id
-    const who = `${gateway}:${from.external ? 'external:' : ''}${name}`
-    if (!name || known.has(who)) continue
+    if (!name) continue
+    const who = personOf({ gateway, from })
     const shown = from.name && from.name !== name ? `${from.name} · ${name}` : name
-    const about = `${gateway}, wrote ${ago(at)}`
-    known.set(who, { kind: 'person', name: shown, about, run: to('people', { who }) })
+    const person = known.get(who) ?? { shown, at, gateways: new Set() }
+    known.set(who, { ...person, gateways: person.gateways.add(gateway) })
   }
-  return [...known.values()]
+  return [...known].map(([who, { shown, at, gateways }]) => ({
+    kind: 'person',
+    name: shown,
+    about: `${[...gateways].join(', ')}, wrote ${ago(at)}`,
+    run: to('people', { who }),
+  }))
 }
 
 async function conversations(search, signal) {

@@ -13,6 +13,31 @@ export function isFrom({ gateway, from }, identities) {
   })
 }
 
+/**
+ * The sender of a message as an identity. The same address is the same person on every gateway;
+ * another id may belong to somebody else there.
+ */
+export function personOf({ gateway, from }) {
+  return everywhere(`${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`)
+}
+
+/** An identity on every gateway if it is an address, otherwise unchanged. */
+export function everywhere(identity) {
+  return isNarrow(identity) ? `${ANY}:${partsOf(identity).name}` : identity
+}
+
+/** Whether an identity is an address on one gateway only. */
+export function isNarrow(identity) {
+  const { gateway, name, isExternal } = partsOf(identity)
+  return gateway !== ANY && !isExternal && name.includes('@')
+}
+
+/** `ada@example.com on every gateway`, `slack:U024BE7LH`. */
+export function nameOf(identity) {
+  const { gateway, name } = partsOf(identity)
+  return gateway === ANY ? `${name} on every gateway` : identity
+}
+
 /** Splits `slack:external:U024BE7LH` into its parts. */
 export function partsOf(identity) {
   const end = identity.indexOf(':')

@@ -2,11 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Badge, Gist, Outcome, Problem, useLoaded } from '../lib/parts.js'
-import { isFrom } from '../lib/person-identity.js'
+import { ANY, isFrom, partsOf, personOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { quoted } from '../lib/suggest.js'
 import { count } from '../lib/troubles.js'
-import { PERSON_HINT, personOf } from './message.js'
+import { PERSON_HINT } from './message.js'
 import { senderOf } from './messages.js'
 
 /** Maximum numbers of shown people, and of other conversations of each. */
@@ -43,16 +43,14 @@ export function AboutSender({ entries, gateway, conversation }) {
 function Person({ who, newest, many, at }) {
   const { from, gateway, conversation } = newest
   const name = from.address ?? from.id
-  // The same address is the same person everywhere; another id belongs to its gateway.
-  const everywhere = name.includes('@')
+  const isEverywhere = partsOf(who).gateway === ANY
   const { value } = useLoaded(
     (signal) =>
-      invoke('conversation-list', { sender: name, limit: PAGE, ...(!everywhere && { gateway }) }, signal),
+      invoke('conversation-list', { sender: name, limit: PAGE, ...(!isEverywhere && { gateway }) }, signal),
     [who, at],
   )
-  const identity = everywhere ? `*:${name}` : who
   const others = value?.conversations.filter(
-    (each) => isFrom(each, [identity]) && !(each.gateway === gateway && each.conversation === conversation),
+    (each) => isFrom(each, [who]) && !(each.gateway === gateway && each.conversation === conversation),
   )
   return html`<section>
     <h2>${senderOf(from)}</h2>

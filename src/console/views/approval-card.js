@@ -7,6 +7,7 @@ import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, Badge, Moment } from '../lib/parts.js'
 import { PauseList } from '../lib/pauses.js'
+import { everywhere } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { endOf, KINDS } from './decided.js'
@@ -55,7 +56,7 @@ function Asked({ request, earlier }) {
   const { by, roles = [], skill, route, message, requestedAt } = request
   const place =
     message &&
-    html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${isIdentity(by) && !isViewer.value && html` · <a href=${link('people', { who: by })} title=${PERSON_HINT}>the person</a>`}`
+    html`<a href=${link(['conversations', message.gateway, message.conversation])}>the conversation</a> · <a href=${link(['messages', message.id])}>the message</a>${isIdentity(by) && !isViewer.value && html` · <a href=${link('people', { who: everywhere(by) })} title=${PERSON_HINT}>the person</a>`}`
   return html`<p class="asked"><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} <span class="dim">asked for <a href=${link(['skills', skill])}><code>${skill}</code></a> <${Age} at=${requestedAt} /> ago${message ? `, ${message.gateway}${route ? `, route ${route}` : ''}` : ', by a direct call'}</span>
     ${place && html`<span>${place}</span>`}
     ${earlier.length > 0 && html`<a href=${link('approvals', { show: 'decided', search: authorOf(by) })}>earlier: ${tallyOf(earlier)}</a>`}</p>`

@@ -16,6 +16,7 @@ import {
   Wait,
   Words,
 } from '../lib/parts.js'
+import { personOf } from '../lib/person-identity.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { Chat } from './chat.js'
@@ -121,11 +122,6 @@ function factsOf({ message, traceUrl, unanswerable }) {
 
 /** What the link to a person shows. */
 export const PERSON_HINT = 'All that is stored about this person, to read, export or erase'
-
-/** The person, in the format of the view of people. */
-export function personOf({ gateway, from }) {
-  return `${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`
-}
 
 function File({ file, message }) {
   const open = () =>

@@ -1,4 +1,3 @@
-import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { NOT_COUNTED, NOTHING_FOUND } from '../../lib/nothing-found.ts'
 import { invoke, isViewer } from '../lib/api.js'
@@ -8,25 +7,14 @@ import { Jobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
 import { Marked, wantedIn } from '../lib/marked.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
-import {
-  Age,
-  act,
-  ask,
-  Badge,
-  Empty,
-  Gist,
-  Outcome,
-  StoreAway,
-  useLoaded,
-  useOnce,
-  Wait,
-} from '../lib/parts.js'
-import { ANY, isFrom, partsOf } from '../lib/person-identity.js'
+import { Age, Empty, Gist, Outcome, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { ANY, everywhere, isFrom, isNarrow, nameOf, partsOf, personOf } from '../lib/person-identity.js'
 import { link, replace } from '../lib/router.js'
-import { startedJobs } from '../lib/started-jobs.js'
 import { quoted } from '../lib/suggest.js'
 import { count } from '../lib/troubles.js'
 import { Erasure } from './erasure.js'
+import { Export, erase } from './person-actions.js'
+import { Mentions } from './person-mentions.js'
 
 /** Separates identities in the address, as names may contain spaces. */
 const SEPARATOR = '\n'
@@ -44,7 +32,7 @@ export function PeoplePage({ query }) {
     <header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${Who} who=${who} show=${show} typing=${setTyped} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} erasure=${query.erasure} showErasure=${showErasure} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} erasure=${query.erasure} showErasure=${showErasure} show=${show} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
   </section>`
 }
 
@@ -62,7 +50,7 @@ function Who({ who, show, typing }) {
     const exact = isWhole ? name : `${given.gateway}:${name}`
     const isPart = who.length === 0 && !isWhole && !ADDRESS.test(name)
     const identity = (isPart && (await onlySender(name, given.gateway))) || exact
-    show([...who.filter((each) => each !== identity), identity])
+    show([...who.filter((each) => !isReplacedBy(identity, each)), identity])
     setGiven({ ...given, name: '' })
   }
   const take = (key) => (event) => {
@@ -80,10 +68,17 @@ function Who({ who, show, typing }) {
       who.length > 0 &&
       html`<ul class="chips" aria-label="Identities">${who.map(
         (identity) =>
-          html`<li key=${identity}><button type="button" class="chip" aria-label=${`Remove ${identity}`} onClick=${() => show(who.filter((each) => each !== identity))}>${identity} ✕</button></li>`,
+          html`<li key=${identity}><button type="button" class="chip" aria-label=${`Remove ${nameOf(identity)}`} onClick=${() => show(who.filter((each) => each !== identity))}>${nameOf(identity)} ✕</button></li>`,
       )}</ul>`
     }
   </form>`
+}
+
+/** Whether a known identity has the same name as a new one, and one of both is for every gateway. */
+function isReplacedBy(added, known) {
+  const [one, other] = [partsOf(added), partsOf(known)]
+  const isWide = one.gateway === ANY || other.gateway === ANY
+  return added === known || (isWide && one.name === other.name && one.isExternal === other.isExternal)
 }
 
 /** A complete address: another one that contains it is another person. */
@@ -105,11 +100,12 @@ async function onlySender(text, gateway) {
 /** How long (ms) a call waits for the count to end. */
 const COUNT_WAIT = 1_000
 
-/** Counts what is kept, with partial counts while it runs. `turn` changes with each `reload`. */
+/** Counts what is kept (nothing without identities), with partial counts while it runs. `turn` changes with each `reload`. */
 function useCount(who) {
   const [held, setHeld] = useState({})
   const [turn, setTurn] = useState(0)
   useEffect(() => {
+    if (who.length === 0) return undefined
     const end = new AbortController()
     const read = async () => {
       let value
@@ -132,8 +128,9 @@ function useCount(who) {
  * An erasure does not store whom it erased, so the page shows only the one in its address. Another
  * one would look like a proof about this person.
  */
-function Person({ who, erasure, showErasure }) {
+function Person({ who, erasure, showErasure, show }) {
   const loaded = useCount(who)
+  const elsewhere = useElsewhere(who, loaded)
   const { value, error, turn, reload } = loaded
   const [ended, setEnded] = useState()
   // Until an erasure has ended, the count is the one before it.
@@ -145,15 +142,40 @@ function Person({ who, erasure, showErasure }) {
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
   const isKept = value && value.total > 0
   return html`${erasure && html`<${Erasure} id=${erasure} places=${PLACES} ended=${end} />`}
+    ${!isOutdated && who.some(isNarrow) && html`<${Narrowed} who=${who} elsewhere=${elsewhere} />`}
     ${!isOutdated && html`<${LastMessages} who=${who} turn=${turn} />`}
     <h2>What is kept</h2>
     ${isOutdated && html`<p class="dim" role="status">It is counted again after the erasure.</p>`}
     ${!isOutdated && !value?.done && html`<${Progress} of=${value} />`}
-    ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
-    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} showErasure=${showErasure} />`}
+    ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} show=${show} />`}
+    ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} elsewhere=${elsewhere} showErasure=${showErasure} />`}
     ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${({ id, state }) => id === erasure && state === 'running'} ended=${reload} />`
+}
+
+/**
+ * The number of records of the same addresses on other gateways: 0 if the identities have no others,
+ * and undefined while it is unknown.
+ */
+function useElsewhere(who, { value, turn }) {
+  const wide = who.some(isNarrow) ? [...new Set(who.map(everywhere))] : []
+  const { value: all, turn: counted, reload } = useCount(wide)
+  useEffect(() => {
+    if (turn > counted) reload()
+  }, [turn])
+  if (wide.length === 0) return 0
+  return all?.done && value?.done ? Math.max(0, all.total - value.total) : undefined
+}
+
+/** Says that a page is about one gateway only, and leads to the same address on all. */
+function Narrowed({ who, elsewhere }) {
+  const names = who.filter(isNarrow).map((identity) => {
+    const { gateway, name } = partsOf(identity)
+    return html`<code>${name}</code> on <b>${gateway}</b> only`
+  })
+  const wide = [...new Set(who.map(everywhere))]
+  return html`<p class="narrowed" role="status">This is ${names.map((name, at) => html`${at > 0 && ', '}${name}`)}. ${elsewhere > 0 && html`<span class="warn-text"><b>${count(elsewhere, 'record')}</b> of the same address ${elsewhere === 1 ? 'is' : 'are'} elsewhere.</span> `}${elsewhere === 0 && 'Nothing more is kept elsewhere. '}<a href=${link('people', { who: wide.join(SEPARATOR) })}>Show every gateway</a></p>`
 }
 
 function Progress({ of }) {
@@ -162,7 +184,9 @@ function Progress({ of }) {
     <p class="dim">Reading all places: now ${at}, ${places.read} of ${places.all}${startedAt !== undefined && html`, for <${Age} at=${startedAt} />`}. The count goes on while you look at other things.</p></div>`
 }
 
+/** Maximum number of shown messages, and of searched ones. */
 const MAX_MESSAGES = 5
+const MAX_FOUND = 50
 
 /**
  * The newest messages of a person, read again with each `turn`. They load before the counts, which
@@ -171,15 +195,17 @@ const MAX_MESSAGES = 5
 function LastMessages({ who, turn }) {
   const search = searchOfSender(who)
   const { value } = useLoaded(
-    (signal) => invoke('message-search', { search, limit: MAX_MESSAGES }, signal),
+    (signal) => invoke('message-search', { search, limit: MAX_FOUND }, signal),
     [search, turn],
   )
-  const messages = value?.messages ?? []
+  // A search also finds parts of names.
+  const all = value?.messages.filter((message) => isFrom(message, who)) ?? []
+  const messages = all.slice(0, MAX_MESSAGES)
   if (messages.length === 0) return null
   return html`<h2>Last messages</h2><ul class="plain">${messages.map(
     (message) =>
       html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /> <${Gist} of=${message} /></a> <span class="dim">${message.gateway}</span> <${Outcome} outcome=${message.outcome} /></li>`,
-  )}</ul>${value?.next !== undefined && html`<p><a href=${link('messages', { search })}>All their messages</a></p>`}`
+  )}</ul>${(value?.next !== undefined || all.length > MAX_MESSAGES) && html`<p><a href=${link('messages', { search })}>All their messages</a></p>`}`
 }
 
 /** Number of newest messages whose senders are shown. */
@@ -193,7 +219,7 @@ const SETTLE = 250
  * known.
  */
 function Senders({ show, typed }) {
-  const [sender, setSender] = useState('')
+  const [sender, setSender] = useState(typed)
   useEffect(() => {
     const timer = setTimeout(() => setSender(typed), SETTLE)
     return () => clearTimeout(timer)
@@ -215,18 +241,14 @@ function Senders({ show, typed }) {
     }`
 }
 
-/**
- * The senders of messages, newest first. An address names a person on every gateway, other ids only
- * on theirs.
- */
+/** The senders of messages, newest first. */
 function peopleIn(messages) {
   const people = new Map()
   for (const message of messages) {
     const { gateway, from } = message
     const name = from.address ?? from.id
     if (!name) continue
-    const isAddress = name.includes('@') && !from.external
-    const identity = `${isAddress ? ANY : gateway}:${from.external ? 'external:' : ''}${name}`
+    const identity = personOf(message)
     const known = people.get(identity) ?? {
       identity,
       name,
@@ -242,19 +264,21 @@ function peopleIn(messages) {
   return [...people.values()]
 }
 
-function Nothing({ who }) {
+function Nothing({ who, show }) {
+  const { name } = partsOf(who[0])
   const isBare = who.some((identity) => !identity.includes('@') && identity.startsWith(`${ANY}:`))
   return html`<${Empty} title=${NOTHING_FOUND}>
     ${isBare ? 'Ids are compared exactly: check upper and lower case.' : 'Another gateway may know them by another id.'} ${NOT_COUNTED} <a href=${link('messages')}>Search the messages</a> to find how they are named.
-  <//>`
+  <//>${!name.includes('@') && html`<${Senders} show=${show} typed=${name} />`}`
 }
 
-function StoredData({ who, counts, total, done, showErasure }) {
+function StoredData({ who, counts, total, done, elsewhere, showErasure }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
+  const isReady = done && elsewhere !== undefined
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   return html`<div class="buttons person-actions">
-      <${Export} who=${who} />
-      <button changes type="button" class="danger" disabled=${!done} title=${done ? undefined : 'After the count'} onClick=${() => erase(who, counts, total, showErasure)}>Erase …</button>
+      <${Export} who=${who} elsewhere=${elsewhere} />
+      <button changes type="button" class="danger" disabled=${!isReady} title=${isReady ? undefined : 'After the count'} onClick=${() => erase({ who, counts, total, elsewhere, showErasure })}>Erase …</button>
       <a class="button" href=${link('messages', { search: searchOfSender(who) })}>Their messages</a>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
@@ -265,113 +289,11 @@ function StoredData({ who, counts, total, done, showErasure }) {
     ${done && empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
 }
 
-/** The search for messages of the first identity: a search accepts one sender. */
+/**
+ * The search for messages of the first identity: a search accepts one sender. On its gateway only,
+ * unless it is for all.
+ */
 function searchOfSender([first]) {
-  return `from:${quoted(partsOf(first).name)}`
-}
-
-/**
- * Messages of others that have the name of a person in their text, such as the body of a webhook.
- * They are not part of the count above, and not erased.
- */
-function Mentions({ who, turn }) {
-  const name = partsOf(who[0]).name
-  const search = quoted(name)
-  const { value } = useLoaded(
-    async (signal) => {
-      const { messages, next } = await invoke('message-search', { text: name, limit: MAX_SEARCHED }, signal)
-      const ofOthers = messages.filter((message) => !isFrom(message, who))
-      return { many: ofOthers.length, isEnd: next === undefined }
-    },
-    [name, turn],
-  )
-  if (!value || (value.many === 0 && value.isEnd)) return null
-  // The search also finds the messages that the person sent.
-  const all = html`<a href=${link('messages', { search })}>See all with this name</a>, also those from this person.`
-  if (value.many === 0)
-    return html`<p class="mentions">The newest ${MAX_SEARCHED} messages with <code>${name}</code> are all from this person. Older ones may be of others. ${all}</p>`
-  return html`<p class="mentions"><b>${count(value.many, 'message')}${value.isEnd ? '' : ' or more'} of others</b> ${value.many === 1 ? 'has' : 'have'} <code>${name}</code> in the text, such as in the body of a webhook. They are not counted, exported or erased. ${all}</p>`
-}
-
-function Export({ who }) {
-  const [made, setMade] = useState()
-  const [isBusy, once] = useOnce()
-  const make = async () => {
-    let attachments = true
-    const body = html`<p>One file, with one JSON object per line, of all that is counted here. It is kept for seven days, or until the person is erased.</p>
-      <label><input type="checkbox" checked onChange=${(event) => {
-        attachments = event.target.checked
-      }} /> with the files that they sent</label>`
-    if (!(await ask({ title: `Export ${who.join(', ')}?`, body, action: 'Export' }))) return
-    await act(async () => {
-      setMade(await invoke('person-export', { identity: who, attachments }))
-      return 'The export is ready.'
-    })
-  }
-  if (made)
-    return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
-      <span class="dim">${count(made.total, 'record')}, ${megabytes(made.file.size)}; kept for seven days, or until the person is erased</span>`
-  return html`<button changes type="button" disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
-}
-
-function megabytes(bytes) {
-  return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-}
-
-/** Empty, or as `person-erase` takes it. */
-const REFERENCE = /^[^\s@]*$/
-
-/**
- * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
- * or the name must be typed.
- */
-async function erase(who, counts, total, showErasure) {
-  const [wanted] = who
-  const { name } = partsOf(wanted)
-  const answers = [String(total), name, wanted]
-  const isTyped = signal(false)
-  const typed = signal('')
-  const reference = signal('')
-  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
-    counts,
-  )
-    .filter(([, many]) => many > 0)
-    .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
-    .join(', ')}.</p>
-    <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
-    <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
-      event,
-    ) => {
-      typed.value = event.target.value.trim()
-      isTyped.value = answers.includes(typed.value)
-    }} /></label><${NotTyped} ...${{ typed, isTyped, answers }} />
-    <label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" onInput=${(
-      event,
-    ) => {
-      reference.value = event.target.value.trim()
-    }} /></label><p class="hint">A ticket number or a link, without spaces and mail addresses. It is kept with the proof.</p>`
-  const question = {
-    title: `Erase ${who.join(', ')}?`,
-    body,
-    action: 'Erase',
-    danger: true,
-    isReady: computed(() => isTyped.value && REFERENCE.test(reference.value)),
-  }
-  if (!(await ask(question))) return
-  await act(async () => {
-    const { job } = await invoke('person-erase', {
-      identity: who,
-      confirm: true,
-      ...(reference.value && { reference: reference.value }),
-    })
-    startedJobs.value++
-    showErasure(job.id)
-    return 'Erasing has begun. You may close this page.'
-  })
-}
-
-/** Says why *Erase* is disabled, once something else was typed. */
-function NotTyped({ typed, isTyped, answers }) {
-  const isOther = !isTyped.value && !answers.some((answer) => answer.startsWith(typed.value))
-  return html`<p class="error" role="status">${isOther && `This is not ${answers[0]}.`}</p>`
+  const { gateway, name } = partsOf(first)
+  return `${gateway === ANY ? '' : `gateway:${quoted(gateway)} `}from:${quoted(name)}`
 }

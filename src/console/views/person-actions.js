@@ -1,0 +1,99 @@
+import { computed, signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { act, ask, Badge, useOnce } from '../lib/parts.js'
+import { nameOf, partsOf } from '../lib/person-identity.js'
+import { startedJobs } from '../lib/started-jobs.js'
+import { count } from '../lib/troubles.js'
+
+/** `elsewhere`: the number of records of the same addresses on other gateways, if it is known. */
+export function Export({ who, elsewhere }) {
+  const [made, setMade] = useState()
+  const [isBusy, once] = useOnce()
+  const make = async () => {
+    let attachments = true
+    const body = html`<${Elsewhere} many=${elsewhere} verb="exported" /><p>One file, with one JSON object per line, of all that is counted here. It is kept for seven days, or until the person is erased.</p>
+      <label><input type="checkbox" checked onChange=${(event) => {
+        attachments = event.target.checked
+      }} /> with the files that they sent</label>`
+    if (!(await ask({ title: `Export ${who.map(nameOf).join(', ')}?`, body, action: 'Export' }))) return
+    await act(async () => {
+      setMade(await invoke('person-export', { identity: who, attachments }))
+      return 'The export is ready.'
+    })
+  }
+  if (made)
+    return html`<a class="button primary" href=${`/v1/artifacts/${made.file.sha256}`} download=${made.file.name}>Download ${made.file.name}</a>
+      <span class="dim">${count(made.total, 'record')}, ${megabytes(made.file.size)}; kept for seven days, or until the person is erased</span>`
+  return html`<button changes type="button" disabled=${isBusy || elsewhere === undefined} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
+}
+
+function megabytes(bytes) {
+  return bytes < 100_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** Empty, or as `person-erase` takes it. */
+const REFERENCE = /^[^\s@]*$/
+
+/**
+ * Asks first: the question repeats the counts of the page. Their sum, which differs between people,
+ * or the name must be typed.
+ */
+export async function erase({ who, counts, total, elsewhere, showErasure }) {
+  const [wanted] = who
+  const { name } = partsOf(wanted)
+  const answers = [String(total), name, wanted]
+  const isTyped = signal(false)
+  const typed = signal('')
+  const reference = signal('')
+  const body = html`<p><${Badge} kind="bad">cannot be undone<//> ${count(total, 'record')}: ${Object.entries(
+    counts,
+  )
+    .filter(([, many]) => many > 0)
+    .map(([place, many]) => `${place} ${many.toLocaleString('en')}`)
+    .join(', ')}.</p>
+    <${Elsewhere} many=${elsewhere} verb="erased" />
+    <p>What others wrote stays. Messages of this person that wait are not dispatched. The audit log notes that you erased somebody, not whom. The page then shows what was erased, as a proof.</p>
+    <label>Type the number of records, <code>${total}</code>, to confirm <input autofocus data-confirms autocomplete="off" spellcheck=${false} onInput=${(
+      event,
+    ) => {
+      typed.value = event.target.value.trim()
+      isTyped.value = answers.includes(typed.value)
+    }} /></label><${NotTyped} ...${{ typed, isTyped, answers }} />
+    <label>Number of the request (optional) <input autocomplete="off" maxlength="200" placeholder="GDPR-17" onInput=${(
+      event,
+    ) => {
+      reference.value = event.target.value.trim()
+    }} /></label><p class="hint">A ticket number or a link, without spaces and mail addresses. It is kept with the proof.</p>`
+  const question = {
+    title: `Erase ${who.map(nameOf).join(', ')}?`,
+    body,
+    action: 'Erase',
+    danger: true,
+    isReady: computed(() => isTyped.value && REFERENCE.test(reference.value)),
+  }
+  if (!(await ask(question))) return
+  await act(async () => {
+    const { job } = await invoke('person-erase', {
+      identity: who,
+      confirm: true,
+      ...(reference.value && { reference: reference.value }),
+    })
+    startedJobs.value++
+    showErasure(job.id)
+    return 'Erasing has begun. You may close this page.'
+  })
+}
+
+/** Warns in a question about one gateway: the same address has records on others. */
+function Elsewhere({ many, verb }) {
+  if (many === 0) return null
+  return html`<p class="warn-text"><b>${count(many, 'record')}</b> of the same address on other gateways ${many === 1 ? 'is' : 'are'} not ${verb}.</p>`
+}
+
+/** Says why *Erase* is disabled, once something else was typed. */
+function NotTyped({ typed, isTyped, answers }) {
+  const isOther = !isTyped.value && !answers.some((answer) => answer.startsWith(typed.value))
+  return html`<p class="error" role="status">${isOther && `This is not ${answers[0]}.`}</p>`
+}
