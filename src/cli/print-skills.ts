@@ -6,8 +6,8 @@ import {
   costOf,
   endOf,
   errorsOf,
-  formatMs,
   formatNumber,
+  quantileText,
   retriedText,
   runsText,
 } from '../features/usage/print.ts'
@@ -85,7 +85,7 @@ function rowOf(skill: JsonObject): unknown[] {
     lastRunOf(usage),
     formatNumber(usage.runs),
     failedOf(usage),
-    formatMs(usage.p95),
+    quantileText(usage, 'p95'),
     usage.money === undefined ? '' : costOf(usage, currency),
     [...objectsIn(usage.callers).map(({ by }) => String(by)), ...routesWithoutRuns(skill)].join(', '),
     about,

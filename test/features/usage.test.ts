@@ -4,6 +4,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { createCost } from '../../src/features/usage/cost.ts'
 import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
+import { runsText } from '../../src/features/usage/print.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
 import { createRunningRuns } from '../../src/features/usage/running-runs.ts'
 import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
@@ -210,6 +211,10 @@ test('cancelled runs do not count into the durations, and few runs have exact on
   for (let at = 0; at < 200; at += 1) runs.add('export', { at: clock.time++, ms: 15_000, by: 'cli' })
   const many = Object(await skillUsage({ name: 'export', limit: 30 }, callFrom()))
   assert.equal(many.times, undefined)
+  assert.equal(few.isEstimated, undefined)
+  assert.equal(many.isEstimated, true)
+  assert.ok(Math.abs(many.p50 - 15_000) < 500 && Math.abs(many.p95 - 15_000) < 500, 'not the whole bucket')
+  assert.match(runsText(many), /p50 ≈ 15 s, p95 ≈ 15 s/)
   const [{ durations }] = many.days
   assert.equal(
     durations.reduce((sum: number, each: number) => sum + each, 0),

@@ -16,6 +16,11 @@ export function took(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms)
 }
 
+/** A duration of a skill's statistics. `≈`: estimated, because not each run is stored. */
+export function tookAbout(ms, usage) {
+  return ms !== undefined && usage?.isEstimated ? `≈ ${took(ms)}` : took(ms)
+}
+
 /** Maximum characters of a text in one line. */
 const MAX_LINE = 1_000
 

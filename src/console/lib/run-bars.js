@@ -1,5 +1,5 @@
 import { quantileOf } from '../../lib/quantile.ts'
-import { addBuckets, noDurations, quantile } from '../../lib/run-histogram.ts'
+import { addDurations, noDurations, quantile } from '../../lib/run-histogram.ts'
 import { clockOf } from './clock-of.js'
 import { daysBetween } from './days.js'
 
@@ -32,8 +32,9 @@ export function runChart({ runs, days, slots, from, to, times }, range, now) {
     }
   }
   const bars = daysBetween(firstDay({ days, from }, now), to).map((name) => {
-    const { runs, failed, durations } = days.find(({ day }) => day === name) ?? { runs: 0, failed: 0 }
-    return { name, runs, failed, ...timesIn([durations], inDay(times, name)) }
+    const counted = days.find(({ day }) => day === name)
+    const { runs = 0, failed = 0 } = counted ?? {}
+    return { name, runs, failed, ...timesIn(counted ? [counted] : [], inDay(times, name)) }
   })
   return { title: 'Runs a day', unit: 'a day', bars, last: bars.at(-1).name, isExact: times !== undefined }
 }
@@ -62,8 +63,7 @@ export function barsOf(slots, { since, until }, now, known) {
     const sum = (field) => inside.reduce((total, slot) => total + slot[field], 0)
     const isInside = (at) => at >= first && at < first + width
     const own = known?.filter(({ at }) => isInside(Math.floor(at / SLOT) * SLOT))
-    const histograms = inside.map(({ durations }) => durations)
-    const times = timesIn(histograms, own)
+    const times = timesIn(inside, own)
     return { start: first, runs: sum('runs'), failed: sum('failed'), ...times }
   })
   return { bars, length, end }
@@ -75,7 +75,8 @@ function inDay(times, day) {
 
 /** p50 and p95 (ms) of known times, else estimated from histograms; nothing without a run. */
 function timesIn(histograms, known) {
-  const all = histograms.reduce((sum, each = []) => addBuckets(sum, each), noDurations())
+  const counted = histograms.filter(({ durations }) => durations !== undefined)
+  const all = counted.reduce(addDurations, noDurations())
   const durations = known?.map(({ ms }) => ms)
   const timeOf = (part) => (durations ? quantileOf(durations, part) : quantile(all, part))
   const p50 = timeOf(0.5)

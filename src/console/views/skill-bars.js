@@ -1,5 +1,5 @@
 import { html } from '../lib/html.js'
-import { took } from '../lib/parts.js'
+import { tookAbout } from '../lib/parts.js'
 import { count } from '../lib/troubles.js'
 
 /** With more bars, not every bar has room for a label. */
@@ -9,6 +9,7 @@ const MAX_LABELS = 8
 export function SkillBars({ of: { title, bars, last, unit, isExact } }) {
   const most = Math.max(1, ...bars.map(({ runs }) => runs))
   const longest = Math.max(1, ...bars.map(({ p95 = 0 }) => p95))
+  const text = (ms) => tookAbout(ms, { isEstimated: !isExact })
   const runs = {
     title,
     about: `highest ${most.toLocaleString('en')}, failed ones in red`,
@@ -20,9 +21,9 @@ export function SkillBars({ of: { title, bars, last, unit, isExact } }) {
   }
   const durations = {
     title: `p50 and p95 ${unit}`,
-    about: `highest p95 ${took(longest)}${isExact ? '' : '; estimated'}`,
-    words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${took(p50)}, p95 ${took(p95)}`),
-    label: ({ p50, p95 }) => (p50 === undefined ? '–' : `${took(p50)} / ${took(p95)}`),
+    about: `highest p95 ${text(longest)}`,
+    words: ({ p50, p95 }) => (p50 === undefined ? 'no run' : `p50 ${text(p50)}, p95 ${text(p95)}`),
+    label: ({ p50, p95 }) => (p50 === undefined ? '–' : `${text(p50)} / ${text(p95)}`),
     outer: ({ p95 = 0 }) => p95 / longest,
     inner: ({ p50 = 0, p95 = 1 }) => p50 / Math.max(1, p95),
     color: 'p50',

@@ -7,7 +7,7 @@ import { Figure } from '../lib/figure.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
-import { ask, Badge, Copy, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
+import { ask, Badge, Copy, Facts, Json, took, tookAbout, useLoaded, Wait } from '../lib/parts.js'
 import { Pause, usePause } from '../lib/pause.js'
 import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
@@ -123,7 +123,7 @@ function Usage({ name, range, query, set }) {
         <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
         <${Figure} name="Failed" value=${failed === 0 ? '0' : html`<a href=${link(['skills', name], { ...query, outcome: 'failed' })}>${failed.toLocaleString('en')} (${percent(errorRate)})</a>`} isBad=${failed > 0} note=${retriedMessages(failedMessages, failed) && `attempts at ${retriedMessages(failedMessages, failed)}`} />
         ${cancelled > 0 && html`<${Figure} name="Cancelled" value=${html`<a href=${link(['skills', name], { ...query, outcome: 'cancelled' })}>${cancelled.toLocaleString('en')}</a>`} />`}
-        <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
+        <${Figure} name="p50 / p95" value=${`${tookAbout(p50, usage)} / ${tookAbout(p95, usage)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
         ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
       </div>`

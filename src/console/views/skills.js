@@ -3,7 +3,7 @@ import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { money, percent } from '../lib/money.js'
-import { Age, Badge, CopyLink, Empty, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, CopyLink, Empty, tookAbout, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
@@ -183,8 +183,8 @@ function Row({ skill: { name, description, kind, usage }, range, currency, route
     <td class="last-run">${running > 0 && html`<${Badge} kind="busy">${running > 1 ? `${running.toLocaleString('en')} running` : 'running'}<//> <${Age} at=${runningSince} /><br />`}${lastAt === undefined && running > 0 ? '' : lastAt === undefined ? html`<span class="dim">–</span>` : html`<${LastEnd} code=${lastCode} /> <${Age} at=${lastAt} />`}</td>
     <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
     <td class="number" data-label="failed">${failed > 0 ? html`<a class="error" href=${link(['skills', name], { ...range, outcome: 'failed' })}>${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></a>${retriedMessages(failedMessages, failed) && html`<span class="of-messages dim">of ${retriedMessages(failedMessages, failed)}</span>`}` : runs > 0 ? '0' : ''}</td>
-    <td class="number" data-label="p50">${took(p50)}</td>
-    <td class="number" data-label="p95">${took(p95)}</td>
+    <td class="number" data-label="p50">${tookAbout(p50, usage)}</td>
+    <td class="number" data-label="p95">${tookAbout(p95, usage)}</td>
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
     <td class="called-by">${first && html`${first.by}${others.length > 0 && html` <span class="dim" title=${others.map(({ by }) => by).join(', ')}>and ${others.length} more</span>`}`}</td>
     <td class="row-actions">${kind !== 'built-in' && html`<${Pause} kind="skill" of=${{ skill: name }} name=${name} isSmall />`}</td>

@@ -165,12 +165,13 @@ export function endOf(code: Json | undefined): string {
   return code === 'run_cancelled' ? 'cancelled' : paint('red', String(code))
 }
 
-function figures({ runs, failed, p50, p95 }: JsonObject): string[] {
+function figures(usage: JsonObject): string[] {
+  const { runs, failed } = usage
   return [
     formatNumber(runs),
     Number(failed) > 0 ? paint('red', formatNumber(failed)) : '0',
-    formatMs(p50),
-    formatMs(p95),
+    quantileText(usage, 'p50'),
+    quantileText(usage, 'p95'),
   ]
 }
 
@@ -178,6 +179,12 @@ function lastOf({ lastAt }: JsonObject): string {
   return lastAt === undefined ? '' : `${age(lastAt)} ago`
 }
 
-export function formatMs(ms: unknown): string {
+/** A duration of a skill's statistics. `≈`: estimated, because not each run is stored. */
+export function quantileText(usage: JsonObject, name: 'p50' | 'p95'): string {
+  const isEstimate = usage.isEstimated === true && usage[name] !== undefined
+  return `${isEstimate ? '≈ ' : ''}${formatMs(usage[name])}`
+}
+
+function formatMs(ms: unknown): string {
   return typeof ms === 'number' ? durationText(ms) : '-'
 }

@@ -6,7 +6,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { addCount } from '../../lib/name-counts.ts'
-import { addBuckets, addDuration, noDurations } from '../../lib/run-histogram.ts'
+import { addDuration, addDurations, noDurations } from '../../lib/run-histogram.ts'
 import { dayOf } from './day.ts'
 import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
@@ -39,6 +39,8 @@ const countsSchema = z.object({
   failed: z.number(),
   cancelled: z.number().default(0),
   durations: z.array(z.number()),
+  // Earlier versions counted only buckets.
+  parts: z.record(z.string(), z.number()).default({}),
   callers: z.record(z.string(), z.number()),
 })
 /** Counts of a skill's runs in a day or slot. */
@@ -125,8 +127,8 @@ export function createRunLogs({ kv, now }: { kv: KeyValues; now(): number }) {
       const slots = await valuesOf(kv, SLOT_KEY, slotNames, (name, value) => {
         const counts = countsOf(readSlot(value).entries, skill)
         if (!counts) return undefined
-        const { runs, failed, durations } = counts
-        return { at: Date.parse(name), runs, failed, durations }
+        const { runs, failed, durations, parts } = counts
+        return { at: Date.parse(name), runs, failed, durations, parts }
       })
       return slots.filter((slot) => slot !== undefined)
     },
@@ -193,7 +195,7 @@ export function countsOf(slot: Readonly<Record<string, RunCounts>>, skill: strin
 }
 
 function noCounts(): RunCounts {
-  return { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
+  return { runs: 0, failed: 0, cancelled: 0, ...noDurations(), callers: {} }
 }
 
 function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
@@ -201,7 +203,7 @@ function countRun(counts: RunCounts, { code, ms, by, test }: Run): void {
   if (code === CANCELLED) counts.cancelled++
   else if (code !== undefined && !test) counts.failed++
   // How long a cancelled run took says when somebody ended it.
-  if (code !== CANCELLED) addDuration(counts.durations, ms)
+  if (code !== CANCELLED) addDuration(counts, ms)
   countCaller(counts.callers, by, 1)
 }
 
@@ -213,7 +215,7 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
     runs: before.runs + counts.runs,
     failed: before.failed + counts.failed,
     cancelled: before.cancelled + counts.cancelled,
-    durations: addBuckets(before.durations, counts.durations),
+    ...addDurations(before, counts),
     callers,
   }
 }

@@ -51,7 +51,7 @@ export function createSkillUsage(deps: {
       to: span.to,
       ...summary,
       ...defined({ failedMessages: failedMessages(failures, summary.failed) }),
-      days: daysOf(log, span).map(([day, { runs, failed, durations }]) => ({ day, runs, failed, durations })),
+      days: daysOf(log, span).map(([day, counts]) => dayIn(day, counts)),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
       ...endedRuns(kept, failures, wanted),
@@ -151,6 +151,10 @@ function withFailures(recent: readonly Run[], failures: readonly Run[]): Run[] {
   return [...failures, ...others].sort((a, b) => b.at - a.at)
 }
 
+function dayIn(day: string, { runs, failed, durations, parts }: RunCounts) {
+  return { day, runs, failed, durations, parts }
+}
+
 /** The days that a span touches, oldest first. */
 function daysOf({ days }: Pick<RunLog, 'days'>, { from, to }: Span): [string, RunCounts][] {
   const first = from.slice(0, 10)
@@ -165,19 +169,21 @@ function recentIn({ recent }: Pick<RunLog, 'recent'>, { since, until }: Range) {
 }
 
 function summaryOf(counts: readonly RunCounts[], log: Pick<RunLog, 'recent'>, range: Range) {
-  const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, durations: noDurations(), callers: {} }
-  const { runs, failed, cancelled, durations } = counts.reduce(addCounts, nothing)
+  const nothing: RunCounts = { runs: 0, failed: 0, cancelled: 0, ...noDurations(), callers: {} }
+  const sum = counts.reduce(addCounts, nothing)
+  const { runs, failed, cancelled } = sum
   const recent = recentIn(log, range)
   const times = timesOf(recent).map(({ ms }) => ms)
   // Few runs are all stored one by one, and need no estimate.
-  const timeOf = (part: number) =>
-    recent.length === runs ? quantileOf(times, part) : quantile(durations, part)
+  const isExact = recent.length === runs
+  const timeOf = (part: number) => (isExact ? quantileOf(times, part) : quantile(sum, part))
   return {
     runs,
     failed,
     cancelled,
     errorRate: runs === 0 ? 0 : Number((failed / runs).toFixed(4)),
     ...defined({ p50: timeOf(0.5), p95: timeOf(0.95), lastAt: log.recent[0]?.at }),
+    ...(!isExact && { isEstimated: true }),
   }
 }
 
