@@ -30,7 +30,10 @@ export type MessageQuery = {
    * value in the query of a webhook.
    */
   text?: string | undefined
-  /** Each word must be part of the subject, the text (as `text`) or the sender (as `sender`). */
+  /**
+   * Each word must be part of the subject, the text (as `text`), the sender (as `sender`) or the
+   * event name; or it is the idempotency key, the id, or its end as in lists.
+   */
   words?: readonly string[] | undefined
   /** Like `words`, but a number is not found within a longer one: 4711 is not found in 54711. */
   numbers?: readonly string[] | undefined
@@ -53,7 +56,10 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
   const isInConversation = partTester(query.conversationPart?.toLowerCase())
   const sender = query.sender?.toLowerCase()
   const said = query.text?.toLowerCase()
-  const wanted = [...(query.words ?? []).map(partTest), ...(query.numbers ?? []).map(numberTest)]
+  const wanted = [
+    ...(query.words ?? []).map((word) => ({ isIn: partTest(word), isName: nameTest(word) })),
+    ...(query.numbers ?? []).map((digits) => ({ isIn: numberTest(digits), isName: nameTest(digits) })),
+  ]
   const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
     if (!isWanted(message.id)) return false
@@ -71,13 +77,30 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     if (said === undefined && wanted.length === 0) return true
     const texts = [message.text.slice(0, SEARCHED_LENGTH), message.subject, ...textsInQuery(message)]
     if (said !== undefined && !texts.some((text) => has(text, said))) return false
-    return wanted.every((isIn) => texts.some(isIn) || [id, name, address].some(isIn))
+    const searched = [...texts, id, name, address, eventOf(message)]
+    return wanted.every(({ isIn, isName }) => searched.some(isIn) || isName(message))
   }
 }
 
 /** The names and values in the query of a webhook: a GET has its content there. */
 function textsInQuery({ data: { query } }: Message): string[] {
   return isJsonObject(query) ? Object.entries(query).flatMap(([name, value]) => [name, String(value)]) : []
+}
+
+/** The event name of a message of a webhook or of Slack. */
+export function eventOf({ data: { event } }: Pick<Message, 'data'>): string | undefined {
+  return typeof event === 'string' ? event : undefined
+}
+
+/** Tests whether a word names a message: its idempotency key, or its id as `idPartOf`. */
+function nameTest(word: string): (message: Message) => boolean {
+  const end = idPartOf(word)
+  return ({ id, key }) => key === word || (end !== undefined && id.endsWith(end))
+}
+
+/** The id that a search word is, or the end of one with at least 8 digits, as lists show them. */
+export function idPartOf(word: string): string | undefined {
+  return /^[0-9a-f-]{8,36}$/i.test(word) ? word.toLowerCase() : undefined
 }
 
 /** Makes a function that tests whether an id begins or ends with a part, if there is one. */

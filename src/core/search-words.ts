@@ -3,8 +3,9 @@ import { OUTCOMES, type Outcome } from './message-query.ts'
 import { parseTime } from './units.ts'
 
 /**
- * A parsed search text. All conditions must hold. `words` are parts of the subject, the text or the
- * sender; `numbers` are complete numbers in these fields.
+ * A parsed search text. All conditions must hold. `words` are parts of the subject, the text, the
+ * sender or the event name; `numbers` are complete numbers in these fields. Both may also be a
+ * message id or an idempotency key.
  */
 export type SearchWords = {
   words: string[]

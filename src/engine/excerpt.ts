@@ -1,5 +1,5 @@
 import type { Message } from '../core/message.ts'
-import { type MessageQuery, SEARCHED_LENGTH, wholeNumber } from '../core/message-query.ts'
+import { eventOf, type MessageQuery, SEARCHED_LENGTH, wholeNumber } from '../core/message-query.ts'
 
 /** Approximate number of characters of a text that lists show. */
 const SHOWN = 60
@@ -11,14 +11,15 @@ const AROUND = { before: 24, after: 60 }
  * list shows a summary of the body. Undefined if the row shows all matches.
  */
 export function excerptOf(
-  { subject, text, from }: Pick<Message, 'subject' | 'text' | 'from'>,
+  { subject, text, from, data }: Pick<Message, 'subject' | 'text' | 'from' | 'data'>,
   summary: string | undefined,
   { text: part, words = [], numbers = [] }: MessageQuery,
 ): string | undefined {
   const parts = [...(part === undefined ? [] : [part]), ...words].map(
     (word) => new RegExp(RegExp.escape(word), 'i'),
   )
-  const shown = [subject, summary ?? text.slice(0, SHOWN), from.name ?? from.address ?? from.id]
+  const sender = from.name ?? from.address ?? from.id
+  const shown = [eventOf({ data }), subject, summary ?? text.slice(0, SHOWN), sender]
   for (const pattern of [...parts, ...numbers.map(wholeNumber)]) {
     if (shown.some((field) => field !== undefined && pattern.test(field))) continue
     const found = pattern.exec(text.slice(0, SEARCHED_LENGTH))

@@ -1,7 +1,7 @@
 import { type Caller, requireGateway } from '../core/call.ts'
 import { isTest, LARGE_READ, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
-import type { MessageQuery, Outcome } from '../core/message-query.ts'
+import { eventOf, type MessageQuery, type Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { SearchWords } from '../core/search-words.ts'
 import type { Store } from '../core/store.ts'
@@ -22,8 +22,8 @@ const MAX_TEXT = 200
 
 /** The row of a message. */
 export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
-  const { id, gateway, transport, from, conversation, subject, text, attachments, data } = message
-  const event = typeof data.event === 'string' ? data.event : undefined
+  const { id, gateway, transport, from, conversation, subject, text, attachments } = message
+  const event = eventOf(message)
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
   const files = attachments.length || undefined
   const test = isTest(message) || undefined

@@ -97,7 +97,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await box.fill('stauts:dead')
     await page.getByRole('alert').getByText('stauts: is not a known key; did you mean status:?').waitFor()
     await page.getByRole('button', { name: 'Help with search words' }).click()
-    await page.getByText('in the subject, the text or the sender, each of them').waitFor()
+    await page.getByText('in the subject, the text, the sender or the event, each of them').waitFor()
     const words = (await page.getByRole('dialog').locator('dt').allTextContents()).join(' ')
     for (const key of Object.keys(SEARCH_KEYS)) assert.match(words, new RegExp(`\\b${key}:`))
     assert.deepEqual(await faultsOf(page), [])

@@ -35,7 +35,7 @@ const searchWords = z
   })
   .exactOptional()
   .describe(
-    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject, text or sender, in quotes if they contain spaces`,
+    `Search words: ${Object.keys(SEARCH_KEYS).join(':, ')}: and parts of the subject, text, sender or event name, in quotes if they contain spaces; or a message id or an idempotency key`,
   )
 
 const ofConversation = spoken(optional('Only messages of this conversation'), { id: 'conversation' })

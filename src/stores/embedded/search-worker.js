@@ -64,7 +64,10 @@ function conditionsOf(asked) {
   if (withoutGateways?.length > 0)
     add(`j.gateway NOT IN (${withoutGateways.map(() => '?').join()})`, ...withoutGateways)
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
-  for (const like of likes) add('j.payload LIKE ?', like)
+  for (const { pattern, idEnd } of likes) {
+    if (idEnd === undefined) add('j.payload LIKE ?', pattern)
+    else add('(j.payload LIKE ? OR substr(j.id, ?) = ?)', pattern, -idEnd.length, idEnd)
+  }
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
   if (route !== undefined) add('r.route = ?', route)
   return { where: conditions.join(' AND '), values }

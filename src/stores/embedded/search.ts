@@ -2,16 +2,18 @@ import { Worker } from 'node:worker_threads'
 import { TriviumError } from '../../core/errors.ts'
 import { decodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText, type Outcome, wordsOf } from '../../core/message-query.ts'
+import { createMatcher, idPartOf, isPlainText, type Outcome } from '../../core/message-query.ts'
 import type { CountedTimes, Journal, MessageSearch } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Parts } from './parts.ts'
 import { toStoreError } from './store-error.ts'
 
+/** A pattern for the payload. `idEnd`: messages whose id ends with this match too. */
+type Like = { pattern: string; idEnd: string | undefined }
 /** Request to search-worker.js. */
 type Asked = {
   id: string | undefined
-  likes: string[]
+  likes: Like[]
   gateways: number[] | undefined
   withoutGateways: number[] | undefined
   conversation: { name: string; own: number } | undefined
@@ -109,13 +111,17 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
   const { id, transport, event, sender, conversation, before, outcomes, route, limit } = query
   const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
   if (names?.length === 0) return undefined
-  const said = [sender, ...wordsOf(query)].filter(isPlainText)
+  const said = [sender, query.text].filter(isPlainText)
+  const words = [...(query.words ?? []), ...(query.numbers ?? [])].filter(isPlainText)
   const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
   const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
   return {
     id,
     // An underscore matches any character: `search` removes the additional rows.
-    likes: parts.map((part) => `%${part}%`),
+    likes: [
+      ...parts.map((part) => likeOf(part, undefined)),
+      ...words.map((word) => likeOf(word, idPartOf(word))),
+    ],
     gateways: names,
     withoutGateways: query.withoutGateways?.flatMap((name) => gateways.find(name) ?? []),
     conversation:
@@ -128,6 +134,10 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
     end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
     limit,
   }
+}
+
+function likeOf(part: string, idEnd: string | undefined): Like {
+  return { pattern: `%${part}%`, idEnd }
 }
 
 /** The parts of a query that need no message content. */

@@ -16,8 +16,14 @@ export const positionIn = ([id]: Entry) => Number.parseInt(id, 10)
 /** The message of a journal entry. */
 export function messageOf(entry: Entry, places: Places): Message {
   const [, [, head, , payload]] = entry
-  const { time, tail, receivedAt, gateway } = parseHead(head)
-  return decodeMessage({ id: places.idAt(time, positionIn(entry), tail), gateway, receivedAt }, payload)
+  const { receivedAt, gateway } = parseHead(head)
+  return decodeMessage({ id: idOf(entry, places), gateway, receivedAt }, payload)
+}
+
+/** The id of the message of a journal entry. */
+export function idOf(entry: Entry, places: Places): string {
+  const { time, tail } = parseHead(entry[1][1])
+  return places.idAt(time, positionIn(entry), tail)
 }
 
 /**

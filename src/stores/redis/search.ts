@@ -1,7 +1,7 @@
 import { isId, timeOf } from '../../core/message-id.ts'
-import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts'
+import { createMatcher, idPartOf, isPlainText, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, MessageSearch } from '../../core/store.ts'
-import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
+import { type Entry, idOf, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
@@ -51,7 +51,9 @@ export function createSearch(
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
     const matches = createMatcher(query)
     const read = readBack(server, main, places, query.id)
-    const parts = [query.sender, ...wordsOf(query)].filter(isPlainText).map((part) => part.toLowerCase())
+    const parts = [query.sender, ...wordsOf(query)]
+      .filter(isPlainText)
+      .map((part) => ({ part: part.toLowerCase(), idEnd: idPartOf(part) }))
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
@@ -60,7 +62,8 @@ export function createSearch(
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
       if (parts.length === 0) return true
       const text = payload.toLowerCase()
-      return parts.every((part) => text.includes(part))
+      const endsId = (end: string | undefined) => end !== undefined && idOf(entry, places).endsWith(end)
+      return parts.every(({ part, idEnd }) => text.includes(part) || endsId(idEnd))
     }
     const found: FoundMessages['found'] = []
     let size = 0

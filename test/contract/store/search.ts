@@ -93,6 +93,36 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { words: ['red', 'blue'] }), [])
       assert.deepEqual(await findAll(store, { text: 'the', words: ['"none"'] }), [])
     },
+    'finds messages by words and numbers in their event, and by a complete key or id': async ({
+      store,
+      advance,
+    }) => {
+      const data = { event: 'orders/paid' }
+      for (const message of [
+        saying('number 5031', { data, key: 'wh-1000050' }),
+        saying('order 5031', { key: 'wh-1' }),
+        saying('number 7', { data }),
+      ]) {
+        advance(MINUTE)
+        await store.journal.accept([message])
+      }
+      const { found } = await store.journal.search({ words: ['number'], numbers: ['7'], limit: 10 })
+      const id = found[0]?.message.id ?? ''
+      const cases: [query: Partial<MessageSearch>, texts: string[]][] = [
+        [{ words: ['order'], numbers: ['5031'] }, ['order 5031', 'number 5031']],
+        [{ words: ['Orders/Paid'] }, ['number 7', 'number 5031']],
+        [{ words: ['wh-1000050'] }, ['number 5031']],
+        [{ words: ['wh-1'] }, ['order 5031']],
+        [{ words: [id] }, ['number 7']],
+        [{ words: [id.toUpperCase()] }, ['number 7']],
+        // As lists show it.
+        [{ words: [id.slice(-8)] }, ['number 7']],
+        [{ words: [id.slice(-7)] }, []],
+        [{ words: [id, 'elsewhere'] }, []],
+      ]
+      for (const [query, texts] of cases)
+        assert.deepEqual(await findAll(store, query), texts, JSON.stringify(query))
+    },
     'finds and counts messages by their route: of the job, the dead letter or the last attempt': async ({
       store,
       now,
