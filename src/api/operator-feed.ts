@@ -3,14 +3,14 @@ import { createFeed } from '../features/live/feed.ts'
 import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf, withPulls } from './metrics/roads.ts'
+import { roadsOf, withHeld, withPulls } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
 
 /** The live data of the console and of `trivium top`. */
 export function createOperatorFeed(
-  deps: OperatorDeps & { readCauses: ReadCauses },
+  deps: OperatorDeps & { readCauses: ReadCauses; readHeld(): Promise<number> },
   troubles: () => Promise<Trouble[]>,
 ) {
   const { store } = deps
@@ -26,7 +26,7 @@ export function createOperatorFeed(
         startedAt: deps.startedAt,
         store: store.kind,
         roads: withPulls(
-          withTests(roadsOf(stats), await deps.readCauses(stats)),
+          withHeld(withTests(roadsOf(stats), await deps.readCauses(stats)), await deps.readHeld()),
           await deps.readPulls(gateways.map(({ name }) => name)),
         ),
         waiting,

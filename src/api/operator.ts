@@ -4,6 +4,7 @@ import type { Submission } from '../core/message.ts'
 import { outputJsonSchema, skillJsonSchema } from '../core/skill.ts'
 import { noGateway } from '../engine/receive.ts'
 import { draftOf, submit } from '../engine/submit.ts'
+import { createHeldTotal } from '../features/pauses/held-counts.ts'
 import { createTroubles } from '../features/troubles/troubles.ts'
 import type { Address } from '../http/listen-on.ts'
 import { defined } from '../lib/defined.ts'
@@ -25,6 +26,7 @@ export type Operator = ReturnType<typeof createOperator>
 export function createOperator(deps: OperatorDeps) {
   const { version, store, manager, gateways, messaging, history } = deps
   const readCauses = createLetterCauses(store.jobs.deadLetters, deps.now)
+  const readHeld = createHeldTotal(store.jobs, messaging.pauses.view, deps.now)
   const readTroubleInputs = createTroubleReadings({
     ...deps,
     readCauses,
@@ -37,7 +39,7 @@ export function createOperator(deps: OperatorDeps) {
     kv: store.kv,
     now: deps.now,
   })
-  const feed = createOperatorFeed({ ...deps, readCauses }, troubles)
+  const feed = createOperatorFeed({ ...deps, readCauses, readHeld }, troubles)
 
   const transportOf = (name: string) => {
     const spec = gateways.spec(name)
@@ -59,7 +61,7 @@ export function createOperator(deps: OperatorDeps) {
     troubles,
     /** `trouble-acknowledge` and `trouble-release`. */
     troubleService,
-    status: () => readStatus({ ...deps, readCauses }, troubles),
+    status: () => readStatus({ ...deps, readCauses, readHeld }, troubles),
     doctor: deps.doctor,
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {

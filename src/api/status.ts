@@ -5,14 +5,14 @@ import type { Trouble } from '../core/trouble.ts'
 import { withStates } from '../features/troubles/gateway-states.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { type ReadCauses, withTests } from './letter-causes.ts'
-import { roadsOf, withPulls } from './metrics/roads.ts'
+import { roadsOf, withHeld, withPulls } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
 import { pingStore } from './trouble-readings.ts'
 
 /** The result of `status`: the complete state. Throws `store_unavailable`. */
 export async function readStatus(
-  deps: OperatorDeps & { readCauses: ReadCauses },
+  deps: OperatorDeps & { readCauses: ReadCauses; readHeld(): Promise<number> },
   troubles: () => Promise<Trouble[]>,
 ) {
   const { store, manager, gateways } = deps
@@ -42,7 +42,7 @@ export async function readStatus(
     broken: manager.errors(),
     configuration: reload,
     roads: withPulls(
-      withTests(roadsOf(stats), await deps.readCauses(stats)),
+      withHeld(withTests(roadsOf(stats), await deps.readCauses(stats)), await deps.readHeld()),
       await deps.readPulls(configured.map(({ name }) => name)),
     ),
     troubles: current,

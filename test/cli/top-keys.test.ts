@@ -68,3 +68,46 @@ test('the selection stays on its row when others come', () => {
   assert.match(text(), /^▸ g11 /m)
   assert.deepEqual(press('down', 'escape'), [true, false])
 })
+
+test('Enter on a trouble shows what to do, and below it the thing itself', async () => {
+  const [first] = troubles
+  const where = { queue: 'dispatch', group: 'orders', code: 'skill_failed', pattern: 'it answered #' }
+  const dead = { ...first, code: 'dead-letters', where }
+  const { commands, press, text } = viewOf({ gateways, troubles: [dead] })
+  press('enter')
+  const command =
+    'dead-letter list --queue dispatch --route orders --code skill_failed --pattern it answered #'
+  assert.deepEqual(commands, [command])
+  await new Promise(setImmediate)
+  assert.match(text(), /^`trivium dead-letter list .* skill_failed \\\n--pattern 'it answered #'`\n\n/)
+  assert.match(text(), /→ repair 0\n\nline 0\n/)
+})
+
+test('a long command of a page is broken at spaces, so that all its lines can be pasted', () => {
+  const command = `trivium dead-letter retry --all --queue dispatch --route orders --error 'the office answered 503' --dry-run`
+  const todo = `Fix the office, then retry them: \`${command}\`, which asks before.`
+  const { press, text } = viewOf({ troubles: [{ ...troubles[0], todo }] })
+  press('enter')
+  const shown = text()
+  assert.ok(
+    shown.split('\n').every((line) => line.length <= 80),
+    shown,
+  )
+  const [, pasted = ''] = /`([^`]*)`/.exec(shown.slice(shown.indexOf('→'))) ?? []
+  assert.equal(pasted.replaceAll(/ \\\n +/g, ' '), command)
+  assert.doesNotMatch(shown, /→ [^\n]*\n\n/)
+})
+
+test('a filter shows only the rows with a text, until Escape', () => {
+  const { press, text } = viewOf({ gateways, troubles })
+  press('/', 'G', '1', '1', 'x', '\u007f')
+  assert.match(text(), /^▸ g11 /m)
+  assert.match(text(), /\/G11▏ Enter keeps the filter · Esc ends it$/)
+  assert.doesNotMatch(text(), /g10|Trouble/)
+  press('enter')
+  assert.match(text(), /\/G11 · Esc shows all/)
+  assert.deepEqual(press('escape'), [true])
+  assert.match(text(), /Trouble 0/)
+  press('/', 'z', 'z', 'q')
+  assert.match(text(), /No row has this text\./)
+})

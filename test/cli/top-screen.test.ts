@@ -143,3 +143,17 @@ test('a counted noun is singular for 1 only', () => {
   assert.equal(counted(2, 'message'), '2 messages')
   assert.equal(counted(2, 'reply', 'replies'), '2 replies')
 })
+
+test('the roads of top have the numbers of status: not pulled, and held by pauses', () => {
+  const receive = { road: 'receive', messages: 3411, waiting: 3411, leased: 0 }
+  const pulled = { waiting: 26, lastAt: Date.now() - 3_000 }
+  const roads = [
+    { road: 'dispatch', messages: 71, waiting: 71, running: 0, dead: 0, held: 67 },
+    { ...receive, pulled },
+  ]
+  const text = screen({ ...NOW, troubles: [], roads }, 100, 40).join('\n')
+  assert.match(text, /^ {2}dispatch +71 waiting \(67 held by pauses\)$/m)
+  assert.match(text, /^ {2}receive +26 not pulled \(last pull 3 s ago\), 3411 kept$/m)
+  const unused = screen({ ...NOW, troubles: [], roads: [receive] }, 100, 40).join('\n')
+  assert.match(unused, /receive +not pulled \(normal without workers\), 3411 kept$/m)
+})

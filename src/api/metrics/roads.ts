@@ -36,6 +36,14 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   ]
 }
 
+/** Adds to the dispatch road the number of messages that pauses hold back, if there are any. */
+export function withHeld<T extends { road: string }>(
+  roads: readonly T[],
+  held: number,
+): (T & { held?: number })[] {
+  return roads.map((road) => (road.road === 'dispatch' && held > 0 ? { ...road, held } : road))
+}
+
 /**
  * Adds to the receive road the messages that are not pulled yet, of gateways that workers use. The
  * road itself counts the messages of all gateways, also those that only skills handle.

@@ -12,6 +12,7 @@ import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { deadOf } from '../dead-of.ts'
 import { gatewayRows } from '../gateway-rows.ts'
+import { heldNote, NOT_PULLED, workersNote } from '../road-note.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {
@@ -103,31 +104,18 @@ function humanStatus(status: Json, isScreen: boolean): string {
 }
 
 /** What the messages of a road are; in a narrow terminal only what is not normal. */
-function roadNote(
-  { road, waiting, leased, lost, pulled }: JsonObject,
-  retries: string,
-  isNarrow: boolean,
-): string {
+function roadNote(each: JsonObject, retries: string, isNarrow: boolean): string {
+  const { road, lost } = each
   if (road === 'receive') {
-    const inWork = workersNote(Number(leased), pulled, waiting)
+    const inWork = workersNote(each)
     // Messages that expired unread, of gateways with a consumer.
     const losses = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
     if (losses.length > 0) return `${inWork || 'not pulled'}; EXPIRED UNREAD so far: ${losses.join(', ')}`
-    return inWork || (isNarrow ? '' : 'not pulled (normal without workers)')
+    return inWork || (isNarrow ? '' : NOT_PULLED)
   }
-  if (isNarrow) return retries
-  return road === 'journal' ? 'kept' : ['waiting or running', retries].filter(Boolean).join('; ')
-}
-
-/**
- * `1 leased, 2 not pulled`, of gateways that workers use; without a lease, when they last pulled.
- * Empty if no worker has pulled within the retention.
- */
-function workersNote(leased: number, pulled: Json | undefined, waiting: Json | undefined): string {
-  const { waiting: count = waiting, more, lastAt } = Object(pulled)
-  const left = `${count}${more === true ? '+' : ''} not pulled`
-  if (leased > 0) return `${leased} leased, ${left}`
-  return pulled === undefined ? '' : `${left} (last pull ${age(lastAt)} ago)`
+  const notes = [heldNote(each), retries]
+  if (isNarrow) return notes.filter(Boolean).join('; ')
+  return road === 'journal' ? 'kept' : ['waiting or running', ...notes].filter(Boolean).join('; ')
 }
 
 /** How many messages of a road wait for their next attempt, and when the first of these is due. */

@@ -7,9 +7,11 @@ import { wholeText } from '../../lib/printed.ts'
 import { age, shortId } from '../../lib/short-text.ts'
 import { deadOf } from '../dead-of.ts'
 import { gatewayRows } from '../gateway-rows.ts'
+import { heldNote, NOT_PULLED, workersNote } from '../road-note.ts'
+import { commandOfTrouble } from './trouble-command.ts'
 
-/** What Enter opens: the output of a command, or a text. */
-export type Target = { command: readonly string[] } | { text: () => string }
+/** What Enter opens: a text, the output of a command, or the output below the text. */
+export type Target = { text?: () => string; command?: readonly string[] }
 /** A row that can be selected. `key` stays the same when other rows come and go. */
 export type Row = { key: string; text: string; opens: Target }
 export type Section = { title: string; rows: readonly Row[] }
@@ -31,7 +33,11 @@ function troublesOf(troubles: readonly JsonObject[]): Section {
     const [details = ''] = String(trouble.text).split('\n')
     const text = `${markOf(trouble)} ${titleWithAge(trouble)}: ${details.replaceAll(/\s+/g, ' ')}`
     const whole = () => wholeText(troublePrinters.troubles?.({ troubles: [trouble] }, {}) ?? '')
-    return { key: `trouble ${trouble.id ?? trouble.title}`, text, opens: { text: whole } }
+    return {
+      key: `trouble ${trouble.id ?? trouble.title}`,
+      text,
+      opens: { text: whole, ...commandOfTrouble(trouble) },
+    }
   })
   return { title: `Troubles ${troubles.length}`, rows }
 }
@@ -63,17 +69,13 @@ function runningOf(running: readonly JsonObject[]): Section {
   return { title: 'Running longest', rows }
 }
 
-/** `messages` of a road is shown if it is not the sum of the other numbers. */
+/** The roads, with the same numbers as `status`. */
 function roadsOf(roads: readonly JsonObject[]): Section {
   const cells = roads.map((each) => {
-    const { road, messages, waiting, running, leased, oldestAt } = each
-    const inWork = Number(running ?? leased ?? 0)
+    const { road, oldestAt } = each
     const dead = deadOf(each) ?? 0
-    const isSum = waiting !== undefined && Number(messages) - Number(waiting) <= inWork
     const parts = [
-      ...(isSum ? [] : [`${messages} kept`]),
-      ...(waiting === undefined ? [] : [`${waiting} waiting`]),
-      ...(inWork === 0 ? [] : [`${inWork} ${running === undefined ? 'leased' : 'running'}`]),
+      ...(road === 'receive' ? ofWorkers(each) : ofQueue(each)),
       ...(dead === 0 ? [] : [paint('red', `${dead} dead`)]),
       ...(typeof oldestAt === 'number' ? [`oldest ${age(oldestAt)}`] : []),
     ]
@@ -84,6 +86,24 @@ function roadsOf(roads: readonly JsonObject[]): Section {
     return { key: `road ${road}`, text, opens: { command: commandOf(road, roads[at] ?? {}) } }
   })
   return { title: 'Roads', rows }
+}
+
+/** Messages that no worker has pulled wait for nobody, unless workers use their gateway. */
+function ofWorkers(each: JsonObject): string[] {
+  return [workersNote(each) || NOT_PULLED, `${each.messages} kept`]
+}
+
+/** `messages` of a road is shown if it is not the sum of the other numbers. */
+function ofQueue(each: JsonObject): string[] {
+  const { messages, waiting, running } = each
+  const inWork = Number(running ?? 0)
+  const isSum = waiting !== undefined && Number(messages) - Number(waiting) <= inWork
+  const held = heldNote(each)
+  return [
+    ...(isSum ? [] : [`${messages} kept`]),
+    ...(waiting === undefined ? [] : [held === '' ? `${waiting} waiting` : `${waiting} waiting (${held})`]),
+    ...(inWork === 0 ? [] : [`${inWork} running`]),
+  ]
 }
 
 /** The command that shows what is on a road. */

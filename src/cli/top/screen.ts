@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
@@ -8,10 +9,13 @@ import { type Row, type Section, sectionsOf, type Target } from './rows.ts'
 /** The last state, the points of the last hour, and why the daemon no longer responds. */
 export type Shown = { now?: JsonObject; points: JsonObject[]; outage?: string }
 export type Size = { width: number; rows: number }
-/** The selected row; without one, the first. `unfolds`: whether all troubles are shown. */
-export type Selection = { key?: string; unfolds: boolean }
+/**
+ * The selected row; without one, the first. `unfolds`: whether all troubles are shown. `filter`: only
+ * rows with this text are shown. `isTyping`: keys add to it.
+ */
+export type Selection = { key?: string; unfolds: boolean; filter?: string; isTyping?: boolean }
 
-const KEYS = '↑↓ select · Enter open · ? help · q quit'
+const KEYS = '↑↓ · / filter · Enter open · ? help · q quit'
 /** The key of the row that stands for the troubles that do not fit. */
 export const FOLD = 'fold'
 
@@ -32,9 +36,16 @@ export function screenOf(shown: Shown, { width, rows }: Size, selection?: Select
   const sections = foldedSections(now, rows, selection)
   const lines = sections.flatMap((section) => linesOf(section, selectedIn(sections, selection)))
   const at = lines.findIndex((line) => line.startsWith(MARK))
+  if (lines.length === 0) lines.push('No row has this text.')
   const body = windowOf(lines, at, Math.max(3, rows - top.length - 1))
   const fill = Array.from({ length: Math.max(0, rows - top.length - body.length - 1) }, () => '')
-  return [...top, ...body, ...fill, KEYS].map((line) => cutLine(line, width))
+  return [...top, ...body, ...fill, footOf(selection)].map((line) => cutLine(line, width))
+}
+
+/** The keys, after the filter. */
+function footOf({ filter, isTyping }: Selection): string {
+  if (isTyping) return `/${filter}▏ Enter keeps the filter · Esc ends it`
+  return filter ? `/${filter} · Esc shows all · Enter open · q quit` : KEYS
 }
 
 /** The row to which a number of steps leads, from the selected one. */
@@ -60,8 +71,9 @@ function headOf(now: JsonObject): string {
 }
 
 /** The sections with at most a third of the rows for the troubles, unless they are unfolded. */
-function foldedSections(now: JsonObject, rows: number, { unfolds }: Selection): Section[] {
+function foldedSections(now: JsonObject, rows: number, { unfolds, filter }: Selection): Section[] {
   const { troubles, others } = sectionsOf(now)
+  if (filter) return [troubles, ...others].map((section) => matchingIn(section, filter))
   if (objectsIn(now.troubles ?? null).length === 0) return others
   const room = Math.max(2, Math.floor(rows / 3)) - 1
   if (unfolds || troubles.rows.length <= room) return [troubles, ...others]
@@ -69,6 +81,11 @@ function foldedSections(now: JsonObject, rows: number, { unfolds }: Selection): 
   const more = `… ${troubles.rows.length - shown.length} more troubles: Enter shows them`
   const opens: Target = { text: () => '' }
   return [{ ...troubles, rows: [...shown, { key: FOLD, text: more, opens }] }, ...others]
+}
+
+function matchingIn(section: Section, filter: string): Section {
+  const has = ({ text }: Row) => stripVTControlCharacters(text).toLowerCase().includes(filter.toLowerCase())
+  return { ...section, rows: section.rows.filter(has) }
 }
 
 /** The key of the selected row, or of the first one if it is gone. */

@@ -1,6 +1,6 @@
-import { stripVTControlCharacters } from 'node:util'
-import { lengthOf, wrapped } from '../../lib/paragraph.ts'
+import { shellWord } from '../../lib/command-text.ts'
 import { cutLine } from './cut-line.ts'
+import { fitLine } from './fit-line.ts'
 import type { Target } from './rows.ts'
 import { FOLD, rowAfter, type Selection, type Shown, type Size, screenOf, windowOf } from './screen.ts'
 
@@ -8,13 +8,16 @@ const HELP = `Keys of the overview
   ↑ ↓, k j        select a row
   PgUp PgDn       ten rows
   Home End, g G   first and last row
-  Enter           open the gateway, message, road, group or trouble
+  Enter           open the gateway, message, road or group; of a trouble,
+                  its text and what it is about
+  /               show only rows with a text; Enter keeps it, Esc ends it
   t               show all troubles, or fold them
   q, Esc          quit
 
 Keys of an opened page
   ↑ ↓ PgUp PgDn   scroll
   q, Esc          back
+A long command continues after \\ on the next line: copy all its lines.
 
 ! is a problem; · is intended, or somebody takes care of it.
 The curves end now; each has its own maximum as its height. \`trivium trouble list\` has what to do.`
@@ -54,14 +57,15 @@ export function createView(deps: {
   let page: Page | undefined
 
   const open = (target: Target) => {
-    if ('text' in target) {
-      page = { title: 'Trouble', text: target.text(), top: 0 }
-      return
-    }
-    const opened: Page = { title: `trivium ${target.command.join(' ')}`, text: 'Loading …', top: 0 }
+    const { command } = target
+    const text = target.text?.().trimEnd() ?? ''
+    const title = command ? `trivium ${command.map(shellWord).join(' ')}` : 'Trouble'
+    const before = text === '' || !command ? text : `${text}\n\n`
+    const opened: Page = { title, text: command ? `${before}Loading …` : text, top: 0 }
     page = opened
-    void deps.output(target.command).then((text) => {
-      opened.text = text
+    if (!command) return
+    void deps.output(command).then((output) => {
+      opened.text = before + output
       draw()
     })
   }
@@ -86,12 +90,15 @@ export function createView(deps: {
     /** Handles a key. False for one that ends the program. */
     press(key: string): boolean {
       const steps = STEPS[key]
-      if (key === 'q' || key === 'escape') {
+      if (selection.isTyping && !page) selection = typed(selection, key)
+      else if (key === 'escape' && !page && selection.filter) selection = { unfolds: selection.unfolds }
+      else if (key === 'q' || key === 'escape') {
         if (!page) return false
         page = undefined
       } else if (steps !== undefined) move(steps)
       else if (key === '?') page = { title: 'trivium top', text: HELP, top: 0 }
       else if (key === 'enter' && !page) openSelected()
+      else if (key === '/' && !page) selection = { ...selection, filter: '', isTyping: true }
       else if (key === 't' && !page) selection = { ...selection, unfolds: !selection.unfolds }
       draw()
       return true
@@ -103,28 +110,35 @@ function linesIn({ text }: Page, { width }: Size): string[] {
   return text
     .trimEnd()
     .split('\n')
-    .flatMap((line) => wrapped(line, width))
-    .flatMap((line) => (lengthOf(line) <= width ? [line] : chunks(stripVTControlCharacters(line), width)))
+    .flatMap((line) => fitLine(line, width))
 }
 
-/** A longer line is a command, which is shown whole. */
-function chunks(line: string, width: number): string[] {
-  const count = Math.ceil(line.length / width)
-  return Array.from({ length: count }, (_, at) => line.slice(at * width, (at + 1) * width))
+/** The selection after a key while its filter is typed. */
+function typed(selection: Selection, key: string): Selection {
+  const { filter = '', unfolds } = selection
+  if (key === 'enter') return { ...selection, isTyping: false }
+  if (key === 'escape') return { unfolds }
+  if (key === '\u007f' || key === '\b') return { ...selection, filter: filter.slice(0, -1) }
+  return /^[^\p{Cc}]$/u.test(key) ? { ...selection, filter: filter + key } : selection
+}
+
+/** The title of a page: a long command is in several lines. */
+function titleOf({ title }: Page, { width }: Size): string[] {
+  return title.length <= width ? [title] : fitLine(`\`${title}\``, width)
 }
 
 /** Rows of a page without its title and its keys. */
-const roomOf = ({ rows }: Size) => Math.max(3, rows - 3)
+const roomOf = (page: Page, size: Size) => Math.max(3, size.rows - 2 - titleOf(page, size).length)
 
 function lastTop(page: Page, size: Size): number {
-  return Math.max(0, linesIn(page, size).length - roomOf(size))
+  return Math.max(0, linesIn(page, size).length - roomOf(page, size))
 }
 
 function pageLines(page: Page, size: Size): string[] {
   const lines = linesIn(page, size)
-  const room = roomOf(size)
+  const room = roomOf(page, size)
   const top = Math.min(page.top, lastTop(page, size))
   const shown = windowOf(lines, top + Math.floor(room / 2), room)
   const fill = Array.from({ length: Math.max(0, room - shown.length) }, () => '')
-  return [page.title, '', ...shown, ...fill, PAGE_KEYS].map((line) => cutLine(line, size.width))
+  return [...titleOf(page, size), '', ...shown, ...fill, PAGE_KEYS].map((line) => cutLine(line, size.width))
 }

@@ -45,3 +45,30 @@ export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Pro
     return found && { waiting: found.waiting, messageIds: found.messageIds }
   }
 }
+
+/** How long (ms) the number of held messages is cached, as it is read every second. */
+const LIFETIME = 2_000
+
+/**
+ * Makes a reader of the number of messages that pauses hold back, up to 1,000. Messages behind them
+ * in their conversations are not counted. 0 if the store cannot be reached.
+ */
+export function createHeldTotal(
+  jobs: Pick<Jobs, 'held'>,
+  view: Pick<PauseView, 'list'>,
+  now: () => number,
+): () => Promise<number> {
+  let readAt = Number.NEGATIVE_INFINITY
+  let total = Promise.resolve(0)
+  return () => {
+    if (view.list().length === 0) return Promise.resolve(0)
+    if (now() - readAt >= LIFETIME) {
+      readAt = now()
+      total = jobs.held('dispatch', '', MAX_READ).then(
+        ({ items }) => items.length,
+        () => 0,
+      )
+    }
+    return total
+  }
+}
