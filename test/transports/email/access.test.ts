@@ -75,6 +75,8 @@ describe('a mailbox with limited senders', async () => {
       // Only a list of senders sets `data.allowed`.
       const allowed = 'allowed-senders' in options ? true : undefined
       assert.deepEqual([from.verified, data.allowed], [true, allowed])
+      // Refusals are reported when the messages of their batch are stored.
+      await until(() => daemon.refused.length >= refused.length, 'the refusals')
       assert.deepEqual(
         daemon.refused,
         Array.from({ length: refused.length }, () => 'authentication'),

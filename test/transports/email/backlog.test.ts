@@ -33,6 +33,7 @@ describe('a backlog', () => {
       subjectsOf(daemon),
       subjects.filter((_, index) => ![44, 45, 119].includes(index)),
     )
+    await until(() => daemon.refused.length >= 3, 'the unfetchable mails')
     assert.deepEqual(
       unfetchable(daemon).map(({ fields }) => fields),
       [45, 46, 120].map((uid) => ({ folder: 'INBOX', uid })),

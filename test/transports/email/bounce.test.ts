@@ -74,6 +74,8 @@ describe('a mailbox that has answered a mail', () => {
     test(`records ${name} as a bounce of its answer, and not as a message`, async () => {
       const { daemon, respond, message } = await startAnswered()
       assert.equal(await respond(make), undefined)
+      // Bounces are reported when the messages of their batch are stored.
+      await until(() => daemon.refused.length > 0, 'the report')
       const notes = daemon.notes.map(({ messageId, what }) => [messageId, what])
       assert.deepEqual(notes, [[message.id, 'bounced']])
       assert.equal(daemon.notes[0]?.detail.recipient ?? 'anna@example.net', 'anna@example.net')
