@@ -16,7 +16,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   chat: { transport: websocket, path: /ws }
-  jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 20s }
+  jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 4m }
   one-way: { transport: webhook, path: /hooks/one-way, verify: { scheme: none } }
 routes:
   - { name: one-way, match: { gateway: one-way }, skill: echo }

@@ -13,7 +13,7 @@ import { createSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   chat: { transport: websocket, path: /ws }
-  jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 20s }
+  jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 4m }
   deaf: { transport: webhook, path: /hooks/deaf, verify: { scheme: none } }
 routes:
   - { name: hello@cli, match: { gateway: cli, text: hello }, skill: echo }

@@ -10,7 +10,7 @@ gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
   keyed: { transport: webhook, path: /hooks/keyed, verify: { scheme: none },
            key: data.body.key, conversation: data.body.conversation, from: data.body.from, event: data.body.event }
-  probe: { transport: webhook, path: /hooks/probe, verify: { scheme: none }, respond: result, timeout: 20s }
+  probe: { transport: webhook, path: /hooks/probe, verify: { scheme: none }, respond: result, timeout: 4m }
 routes:
   - { name: probe, match: { gateway: probe }, skill: probe }
   - { name: nobody, match: { data.body.skill: "echo" }, skill: echo, reply: none }

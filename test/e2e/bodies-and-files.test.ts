@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 
 const routes = (smtp: number) => `
 gateways:
-  hub: { transport: webhook, path: /hub, respond: result, timeout: 20s, max-body: 2mb }
+  hub: { transport: webhook, path: /hub, respond: result, timeout: 4m, max-body: 2mb }
   mail: { transport: email, address: desk@example.com, open: true,
           imap: { host: 127.0.0.1, port: 1, tls: none, user: a, pass: b }, smtp: { host: 127.0.0.1, port: ${smtp}, tls: none } }
 routes:

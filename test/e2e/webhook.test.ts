@@ -6,7 +6,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   list: { transport: webhook, path: /list, split: data.body, key: eventId, conversation: objectId }
-  ask: { transport: webhook, path: /ask, respond: result, timeout: 20s }
+  ask: { transport: webhook, path: /ask, respond: result, timeout: 4m }
   web: { transport: webhook, path: /web, conversation: cookie.sid }
   ids: { transport: webhook, path: /ids, key: data.body.id, conversation: data.body.chat }
 routes:
