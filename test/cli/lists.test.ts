@@ -419,11 +419,11 @@ test('refusals of a sender with one reason are one row, unless each is asked for
   }
   assert.match(
     wholeText(humanRefused(answer, { isEach: false, isScreen: false })),
-    /\n2\s+\d+ s\s+shop\s+10\.0\.0\.1\s.*\n\(/,
+    /\n2\t\d{4}-\S+Z\tshop\t10\.0\.0\.1\t.*\n\(/,
   )
   assert.match(
     wholeText(humanRefused(answer, { isEach: true, isScreen: false })),
-    /^id\tage\t.*\nr1\t.*\nr2\t/,
+    /^id\ttime\t.*\nr1\t\d{4}-\S+Z\t.*\nr2\t/,
   )
   const unknownPath = { ...answer, refusals: [{ at: now, gateway: '-', reason: 'not_found' }] }
   assert.doesNotMatch(wholeText(humanRefused(unknownPath, { isEach: true, isScreen: false })), /undefined/)

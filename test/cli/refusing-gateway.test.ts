@@ -50,7 +50,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       /^hub: 12 of 12 deliveries refused since .* \(signature_invalid\)\n {2}No delivery was ever accepted/,
     )
     assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
-    assert.match(out, /\n12\s+\d+ (?:s|min)\s+hub\t.*\{"n":\d+\}/)
+    assert.match(out, /\n12\t\d{4}-\S+Z\thub\t.*\{"n":\d+\}/)
     const each = await run('refusal', 'list', '--each')
     assert.equal(each.match(/\{"n":\d+\}/g)?.length, 12)
   })

@@ -5,7 +5,7 @@ import { counted } from '../../lib/counted.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'
 import { noData, type Printable, withNotes } from '../../lib/printed.ts'
-import { age, listText, shortId } from '../../lib/short-text.ts'
+import { age, listAge, listText, shortId } from '../../lib/short-text.ts'
 
 /** Maximum number of rows on a screen, below the causes. */
 const MAX_SHOWN = 10
@@ -30,7 +30,7 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): Printab
     .slice(0, maxRows)
     .map(({ id, count, at, gateway, from, reason, why, body }) => [
       isEach ? (id === undefined ? '–' : shortId(id)) : count,
-      age(at),
+      listAge(at),
       gateway,
       from,
       listText(String(body ?? ''), LONGEST_BODY),
@@ -39,7 +39,10 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): Printab
   const left = shown.length - rows.length
   const more = left > 0 ? [paragraph('', `… and ${left} more: \`trivium refusal list | cat\``)] : []
   const [first, second] = isEach ? ['id', 'age'] : ['kept', 'newest']
-  const list = lineTable([{ title: first }, { title: second }, ...columnsOf(isEach)], rows)
+  const list = lineTable(
+    [{ title: first }, { title: second, ...(isEach && { piped: 'time' }) }, ...columnsOf(isEach)],
+    rows,
+  )
   const each = isEach ? '' : '`trivium refusal list --each` shows each; '
   const kept = paragraph('', `(${each}${keptText(all, groups)}${daemon})`)
   const causes = groups.map((group) => causeText({ ...group, todo: inThisList(group.todo) }))
