@@ -223,7 +223,7 @@ routes: [{ name: rest, skill: echo }]`
     chat.close()
     assert.match((await site.run(['message', 'cli', 'good morning'])).out, /good morning/)
     const page = await (await fetch(daemon.control)).text()
-    const files = [...page.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path = '']) => path)
+    const files = [...page.matchAll(/\s(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path = '']) => path)
     assert.equal(files.length, 4, 'the console is bundled')
     for (const path of files) assert.equal((await fetch(daemon.control + path)).status, 200, path)
     const licenses = readFileSync(join(installed, 'dist', 'src', 'console', 'LICENSES'), 'utf8')
