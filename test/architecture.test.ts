@@ -119,6 +119,19 @@ describe('architecture', () => {
     assert.deepEqual(wrong, [], 'a printer gets all it shows as its argument')
   })
 
+  test('the console imports only itself, `lib` and the packages of browsers', () => {
+    const files = globSync('src/console/**/*.js', { cwd: root }).sort()
+    const ofProduct = files
+      .flatMap((file) => importsOf(file))
+      .filter(({ to }) => !/^src\/(console|lib)\//.test(to))
+      .map(({ from, to }) => `${from} imports ${to}`)
+    const browserPackages = /^(preact|preact\/hooks|@preact\/signals|htm|uplot)$/
+    const packages = files
+      .flatMap((file) => packagesOf(file).map((name) => `${file} imports ${name}`))
+      .filter((text) => !browserPackages.test(text.split(' ').at(-1) ?? ''))
+    assert.deepEqual([...ofProduct, ...packages], [], 'browsers load all that these import')
+  })
+
   test('src/core imports no package of a store, a queue or a transport', () => {
     const allowed = /^(node:|zod$|re2js$|croner$|yaml$)/
     const foreign = product

@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../core/json.ts'
-import { metadataRows } from '../core/metadata-in-words.ts'
 import { pausedText, pauseNote } from '../engine/print/pause-note.ts'
 import {
   callersText,
@@ -13,6 +12,7 @@ import {
 } from '../features/usage/print.ts'
 import { counted } from '../lib/counted.ts'
 import { type Column, lineTable } from '../lib/line-table.ts'
+import { metadataRows } from '../lib/metadata-in-words.ts'
 import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { type Printable, withNotes } from '../lib/printed.ts'

@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../core/activity.ts'
-import { argumentsText } from '../../core/arguments-in-words.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { paint } from '../../lib/paint.ts'

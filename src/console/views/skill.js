@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { metadataRows } from '../../core/metadata-in-words.ts'
+import { metadataRows } from '../../lib/metadata-in-words.ts'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { amountLeft, Budget, HowToSet, untilText } from '../lib/budget.js'

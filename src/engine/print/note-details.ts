@@ -1,6 +1,6 @@
-import { argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../../core/json.ts'
+import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'

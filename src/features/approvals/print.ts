@@ -1,7 +1,7 @@
-import { argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, whenText } from '../../core/readable.ts'
+import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { type Column, lineTable } from '../../lib/line-table.ts'
 import { paragraph } from '../../lib/paragraph.ts'

@@ -1,7 +1,7 @@
-import { argumentsText } from '../../core/arguments-in-words.ts'
 import { shownAuthor } from '../../core/author.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, secondOf } from '../../core/readable.ts'
+import { argumentsText } from '../../lib/arguments-in-words.ts'
 import { actionInWords, changedNothing, shownTarget } from '../../lib/audit-words.ts'
 import { counted } from '../../lib/counted.ts'
 import { factLines } from '../../lib/fact-lines.ts'

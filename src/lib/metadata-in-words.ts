@@ -1,9 +1,8 @@
-import { isObject } from '../lib/is-object.ts'
 import { argumentsText } from './arguments-in-words.ts'
-import type { Json, JsonObject } from './json.ts'
+import { isObject } from './is-object.ts'
 
 /** The metadata of a skill for people: a name and its value per row. */
-export function metadataRows(metadata: JsonObject): [name: string, text: string][] {
+export function metadataRows(metadata: Record<string, unknown>): [name: string, text: string][] {
   return Object.entries(metadata).map(([name, value]) =>
     name === 'annotations' && isObject(value) ? ['effect', effectOf(value)] : [name, textOf(value)],
   )
@@ -21,12 +20,12 @@ const EFFECTS: Readonly<Record<string, string>> = {
   'openWorldHint: false': 'reaches no other system',
 }
 
-function effectOf(annotations: JsonObject): string {
+function effectOf(annotations: Record<string, unknown>): string {
   const hints = Object.entries(annotations).map(([name, value]) => `${name}: ${textOf(value)}`)
   return hints.map((hint) => EFFECTS[hint] ?? hint).join(', ')
 }
 
-function textOf(value: Json): string {
+function textOf(value: unknown): string {
   if (isObject(value)) return argumentsText(value)
   return Array.isArray(value) ? value.map(textOf).join(', ') : String(value)
 }
