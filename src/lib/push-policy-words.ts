@@ -22,7 +22,10 @@ export function policyInWords(policy: Policy): Record<'retries' | 'timeout' | 's
 
 function retriesIn({ attempts, delay, maxDelay, lasts }: Policy): string {
   if (attempts === 1) return 'none: an event is a dead letter after its first attempt fails'
-  const pauses = delay >= maxDelay ? ageText(maxDelay) : `${ageText(delay)} to ${ageText(maxDelay)}`
+  // Half of a delay is jitter.
+  const first = `${ageText(Math.min(delay, maxDelay) / 2)} to ${ageText(Math.min(delay, maxDelay))}`
+  const pauses =
+    delay >= maxDelay ? first : `the first retry after ${first}, later ones up to ${ageText(maxDelay)}`
   const least = ageText(lasts.least)
   const most = ageText(lasts.most)
   return `up to ${attempts} attempts over ${least === most ? most : `${least} to ${most}`}, ${pauses} apart; then a dead letter`

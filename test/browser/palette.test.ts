@@ -154,6 +154,28 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 600_
     await page.getByRole('heading', { level: 1, name: /^shop/ }).waitFor()
   })
 
+  test('the way to a problem comes before an act, and verbs with a name find what they are for', async () => {
+    await show('now')
+    await page.getByRole('button', { name: 'I have it' }).first().waitFor()
+    await open()
+    await input.fill('5031')
+    await option(/^1 dead letter of parts.*problem$/).waitFor()
+    await option(/^I have it: 1 dead letter of parts/).waitFor()
+    const names = await dialog.getByRole('option').allTextContents()
+    assert.match(names[0] ?? '', /^1 dead letter of parts/)
+    for (const [words, name] of [
+      ['replay analytics', /^Replay events to analytics/],
+      ['erase olsen', /h\.olsen@mail\.example.*person$/],
+      ['take over 4711', /h\.olsen@mail\.example: .*4711.*conversation$/],
+      ['audit olsen', /^Search the audit log for “olsen”/],
+    ] as const) {
+      await input.fill(words)
+      await option(name).waitFor()
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+  })
+
   test('what is paused can only be resumed', async () => {
     await daemon.invoke('route-pause', { route: 'stock' })
     await show('now')

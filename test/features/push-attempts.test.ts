@@ -176,7 +176,8 @@ test('the policy of a push says how often and how long it tries', () => {
   })
   const words = (retry: object) => policyInWords(policyWith(retry))
   assert.deepEqual(words({ attempts: 4, delay: '10s', 'max-delay': '30s' }), {
-    retries: 'up to 4 attempts over 30 s to 1 min, 10 s to 30 s apart; then a dead letter',
+    retries:
+      'up to 4 attempts over 30 s to 1 min, the first retry after 5 s to 10 s, later ones up to 30 s apart; then a dead letter',
     timeout: '15 s for the answer',
     signature: 'Standard Webhooks, 1 secret',
   })

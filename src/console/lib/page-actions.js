@@ -5,8 +5,8 @@ const MAX_PART = 70
 /** Further words that find an action, by its name. */
 const WORDS_OF = { 'No answer is needed …': 'settle resolve close', 'Send the answer': 'reply' }
 
-/** Buttons of single rows, of filters and of the way through a list are no actions of a page. */
-const NOT_ACTIONS = '[role=listitem] *, tr *, .take, .filter *, .ways *, [aria-pressed=true]'
+/** Buttons of problems, of single rows, of filters and of the way through a list are no actions of a page. */
+const NOT_ACTIONS = '.have-it, [role=listitem] *, tr *, .take, .filter *, .ways *, [aria-pressed=true]'
 
 /**
  * What the open page offers: its buttons, by the names that assistive technology reads. Choosing

@@ -1,7 +1,7 @@
 import { whenInWords } from '../../lib/schedule-words.ts'
 import { call, isViewer, signOut } from './api.js'
 import { authorOf } from './authors.js'
-import { pausePush, resumePush, tryPush } from './group-actions.js'
+import { pausePush, replayGroup, replayPush, resumePush, tryPush } from './group-actions.js'
 import { now } from './live.js'
 import { act, ask, dateTime } from './parts.js'
 import { pauseWith } from './pause.js'
@@ -136,7 +136,13 @@ export function groupEntries() {
         run: to(['queues', topic, group]),
       })),
     ...(isViewer.value ? [] : subscriptions.flatMap(pushActions)),
+    ...(isViewer.value ? [] : groups.filter((each) => !isPush(each)).map(groupReplay)),
   ]
+}
+
+function groupReplay({ topic, group }) {
+  const name = `Replay events to ${group} …`
+  return { kind: 'action', name, about: topic, run: () => replayGroup({ topic, group }) }
 }
 
 function pushActions(push) {
@@ -147,7 +153,8 @@ function pushActions(push) {
     about: 'push subscription',
     run: () => run(push),
   })
-  if (state === 'paused' || state === 'disabled') return [action(`Resume push ${name} …`, resumePush)]
+  const replay = action(`Replay events to ${name} …`, replayPush)
+  if (state === 'paused' || state === 'disabled') return [action(`Resume push ${name} …`, resumePush), replay]
   const pause = action(`Pause push ${name} …`, pausePush)
-  return state === 'failing' ? [action(`Try push ${name} now`, tryPush), pause] : [pause]
+  return state === 'failing' ? [action(`Try push ${name} now`, tryPush), pause, replay] : [pause, replay]
 }

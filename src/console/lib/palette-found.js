@@ -32,8 +32,8 @@ export function useFound(search, isId) {
     const end = new AbortController()
     const load = async () => {
       // One call may be refused, such as causes for a viewer. The others are shown all the same.
-      const all = [approvals, causes, people, conversations].map((find, at) =>
-        find(search, end.signal).then(
+      const all = FINDERS.map((find, at) =>
+        find(objectIn(search, find), end.signal).then(
           (entries) =>
             setFound((known) => Object.assign([...known], { [at]: entries.slice(0, LIMITS.kind) })),
           () => undefined,
@@ -48,6 +48,20 @@ export function useFound(search, isId) {
     }
   }, [search, isId])
   return found.flatMap((entries) => entries ?? [])
+}
+
+const FINDERS = [approvals, causes, people, conversations]
+
+/** Verbs whose objects are found: their pages have the buttons for it. */
+const VERBS = [
+  { verb: /^(?:erase|export)\s+/i, find: people },
+  { verb: /^(?:take over|hand back|settle)\s+/i, find: conversations },
+]
+
+/** The search without a verb that is for what `find` finds: `marta` of `erase marta`. */
+function objectIn(search, find) {
+  const known = VERBS.find((each) => each.find === find)
+  return known ? search.replace(known.verb, '') || search : search
 }
 
 /** Further words that find an approval, by its status. */

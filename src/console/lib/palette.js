@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
+import { later } from './later-file.js'
 import { now } from './live.js'
 import { Marked, wantedIn } from './marked.js'
 import { Modal } from './modal.js'
@@ -14,7 +15,7 @@ import {
 } from './palette-actions.js'
 import { useFound } from './palette-found.js'
 import { matching, nearlyMatching } from './palette-rank.js'
-import { preview, useLoaded } from './parts.js'
+import { act, preview, useLoaded } from './parts.js'
 import { recentPages } from './recent-pages.js'
 import { go, titles } from './router.js'
 import { placeOf, withLocalTimes } from './troubles.js'
@@ -127,7 +128,9 @@ function useEntries(text) {
   // There are many pauses, so they are offered only if the text begins with `pa`.
   const pauses = PAUSES.test(text) ? pauseActions(skills, routes, paused) : []
   const all =
-    text === '' ? [...onPage, ...recent, ...fixed] : [...onPage, ...fixed, ...pauses, ...troubleEntries()]
+    text === ''
+      ? [...onPage, ...recent, ...fixed]
+      : [...onPage, ...fixed, ...pauses, ...troubleEntries(), ...verbEntries(text)]
   const exact = matching(all, words)
   const found = exact.length > 0 ? exact : nearlyMatching(all, words)
   const limited = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
@@ -143,13 +146,32 @@ function useEntries(text) {
   ].slice(0, LIMITS.all)
 }
 
-/** The problems of Now, found by their titles and by what to do. */
+/**
+ * The problems of Now, found by their titles, texts and by what to do: first the ways to them, then
+ * what takes care of them.
+ */
 function troubleEntries() {
-  return (now.value?.troubles ?? []).map((trouble) => {
+  const troubles = now.value?.troubles ?? []
+  const entryOf = ({ title, text, todo }) => ({ name: withLocalTimes(title), more: `${text} ${todo}` })
+  const ways = troubles.map((trouble) => {
     const { path, query } = placeOf(trouble)
-    const name = withLocalTimes(trouble.title)
-    return { kind: 'problem', name, more: trouble.todo, run: to(path, query) }
+    return { kind: 'problem', ...entryOf(trouble), run: to(path, query) }
   })
+  const take = (trouble) => () => act(async () => (await later.fetch()).takeTrouble(trouble))
+  const open = isViewer.value ? [] : troubles.filter(({ acknowledged }) => !acknowledged)
+  const acts = open.map((trouble) => {
+    const { name, more } = entryOf(trouble)
+    return { kind: 'care', name: `I have it: ${name}`, more, run: take(trouble) }
+  })
+  return [...ways, ...acts]
+}
+
+/** The audit log of `audit ingrid`. */
+function verbEntries(text) {
+  const [, wanted] = /^audit\s+(\S.*)$/i.exec(text) ?? []
+  if (wanted === undefined) return []
+  const run = to('audit', { search: wanted })
+  return [{ kind: 'search', name: `Search the audit log for “${wanted}”`, more: text, run }]
 }
 
 /** Kinds with all their entries, before a text is typed and with one. */

@@ -32,7 +32,10 @@ export async function replayRange({ skill, of, title, effect }) {
   await act(async () => {
     const { job } = await invoke(skill, { ...of, ...argumentsOf(range.value) })
     startedJobs.value++
-    return `Replay started: ${count(job.total, 'event')} to examine.`
+    const { redelivered, more } = counts.value
+    return more
+      ? `Replay started: ${count(job.total, 'event')} to examine.`
+      : `Replay of ${count(redelivered, 'event')} started.`
   })
 }
 

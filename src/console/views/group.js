@@ -39,7 +39,7 @@ import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { EventLink } from './attempt-table.js'
 import { Attempts, NewestEvents } from './group-events.js'
-import { PushTraffic } from './push-traffic.js'
+import { NORMAL, PushTraffic } from './push-traffic.js'
 import { earliest, GroupState, isOfRule, isPrompt, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
@@ -50,17 +50,19 @@ const POLL_INTERVAL = 5_000
  * can be done with it.
  */
 export function GroupPage({ topic, name, query }) {
+  const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
   const bounds = boundsIn(query)
+  // The charts of a push have one time.
+  const charted = push ? { since: NORMAL, ...bounds } : bounds
   const loaded = useLoaded(
-    (signal) => invoke('event-groups', { topic, queue: name, history: true, ...bounds }, signal),
-    [topic, name, bounds.since, bounds.until],
+    (signal) => invoke('event-groups', { topic, queue: name, history: true, ...charted }, signal),
+    [topic, name, charted.since, charted.until],
   )
   const { value, reload } = loaded
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [])
-  const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
   const group = value?.find((each) => each.topic === topic && each.group === name)
   const Head = push ? PushHead : GroupHead
   return html`<section class="page" aria-labelledby="title">

@@ -10,7 +10,7 @@ import { count } from '../lib/troubles.js'
 /** Polling interval, in ms. */
 const POLL_INTERVAL = 5_000
 /** The time span without a choice. */
-const NORMAL = '1h'
+export const NORMAL = '1h'
 
 const OUTCOMES = [
   { name: 'delivered', color: 'good', of: ({ delivered }) => delivered },
