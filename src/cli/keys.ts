@@ -12,12 +12,14 @@ const NAMES: Readonly<Record<string, string>> = {
   OF: 'end',
   '[1~': 'home',
   '[4~': 'end',
+  '[Z': 'backtab',
 }
 const SINGLE: Readonly<Record<string, string>> = {
   '\u001b': 'escape',
   '\u0003': 'ctrl-c',
   '\r': 'enter',
   '\n': 'enter',
+  '\t': 'tab',
 }
 /** A sequence of a key, or one character. */
 const KEY = /\p{Cc}(?:\[[\d;]*[A-Za-z~]|O[A-Z])|[\s\S]/gu

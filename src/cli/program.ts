@@ -158,10 +158,10 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
   }
 }
 
-/** All that a command line prints. */
+/** All that a command line prints, without its progress, which begins with a carriage return. */
 async function outputOf(line: string[], host: Omit<ProcessEnvironment, keyof Streams>): Promise<string> {
   const parts: string[] = []
-  const write = (part: string) => void parts.push(part)
+  const write = (part: string) => void (part.startsWith('\r') || parts.push(part))
   await main(line, { ...host, out: write, err: write })
   return parts.join('')
 }

@@ -14,7 +14,7 @@ const troubles = Array.from({ length: 12 }, (_, n) => ({
 }))
 
 /** A view of 80 columns and 24 rows, the commands that it ran, and what it shows. */
-function viewOf(now: object) {
+function viewOf(now: object, output = Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n')) {
   const commands: string[] = []
   const shown = { now: JSON.parse(JSON.stringify({ at: 0, rates: {}, ...now })), points: [] }
   const view = createView({
@@ -22,7 +22,7 @@ function viewOf(now: object) {
     size: () => ({ width: 80, rows: 24 }),
     async output(command) {
       commands.push(command.join(' '))
-      return Array.from({ length: 40 }, (_, n) => `line ${n}`).join('\n')
+      return output
     },
     draw: () => {},
   })
@@ -79,7 +79,7 @@ test('Enter on a trouble shows what to do, and below it the thing itself', async
     'dead-letter list --queue dispatch --route orders --code skill_failed --pattern it answered #'
   assert.deepEqual(commands, [command])
   await new Promise(setImmediate)
-  assert.match(text(), /^`trivium dead-letter list .* skill_failed \\\n--pattern 'it answered #'`\n\n/)
+  assert.match(text(), /^trivium dead-letter list .* skill_failed --…\n\n/)
   assert.match(text(), /→ repair 0\n\nline 0\n/)
 })
 
@@ -110,4 +110,24 @@ test('a filter shows only the rows with a text, until Escape', () => {
   assert.match(text(), /Trouble 0/)
   press('/', 'z', 'z', 'q')
   assert.match(text(), /No row has this text\./)
+})
+
+test('Tab selects an entry of an opened list, Enter opens it, and q comes back to the list', async () => {
+  const ids = Array.from({ length: 30 }, (_, n) => `${10_000_000 + n}`)
+  const list = ['31 messages', 'id        age', ...ids.map((id) => `${id}  3 min`)].join('\n')
+  const retrying = { ...troubles[0], code: 'retrying', where: { gateway: 'shop' } }
+  const { commands, press, text } = viewOf({ troubles: [retrying] }, list)
+  press('enter')
+  await new Promise(setImmediate)
+  assert.match(text(), /Tab next entry · Enter open · q back$/)
+  press('enter', 'tab', 'tab')
+  assert.match(text(), /^▸ 10000001 {2}3 min$/m)
+  press('backtab', 'backtab')
+  assert.match(text(), /^▸ 10000029 {2}3 min$/m)
+  press('tab', 'enter')
+  assert.deepEqual(commands, ['message list --outcome retrying --gateway shop', 'message show 10000000'])
+  assert.match(text(), /^trivium message show 10000000$/m)
+  press('q')
+  assert.match(text(), /^▸ 10000000 {2}3 min$/m)
+  assert.deepEqual(press('q', 'q'), [true, false])
 })

@@ -1,8 +1,7 @@
 import { shellWord } from '../../lib/command-text.ts'
-import { cutLine } from './cut-line.ts'
-import { fitLine } from './fit-line.ts'
+import { commandOfEntry, type Page, pageLines, scrolled, withNextEntry } from './page.ts'
 import type { Target } from './rows.ts'
-import { FOLD, rowAfter, type Selection, type Shown, type Size, screenOf, windowOf } from './screen.ts'
+import { FOLD, rowAfter, type Selection, type Shown, type Size, screenOf } from './screen.ts'
 
 const HELP = `Keys of the overview
   ↑ ↓, k j        select a row
@@ -16,13 +15,13 @@ const HELP = `Keys of the overview
 
 Keys of an opened page
   ↑ ↓ PgUp PgDn   scroll
+  Tab, Shift+Tab  select an entry of a list; Enter opens it
   q, Esc          back
 A long command continues after \\ on the next line: copy all its lines.
 
 ! is a problem; · is intended, or somebody takes care of it.
 The curves end now; each has its own maximum as its height. \`trivium trouble list\` has what to do.`
 
-const PAGE_KEYS = '↑↓ scroll · q back'
 const STEPS: Readonly<Record<string, number>> = {
   up: -1,
   k: -1,
@@ -39,9 +38,6 @@ const STEPS: Readonly<Record<string, number>> = {
 /** More than the rows and lines that there can be. */
 const ALL = 1e6
 
-/** A text over the whole screen. `top`: its first visible line. */
-type Page = { title: string; text: string; top: number }
-
 /**
  * The screen of `trivium top` with its selection and the page that is open. `output` runs a command
  * and resolves with what it prints. `draw` shows a changed screen.
@@ -54,22 +50,33 @@ export function createView(deps: {
 }) {
   const { shown, size, draw } = deps
   let selection: Selection = { unfolds: false }
-  let page: Page | undefined
+  /** The open pages, the visible one last. */
+  const pages: Page[] = []
 
   const open = (target: Target) => {
     const { command } = target
     const text = target.text?.().trimEnd() ?? ''
     const title = command ? `trivium ${command.map(shellWord).join(' ')}` : 'Trouble'
     const before = text === '' || !command ? text : `${text}\n\n`
-    const opened: Page = { title, text: command ? `${before}Loading …` : text, top: 0 }
-    page = opened
-    if (!command) return
+    if (!command) {
+      pages.push({ title, text, top: 0 })
+      return
+    }
+    const loading: Page = { title, text: `${before}Loading …`, command, top: 0 }
+    pages.push(loading)
     void deps.output(command).then((output) => {
-      opened.text = before + output
+      const at = pages.indexOf(loading)
+      if (at >= 0) pages[at] = { ...loading, text: before + output }
       draw()
     })
   }
   const openSelected = () => {
+    const page = pages.at(-1)
+    if (page) {
+      const command = commandOfEntry(page, size())
+      if (command) open({ command })
+      return
+    }
     const row = rowAfter(shown, size().rows, selection, 0)
     if (!row) return
     if (row.key === FOLD) selection = { ...selection, unfolds: true }
@@ -77,8 +84,9 @@ export function createView(deps: {
   }
   const move = (steps: number) => {
     const bounded = Math.max(-ALL, Math.min(ALL, steps))
+    const page = pages.at(-1)
     if (page) {
-      page.top = Math.max(0, Math.min(lastTop(page, size()), page.top + bounded))
+      pages.splice(-1, 1, scrolled(page, size(), bounded))
       return
     }
     const row = rowAfter(shown, size().rows, selection, bounded)
@@ -86,31 +94,30 @@ export function createView(deps: {
   }
 
   return {
-    lines: () => (page ? pageLines(page, size()) : screenOf(shown, size(), selection)),
+    lines() {
+      const page = pages.at(-1)
+      return page ? pageLines(page, size()) : screenOf(shown, size(), selection)
+    },
     /** Handles a key. False for one that ends the program. */
     press(key: string): boolean {
       const steps = STEPS[key]
+      const page = pages.at(-1)
       if (selection.isTyping && !page) selection = typed(selection, key)
       else if (key === 'escape' && !page && selection.filter) selection = { unfolds: selection.unfolds }
       else if (key === 'q' || key === 'escape') {
         if (!page) return false
-        page = undefined
+        pages.pop()
       } else if (steps !== undefined) move(steps)
-      else if (key === '?') page = { title: 'trivium top', text: HELP, top: 0 }
-      else if (key === 'enter' && !page) openSelected()
+      else if (key === '?') pages.push({ title: 'trivium top', text: HELP, top: 0 })
+      else if (key === 'enter') openSelected()
+      else if (page && (key === 'tab' || key === 'backtab'))
+        pages.splice(-1, 1, withNextEntry(page, size(), key === 'tab' ? 1 : -1))
       else if (key === '/' && !page) selection = { ...selection, filter: '', isTyping: true }
       else if (key === 't' && !page) selection = { ...selection, unfolds: !selection.unfolds }
       draw()
       return true
     },
   }
-}
-
-function linesIn({ text }: Page, { width }: Size): string[] {
-  return text
-    .trimEnd()
-    .split('\n')
-    .flatMap((line) => fitLine(line, width))
 }
 
 /** The selection after a key while its filter is typed. */
@@ -120,25 +127,4 @@ function typed(selection: Selection, key: string): Selection {
   if (key === 'escape') return { unfolds }
   if (key === '\u007f' || key === '\b') return { ...selection, filter: filter.slice(0, -1) }
   return /^[^\p{Cc}]$/u.test(key) ? { ...selection, filter: filter + key } : selection
-}
-
-/** The title of a page: a long command is in several lines. */
-function titleOf({ title }: Page, { width }: Size): string[] {
-  return title.length <= width ? [title] : fitLine(`\`${title}\``, width)
-}
-
-/** Rows of a page without its title and its keys. */
-const roomOf = (page: Page, size: Size) => Math.max(3, size.rows - 2 - titleOf(page, size).length)
-
-function lastTop(page: Page, size: Size): number {
-  return Math.max(0, linesIn(page, size).length - roomOf(page, size))
-}
-
-function pageLines(page: Page, size: Size): string[] {
-  const lines = linesIn(page, size)
-  const room = roomOf(page, size)
-  const top = Math.min(page.top, lastTop(page, size))
-  const shown = windowOf(lines, top + Math.floor(room / 2), room)
-  const fill = Array.from({ length: Math.max(0, room - shown.length) }, () => '')
-  return [...titleOf(page, size), '', ...shown, ...fill, PAGE_KEYS].map((line) => cutLine(line, size.width))
 }
