@@ -12,7 +12,7 @@ gateways:
 routes:
   - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
   - { name: stock, match: { gateway: shop, text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
-  - { name: customs, match: { gateway: shop, text: "*customs*" }, skill: charge, retry: { attempts: 4, delay: 190m } }
+  - { name: customs, match: { gateway: shop, text: "*customs*" }, skill: charge, retry: { attempts: 4, delay: 190m, max-delay: 40h } }
   - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
   - name: refunds
     match: { gateway: shop, text: "*refund*" }
@@ -114,6 +114,22 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await page.getByText(/^It failed again\. The next attempt begins in \d+ (?:h|min)\.$/).waitFor()
     await restore()
     assert.match(await page.title(), /^customs of a very long order/)
+    await show('messages?outcome=retrying')
+    const next = row.locator('.run-time')
+    await next.filter({ hasText: 'again in' }).waitFor()
+    const before = await next.textContent()
+    await row.hover()
+    await page.getByRole('button', { name: `Retry ${id} now` }).click()
+    await until(async () => {
+      const text = await next.textContent()
+      return text?.startsWith('again in') === true && text !== before
+    }, 'the time of the attempt after that')
+    assert.equal(await next.isVisible(), true, 'also beside the button')
+    const button = await page.getByRole('button', { name: `Retry ${id} now` }).boundingBox()
+    assert.ok(Number(button?.x) + Number(button?.width) <= Number((await next.boundingBox())?.x))
+    await show('messages?search="No money"')
+    await page.getByRole('link', { name: /^\d customs: no money$/ }).click()
+    await row.first().waitFor()
     await show('routes')
     const route = page
       .getByRole('row')
@@ -194,15 +210,32 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
       'a dead letter',
     )
     await show('dead-letters?group=charges')
+    await page.getByLabel('Search in the errors').fill('charge 1')
+    await page.getByRole('link', { name: '1 dead message has these words' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'charge 1' }).waitFor()
+    await show('dead-letters?group=charges')
     await press('Retry')
     await answer('Retry')
     await page.locator('.toast').getByText('1 dead letter is being retried …').waitFor()
     await page.locator('.toast').getByText('Retried, and failed again: 1 dead letter.').waitFor()
     await page.locator('.toast').getByRole('link', { name: 'See the message' }).waitFor()
-    await page.locator('p[role=status]').getByText('Retried, and failed again: 1 dead letter.').waitFor()
+    await page
+      .locator('p[role=status]')
+      .getByText('Retried, and failed again: 1 dead letter. no money')
+      .waitFor()
     await show(`messages/${id}`)
     await timeline.getByText('retried', { exact: true }).waitFor()
     await timeline.getByText(/by control token/).waitFor()
+  })
+
+  test('a retried dead letter whose first attempt fails says why, and when the next one begins', async () => {
+    const id = await post('customs again')
+    await daemon.invoke('run-cancel', { messageId: id, reason: 'for a probe' })
+    await show('dead-letters?group=customs&error=probe')
+    await press('Retry')
+    await answer('Retry')
+    const text = /^Retried, and failed again: no money\. The next attempt begins in \d+ (?:h|min)\./
+    await page.locator('p[role=status]').getByText(text).waitFor()
   })
 
   test('the error of a dead message is in its row, and a search for it leads to the dead letters', async () => {

@@ -43,6 +43,32 @@ test('a search without a match looks in the errors of dead letters', async () =>
   assert.deepEqual(await search('503'), { messages: [] })
 })
 
+test('a search without a match looks in the errors of retrying messages', async () => {
+  const answers: Record<string, Json> = {
+    'message-search': { messages: [{ id: 'm1' }] },
+    'message-attempts': [{ id: 'm1', route: 'loyalty', error: 'Skill loyalty failed: 423 Locked' }],
+    'dead-letter-list': [],
+  }
+  const daemon = { running: true, invoke: async (name: string): Promise<Json> => answers[name] ?? null }
+  const found = await withAttempts(daemon, { messages: [] }, { search: '423 locked' })
+  assert.deepEqual(found, { messages: [], retryingWithError: 'loyalty' })
+  assert.match(wholeText(humanMessages(found)), /`trivium message list --outcome retrying --route loyalty`/)
+  assert.deepEqual(await withAttempts(daemon, { messages: [] }, { search: '424' }), { messages: [] })
+})
+
+test('a time until the next attempt is not cut at 80 columns', (t) => {
+  const { columns } = process.stdout
+  t.after(() => {
+    process.stdout.columns = columns
+  })
+  process.stdout.columns = 80
+  const attempt = { route: 'loyalty', nextAt: Date.now() + 103 * 60_000 + 500 }
+  const waiting = { ...message, outcome: 'retrying', attempt, from: { name: 'Bjarne Holmström-Lindqvist' } }
+  const text = wholeText(humanMessages({ messages: [waiting] }))
+  assert.match(text, / retrying in 103 min /)
+  assert.ok(text.split('\n').every((line) => line.length <= 80))
+})
+
 test('a search without a match names the dead letters that have its text in their error', () => {
   const found = { messages: [], deadWithError: '502 Bad Gateway' }
   assert.match(wholeText(humanMessages(found)), /`trivium dead-letter list --error '502 Bad Gateway'`/)

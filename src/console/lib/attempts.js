@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { now } from './live.js'
 
@@ -26,6 +26,9 @@ function currentPauses() {
   return paused.map(({ key, since }) => `${key} ${since}`).join()
 }
 
+/** When (ms) to load an attempt again that runs, or is due; none that begins after `max`. */
+const RENEW = { running: 2_000, due: 3_000, max: 86_400_000 }
+
 /** Known attempts, by message, outcome and (for held messages) the current pauses. */
 const known = new Map()
 /** Functions that render the rows whose attempts are still to be loaded, by the same key. */
@@ -36,11 +39,33 @@ let dueAt = 0
 let requestedAt = Number.NEGATIVE_INFINITY
 let isLoading = false
 
+/** Functions that load the attempts of shown rows again, by message. */
+const shown = new Map()
+
+/** Loads the attempt on a message again: another one has ended, perhaps with the same outcome. */
+export function renewAttempt(id) {
+  for (const key of known.keys()) if (key.startsWith(`${id} `)) known.delete(key)
+  for (const renew of shown.get(id) ?? []) renew()
+}
+
 /** The last attempt on a message, loaded for the rows that are on the screen. */
 export function useAttempt({ id, at, outcome }) {
   const key = `${id} ${outcome}${HELD.has(outcome) ? ` ${currentPauses()}` : ''}`
   const [, setTurn] = useState(0)
+  const [renewed, renew] = useReducer((times) => times + 1, 0)
   useEffect(() => {
+    const listeners = shown.get(id) ?? new Set()
+    shown.set(id, listeners.add(renew))
+    return () => {
+      listeners.delete(renew)
+      if (listeners.size === 0) shown.delete(id)
+    }
+  }, [id])
+  const keyBefore = useRef(key)
+  useEffect(() => {
+    // Once the outcome has changed, what was known with the one before is old.
+    if (keyBefore.current !== key) known.delete(keyBefore.current)
+    keyBefore.current = key
     if (WITHOUT_ATTEMPT.has(outcome) || known.has(key)) return undefined
     const show = () => setTurn((turn) => turn + 1)
     const row = wanted.get(key) ?? { isNew: Date.now() - at < NEW, listeners: new Set() }
@@ -51,8 +76,29 @@ export function useAttempt({ id, at, outcome }) {
       row.listeners.delete(show)
       if (row.listeners.size === 0 && wanted.get(key) === row) wanted.delete(key)
     }
-  }, [key])
-  return known.get(key)
+  }, [key, renewed])
+  // While it is loaded again, the row keeps what it shows.
+  const last = useRef()
+  const attempt = known.get(key) ?? (last.current?.key === key ? last.current.attempt : undefined)
+  last.current = { key, attempt }
+  useEffect(() => {
+    const wait = outcome === 'retrying' ? waitOf(attempt) : undefined
+    if (wait === undefined) return undefined
+    const timer = setTimeout(() => renewAttempt(id), wait)
+    return () => clearTimeout(timer)
+  }, [attempt])
+  return attempt
+}
+
+/**
+ * How long (ms) until the attempt on a message in back-off is loaded again. The stream does not
+ * report an attempt that fails like the one before. Undefined: not again.
+ */
+function waitOf({ since, nextAt, pausedBy, budget } = {}) {
+  if (pausedBy || budget) return undefined
+  if (since !== undefined) return RENEW.running
+  const left = nextAt - Date.now()
+  return left < RENEW.max ? Math.max(left, 0) + RENEW.due : undefined
 }
 
 /** Plans the next request, or an earlier one than planned. At most one is under way. */

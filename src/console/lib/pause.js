@@ -1,4 +1,5 @@
 import { invoke } from './api.js'
+import { renewAttempt } from './attempts.js'
 import { html } from './html.js'
 import { MessageGist } from './message-link.js'
 import { Age, act, ask, say, span, useLoaded, useOnce } from './parts.js'
@@ -55,6 +56,7 @@ async function sayNext(id, before) {
     const { at, outcome, nextAt } = await attemptOn(id)
     // The attempt may end just after its outcome is read.
     if (at === before.at || at === undefined || outcome === 'running') continue
+    renewAttempt(id)
     if (outcome === 'retrying' && nextAt !== undefined)
       say(`It failed again. The next attempt begins in ${span(Math.max(0, nextAt - Date.now()))}.`, 'bad')
     return

@@ -1,15 +1,16 @@
 import { signal } from '@preact/signals'
 import { IN_PROGRESS, OUTCOMES } from '../../lib/outcomes.ts'
 import { invoke } from './api.js'
+import { causeOf } from './cause.js'
 import { Texts } from './drop-letters.js'
 import { html } from './html.js'
 import { changes } from './live.js'
-import { Age, act, ask, say } from './parts.js'
+import { Age, act, ask, say, span } from './parts.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
-const WATCH = { for: 10_000, every: 1_000 }
+const WATCH = { for: 30_000, every: 1_000 }
 /** Delay (ms) before `done` is called: by then, the list has received the last change. */
 const SHOWN_AFTER = 600
 /** Maximum number of letters that are read. */
@@ -73,6 +74,28 @@ async function outcomesOf(ids) {
   return shown.map(({ outcome }) => outcome)
 }
 
+/**
+ * Says that the attempts on retried messages failed again and are followed by others. Undefined if
+ * one has not ended that way since `began`.
+ */
+async function failedAttempts(ids, began) {
+  const attempts = await invoke('message-attempts', { ids }).catch(() => [])
+  const hasFailed = ({ outcome, at, error }) => outcome === 'retrying' && at >= began && error !== undefined
+  if (attempts.length < ids.length || !attempts.every(hasFailed)) return undefined
+  const next = Math.min(...attempts.map(({ nextAt }) => nextAt))
+  const again = Number.isFinite(next)
+    ? ` The next attempt begins in ${span(Math.max(0, next - Date.now()))}.`
+    : ''
+  const reasons = [...new Set(attempts.map(({ error }) => causeOf(error)))]
+  return `Retried, and failed again: ${reasons[0]}${reasons.length > 1 ? ' …' : ''}.${again}`
+}
+
+/** The last error of the first of some dead letters. */
+function reasonOf([letter = {}]) {
+  const error = letter.errors?.at(-1)?.message ?? letter.reason
+  return error === undefined ? '' : ` ${causeOf(error)}`
+}
+
 /** `2 done, 1 approval`, or only the outcome of one. */
 function tally(outcomes) {
   if (outcomes.length === 1) return outcomes[0] ?? 'unknown'
@@ -102,18 +125,23 @@ export async function reportRetry({ of = {}, began, many, isWanted = () => true,
     say(text, kind, message && link(['messages', message]))
   }
   show(`${count(many, 'dead letter')} ${many === 1 ? 'is' : 'are'} being retried …`)
-  const failedAgain = async () =>
-    (await invoke('dead-letter-list', filter).catch(() => [])).filter(isWanted).length
+  const failedAgain = async () => (await invoke('dead-letter-list', filter).catch(() => [])).filter(isWanted)
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))
     const again = await failedAgain()
-    if (again >= many) return showEnd(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+    if (again.length >= many) {
+      const text = `Retried, and failed again: ${count(again.length, 'dead letter')}.${reasonOf(again)}`
+      return showEnd(text, 'bad')
+    }
+    const failed = canRead && (await failedAttempts(ids, began))
+    if (failed) return showEnd(failed, 'bad')
     const outcomes = canRead ? await outcomesOf(ids) : [undefined]
     if (outcomes.every((outcome) => ENDED.has(outcome)))
       return showEnd(`${count(many, 'message')} retried: ${tally(outcomes)}.`)
   }
   const left = await failedAgain()
-  if (left > 0) showEnd(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  if (left.length > 0)
+    showEnd(`Of ${many} retried, ${count(left.length, 'message')} failed again.${reasonOf(left)}`, 'bad')
   else if (canRead) showEnd(`${count(many, 'message')} retried; by now: ${tally(await outcomesOf(ids))}.`)
   else showEnd(`${count(many, 'message')} retried; none has failed again so far.`)
 }

@@ -8,6 +8,7 @@ import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, rowHeight } from '../lib/live.js'
+import { MessageHint } from '../lib/message-hint.js'
 import { NO_LONGER_NEEDED } from '../lib/no-longer-needed.js'
 import {
   Age,
@@ -109,7 +110,7 @@ function Groups({ filter }) {
     <${LastRetry} />
     <${Retries} of=${filter} since="1d" />
     <${Jobs} isSelected=${isOpenDrop} ended=${reload} />
-    ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
+    ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>${filter.error && html`<${MessageHint} words=${filter.error} />`}What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}${tests > 0 && `, ${tests} of them ${tests === 1 ? 'a test' : 'tests'}`}, most first.</p>`}
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>

@@ -4,6 +4,7 @@ import { invoke } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
 import { causeOf } from '../lib/cause.js'
 import { clockOf } from '../lib/clock-of.js'
+import { ErrorHint } from '../lib/error-hint.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
@@ -87,31 +88,6 @@ function NumberHint({ filter }) {
   if (!/^\d+$/.test(filter.search ?? '')) return null
   const search = `"${filter.search}"`
   return html`In longer numbers: <a href=${link('messages', { ...filter, search })}>${search}</a>. `
-}
-
-/** The words of a search without `key:value`, and without quotes. */
-function plainWords(search = '') {
-  return search
-    .replace(/(^|\s)-?[a-z][a-z-]*:("[^"]*"|\S+)/gi, ' ')
-    .replaceAll('"', '')
-    .trim()
-}
-
-/** The search does not find errors of attempts: dead letters with the words in their error. */
-function ErrorHint({ filter: { search } }) {
-  const words = plainWords(search)
-  const { value: groups = [] } = useLoaded(
-    async (signal) =>
-      words.length < 3 ? [] : invoke('dead-letter-groups', { error: words }, signal).catch(() => []),
-    [words],
-  )
-  if (words === '') return null
-  if (groups.length === 0)
-    return html`Errors are not searched here: <a href=${link('dead-letters')}>Dead letters</a> has them. `
-  return html`<span class="error-hint">Errors are not searched here. Dead letters with this error: ${groups.map(
-    ({ queue, group, code, pattern, common, count: many }) =>
-      html`<a key=${`${queue} ${group} ${pattern}`} class="chip" href=${link('dead-letters', { queue, group, code, pattern })}><b>${many.toLocaleString('en')}</b> ${group}: <span class="error">${causeOf(common)}</span></a> `,
-  )}</span>`
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */

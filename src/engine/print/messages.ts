@@ -32,16 +32,23 @@ export const printers: Printers = {
 /** Maximum characters of a text in a list. */
 const LONGEST_TEXT = 100
 
-const MESSAGE_COLUMNS: readonly Column[] = [
+/** The columns of messages. `timed`: the longest outcome with a time, which is never cut. */
+const messageColumns = (timed: number): readonly Column[] => [
   { title: 'id' },
   { title: 'age', piped: 'time' },
   { title: 'gateway', leftOut: 1 },
   { title: 'from', least: 10 },
-  { title: 'outcome', least: 12 },
+  { title: 'outcome', least: Math.max(12, timed) },
   { title: 'route', leftOut: 2 },
   { title: 'event', leftOut: 3 },
   { title: 'text', least: 16 },
 ]
+
+/** The length of the longest state with a time, such as `retrying in 103 min`. */
+function longestTimed(messages: readonly JsonObject[]): number {
+  const timed = messages.map(messageState).filter((state) => /^(?:retrying in|running for) /.test(state))
+  return Math.max(0, ...timed.map((state) => state.length))
+}
 
 /**
  * `message-list` and `message-search`; only the latter has outcomes, and the `attempt` of each
@@ -70,16 +77,24 @@ export function humanMessages(found: Json, { search }: JsonObject = {}): Printab
   const list =
     rows.length === 0
       ? noData(`No messages.${errorHint(found)}${numberHint(search)}`)
-      : lineTable(MESSAGE_COLUMNS, rows)
+      : lineTable(messageColumns(longestTimed(messages)), rows)
   const older = next === undefined ? [] : [`Older ones: --before ${next}`]
   return withNotes(list, ...older, ...missingShards(found))
 }
 
-/** Names the dead letters whose errors have the text of a search that found no messages. */
+/**
+ * Names the retrying messages and dead letters whose errors have the text of a search that found no
+ * messages.
+ */
 function errorHint(found: Json): string {
+  const route = pathGet(found, 'retryingWithError')
+  const retrying =
+    typeof route === 'string'
+      ? ` Retrying messages have it in their error: ${commandText('message list --outcome retrying --route', route)}`
+      : ''
   const error = pathGet(found, 'deadWithError')
-  if (typeof error !== 'string') return ''
-  return ` Dead letters have it in their error: ${commandText('dead-letter list --error', error)}`
+  if (typeof error !== 'string') return retrying
+  return `${retrying} Dead letters have it in their error: ${commandText('dead-letter list --error', error)}`
 }
 
 /**
