@@ -124,11 +124,11 @@ test('a range before the attempts were counted is not shown as a reversed range'
 
 test('kept attempts that do not match are not called none, and the page says how far they go back', () => {
   const [since, failedSince] = ['11:00', '10:00'].map((time) => Date.parse(`2026-11-29T${time}Z`))
-  const kept = { count: 230, since, failedSince }
+  const kept = { count: 230, newest: 200, since, failedSince }
   const text = pageOf({ kept }, { outcome: 'failed' })
   assert.match(
     text,
-    /^kept +230 attempts: all since 2026-11-29 11:00:00 UTC \(.*\), and failed ones since 2026-11-29 10:00:00 UTC$/m,
+    /^kept +the newest 200 attempts, since 2026-11-29 11:00:00 UTC \(.*\), and 30 failed ones before them, since 2026-11-29 10:00:00 UTC$/m,
   )
   assert.match(text, /^None of the 230 kept attempts matches\.$/m)
   assert.match(pageOf({}, {}), /^No attempts yet\.$/m)

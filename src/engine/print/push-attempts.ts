@@ -22,12 +22,17 @@ export function attemptCount(traffic: JsonObject, { since, until }: JsonObject, 
   return all === 0 ? `none ${range}${note}` : `${failed} of ${all} failed ${range}${note}${last}`
 }
 
-/** `300 attempts, all since …, failed ones since …`; nothing if an older daemon answers. */
+/**
+ * `the newest 200 attempts, since …, and 100 failed ones before them, since …`; nothing if an older
+ * daemon answers.
+ */
 export function keptFact({ kept }: JsonObject): Facts {
-  const { count = 0, since, failedSince } = Object(kept)
+  const { count = 0, newest, since, failedSince } = Object(kept)
   if (count === 0) return []
-  const older = failedSince < since ? `, and failed ones since ${secondOf(failedSince)}` : ''
-  return [['kept', `${counted(count, 'attempt')}: all since ${secondOf(since)} (${age(since)})${older}`]]
+  const time = `${secondOf(since)} (${age(since)})`
+  if (count === newest) return [['kept', `all ${counted(count, 'attempt')} since ${time}`]]
+  const failed = `${count - newest} failed ones before them, since ${secondOf(failedSince)}`
+  return [['kept', `the newest ${counted(newest, 'attempt')}, since ${time}, and ${failed}`]]
 }
 
 /** What became of the event of `--event`. */

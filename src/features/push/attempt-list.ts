@@ -75,14 +75,14 @@ function kept(all: Report['attempts']): Report['attempts'] {
 }
 
 /**
- * How far back the attempts of a report go (Unix ms): all of them since `since`, and failed ones
- * since `failedSince`. Absent without attempts.
+ * How far back the attempts of a report go (Unix ms): the `newest` ones, successful and failed,
+ * since `since`, and failed ones before them since `failedSince`. Absent without attempts.
  */
 export function keptIn(attempts: readonly object[]) {
   const timeAt = (index: number): number => Number(Object(attempts.at(index)).at)
   if (attempts.length === 0) return { count: 0 }
-  const last = Math.min(attempts.length, REPORTED) - 1
-  return { count: attempts.length, since: timeAt(last), failedSince: timeAt(-1) }
+  const newest = Math.min(attempts.length, REPORTED)
+  return { count: attempts.length, newest, since: timeAt(newest - 1), failedSince: timeAt(-1) }
 }
 
 export function shownAttempt({
