@@ -102,6 +102,25 @@ test('the state of an event says whether it is delivered, waits, is dead or is n
   assert.ok(third)
 })
 
+test('the attempts of another push at the same message are not shown', async (t) => {
+  const store = await openStore(t)
+  const { url } = await startReceiver(t, (response, _, count) =>
+    response.writeHead(count === 1 ? 503 : 200).end(),
+  )
+  const pushes = [
+    subscription(url, { topic: 'gateway-message' }),
+    subscription(url, { name: 'erp', topic: 'gateway-message', match: { gateway: 'shop' } }),
+  ]
+  const { service } = await startPush(t, store, pushes)
+  const [accepted] = await store.journal.accept([newMessage({ gateway: 'support' })])
+  const event = String(accepted?.id)
+  const showOf = async (name: string) => Object(await service.show({ name, event, limit: 50 }, call))
+  await until(async () => (await showOf('crm')).eventState.state === 'delivered' || undefined, 'a delivery')
+  await until(async () => (await showOf('erp')).eventState.state !== 'unread' || undefined, 'the other push')
+  const { attempts, eventState } = await showOf('erp')
+  assert.deepEqual([attempts, eventState], [[], { state: 'excluded' }])
+})
+
 test('a token of other gateways gets neither the event nor what the receiver answered', async (t) => {
   const store = await openStore(t)
   const { url, wait } = await startReceiver(t, (response) => response.end('thanks, Ada'))

@@ -86,11 +86,13 @@ async function attemptsAt(
   call: Call,
 ) {
   const { name, topic, format } = subscription
-  // The history of a message has attempts that the report does not have any more.
+  // The history of a message has attempts that the report does not have any more, of all pushes.
   const older = topic === MESSAGE_TOPIC ? await attemptsOf(store, [subscription], event) : []
   const own = reported.filter((each) => Object(each).event === event)
   const isReported = (at: unknown) => own.some((each) => Object(each).at === at)
-  const others = older.filter(({ at }) => !isReported(at)).map(({ subscription: _, ...attempt }) => attempt)
+  const others = older
+    .filter((each) => each.subscription === name && !isReported(each.at))
+    .map(({ subscription: _, ...attempt }) => attempt)
   const { mayRead, retained } = await readEvent(store, { topic, id: event }, call)
   const exchanges = mayRead ? await createRecords(store.kv, name).exchanges(event) : []
   const attempts = [...own, ...others.toReversed()].map((each) => {
