@@ -9,6 +9,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  desk: { transport: webhook, path: /desk, verify: { scheme: none }, conversation: data.body.talk }
 routes:
   - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
   - { name: stock, match: { gateway: shop, text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
@@ -18,6 +19,7 @@ routes:
     match: { gateway: shop, text: "*refund*" }
     skill: echo
     approval: { title: "Refund 20 EUR · order 4711", timeout: 90m }
+  - { name: desk, match: { gateway: desk }, skill: echo }
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
 const HANG = `export default { description: 'hangs', run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) }`
@@ -318,6 +320,33 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
       .getByText(/moving house/)
       .waitFor()
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+
+  test('a route and its skill say what waits, and which conversation is taken over', async () => {
+    const id = await post('refund of order 4712')
+    await until(async () => {
+      const { outcome } = Object(await daemon.invoke('message-show', { id }))
+      return outcome === 'approval'
+    }, 'the request for approval')
+    const waits = page.getByText(/^\d+ messages? waits? for an approval/)
+    await show('configuration/refunds')
+    await waits.waitFor()
+    await show('skills/echo')
+    await waits.filter({ hasText: '(route refunds)' }).waitFor()
+    const hello = () => daemon.post('/desk', JSON.stringify({ text: 'hello', talk: 'ada' }))
+    await hello()
+    const { messages } = Object(await daemon.invoke('message-search', { gateway: 'desk', limit: 1 }))
+    const of = { gateway: 'desk', conversation: messages[0].conversation }
+    await daemon.invoke('conversation-pause', of)
+    await hello()
+    await show('configuration/desk')
+    await page.getByText(`The conversation ${of.conversation} is taken over`).waitFor()
+    await page.getByText('Only this conversation is held. The route handles all others.').waitFor()
+    await daemon.invoke('conversation-resume', of)
+    await show(`messages/${await post('a charge with links')}`)
+    const facts = page.locator('.facts')
+    await facts.getByRole('link', { name: 'charges', exact: true }).waitFor()
+    await facts.getByRole('link', { name: 'charge', exact: true }).waitFor()
   })
 
   test('a route shows its messages over time, and why they failed', async () => {

@@ -119,6 +119,10 @@ routes: [{ name: answer, skill: echo }]
     await page.locator('.timeline').getByText('mail to the sender not delivered').waitFor()
     await page.locator('h1').getByText('undelivered', { exact: true }).waitFor()
     await shots('unsent-message')
+    await show('configuration/answer')
+    const causes = page.getByRole('list', { name: 'Why messages failed' })
+    await causes.getByText(/^1 the reply was not delivered: .*no such mailbox/).waitFor()
+    await causes.getByRole('link', { name: 'See the dead letter' }).waitFor()
   })
 
   test('can be sent to another address', async () => {

@@ -138,8 +138,9 @@ export function Waiting({ of: pause }) {
  */
 export function PauseNote({ of: pause, what }) {
   if (!pause) return null
-  const paused = what ? html`The ${what} is paused` : 'Paused'
-  const word = pause.kind === 'conversation' ? 'Taken over' : paused
+  const isTaken = pause.kind === 'conversation'
+  const state = isTaken ? 'taken over' : 'paused'
+  const word = what ? html`The ${what} is ${state}` : isTaken ? 'Taken over' : 'Paused'
   return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. <${HeldMessages} of=${pause} /></p>`
 }
 

@@ -1,5 +1,5 @@
 import { invoke } from './api.js'
-import { clock, now } from './live.js'
+import { changes, clock, now } from './live.js'
 import { useLoaded } from './parts.js'
 import { usePauses } from './pauses.js'
 
@@ -8,24 +8,29 @@ export function gatewaysOf({ match }) {
   return [match?.gateway ?? []].flat().filter((name) => typeof name === 'string' && !/[*?]/.test(name))
 }
 
-/** Polling interval (ms) of the messages that are tried again, and how many are examined. */
+/** Polling interval (ms) of the messages with an outcome, and how many are examined. */
 const POLL_INTERVAL = 15_000
-const MAX_RETRIED = 100
+const MAX_EXAMINED = 100
 
-/** The number of messages that are tried again, by route; without tests. */
-function useRetried() {
+/** The number of messages with an outcome, by route; without tests. */
+function useCounts(outcome, change) {
   const { value = {} } = useLoaded(
     async (signal) => {
-      const { messages } = await invoke('message-search', { outcome: 'retrying', limit: MAX_RETRIED }, signal)
+      const { messages } = await invoke('message-search', { outcome, limit: MAX_EXAMINED }, signal)
       const ids = messages.filter(({ test }) => !test).map(({ id }) => id)
       const attempts = ids.length > 0 ? await invoke('message-attempts', { ids }, signal) : []
       return Object.fromEntries(
         [...Map.groupBy(attempts, ({ route }) => route)].map(([route, { length }]) => [route, length]),
       )
     },
-    [Math.floor(clock.value / POLL_INTERVAL)],
+    [Math.floor(clock.value / POLL_INTERVAL), change],
   )
   return value
+}
+
+/** The number of messages that wait for an approval, by route. */
+export function useWaitingApprovals() {
+  return useCounts('approval', changes.approvals.value)
 }
 
 /** The gateways of a route that do not work. */
@@ -45,9 +50,9 @@ function refusingOf(route) {
 
 /**
  * What holds messages of routes, or has made them fail. `of(route)` returns the pauses that concern
- * the route, the number of messages that wait for them, those that are tried again, its gateways
- * that do not work or refuse all deliveries, and the number of its dead letters, without those of
- * tests.
+ * the route, the number of messages that wait for them, for an approval (`approvals`) or for another
+ * attempt, its gateways that do not work or refuse all deliveries, and the number of its dead
+ * letters, without those of tests.
  */
 export function useRouteStates(routes) {
   const { value: pauses = [] } = usePauses()
@@ -56,7 +61,8 @@ export function useRouteStates(routes) {
     (signal) => invoke('dead-letter-groups', { queue: 'dispatch' }, signal),
     [dead],
   )
-  const retried = useRetried()
+  const retried = useCounts('retrying')
+  const approvals = useWaitingApprovals()
   return function of(route) {
     const own = pauses.filter((pause) => concerns(pause, route))
     const waiting = own.reduce((sum, pause) => sum + waitingOf(pause, routes), 0)
@@ -65,6 +71,7 @@ export function useRouteStates(routes) {
       pauses: own,
       waiting,
       retried: retried[route.name] ?? 0,
+      approvals: approvals[route.name] ?? 0,
       down: downOf(route),
       refusing: refusingOf(route),
       dead: letters.reduce((sum, { count, tests = 0 }) => sum + count - tests, 0),

@@ -206,11 +206,12 @@ function RouteRows({ label, routes, configuration }) {
 }
 
 /** What holds messages of a route, how many wait or are tried again, and its dead letters. */
-function State({ name, of: { pauses, waiting, retried, down, refusing, dead }, warnings }) {
+function State({ name, of: { pauses, waiting, approvals, retried, down, refusing, dead }, warnings }) {
   return html`${pauses.map(({ kind, name: what }) => html`<${Badge} key=${kind} kind="warn">${kind === 'route' ? 'paused' : `${kind} ${what} paused`}<//> `)}
     ${waiting > 0 && html`<a href=${link('messages', { route: name, outcome: 'waiting' })}>${waiting.toLocaleString('en')} ${waiting === 1 ? 'waits' : 'wait'}</a> `}
     ${refusing.map((gateway) => html`<a key=${gateway} class="error" href=${link(['gateways', gateway])}>${gateway} refuses deliveries</a> `)}
     ${down.map((gateway) => html`<a key=${gateway.name} class="error" href=${link(['gateways', gateway.name])}>${gateway.name} does not work</a> `)}
+    ${approvals > 0 && html`<a href=${link('messages', { route: name, outcome: 'approval' })}>${count(approvals, 'approval')} ${approvals === 1 ? 'waits' : 'wait'}</a> `}
     ${retried > 0 && html`<a href=${link('messages', { route: name, outcome: 'retrying' })}>${retried.toLocaleString('en')} tried again</a> `}
     ${dead > 0 && html`<a class="error" href=${link('dead-letters', { group: name })}>${count(dead, 'dead letter')}</a>`}
     ${warnings.map((text) => html`<p key=${text} class="route-warning"><${Words} text=${text} /></p>`)}`

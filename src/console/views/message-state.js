@@ -46,6 +46,13 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
   }
 }
 
+/** The last note of a reply, or of a mail to the sender, that was not delivered. */
+export function undeliveredNote(history) {
+  return history.findLast(
+    ({ road, what }) => road === 'outbox' && (what === 'dead' || what === 'not delivered'),
+  )
+}
+
 /** The reply to a handled message, or a mail to its sender, that did not arrive. */
 function Unsent({ note }) {
   if (note?.what === 'not sent')

@@ -25,6 +25,7 @@ import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
 import { withNotes } from './note.js'
+import { RoutingResult } from './routing.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const POLL_INTERVAL = { open: 1_500, finished: 5_000 }
@@ -99,7 +100,7 @@ function indented(text) {
   }
 }
 
-function factsOf({ message, traceUrl, unanswerable }) {
+function factsOf({ message, traceUrl, unanswerable, history, running }) {
   const { id, gateway, transport, from, conversation, key, data, trace, to } = message
   const verified =
     from.verified === false ? html`${senderOf(from)} <${Badge} kind="warn">not verified<//>` : senderOf(from)
@@ -111,6 +112,7 @@ function factsOf({ message, traceUrl, unanswerable }) {
     address: from.address && from.name ? from.address : undefined,
     to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
     event: data?.event,
+    route: routeOf(history, running),
     conversation: html`<a href=${link(['conversations', gateway, conversation])}>${conversation}</a>`,
     answer: unanswerable && html`not possible: <${Words} text=${unanswerable} />`,
     key: key && html`<code>${key}</code>`,
@@ -118,6 +120,23 @@ function factsOf({ message, traceUrl, unanswerable }) {
       ? html`<a href=${traceUrl} rel="noreferrer" target="_blank">${trace}</a>`
       : trace && html`<code>${trace}</code>`,
   }
+}
+
+/** The route of the last attempt, and its skill, as links. */
+function routeOf(history, running) {
+  const { route, skill } = running ?? history.findLast(({ detail }) => detail?.route)?.detail ?? {}
+  return route && html`<${RouteLinks} route=${route} known=${skill} />`
+}
+
+/** `known`: the skill, if the attempt has it; otherwise it is that of the current route. */
+function RouteLinks({ route, known }) {
+  const { value = [] } = useLoaded(
+    async (signal) => (known ? [] : invoke('route-list', {}, signal)),
+    [route, known],
+  )
+  const current = value.find(({ name, target }) => name === route && target === 'skill')
+  const skill = known ?? current?.to
+  return html`<a href=${link(['configuration', route])}>${route}</a>${skill && html` (skill <a href=${link(['skills', skill])}>${skill}</a>)`}`
 }
 
 /** What the link to a person shows. */
@@ -143,19 +162,8 @@ function Explain({ id }) {
   )
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Why this route?</summary>
     ${error && html`<${Problem} error=${error} />`}
-    ${value && html`<${Routes} routes=${value} />`}
+    ${value && html`<${RoutingResult} routes=${value} />`}
   </details>`
-}
-
-/** The result of each route for a message. */
-export function Routes({ routes }) {
-  if (routes.length === 0) return html`<p>There are no routes.</p>`
-  return html`<ul class="routes">${routes.map(
-    (route) => html`<li key=${route.route} class=${route.chosen ? 'chosen' : ''}>
-    <b>${route.route}</b> <${Badge} kind=${route.chosen ? 'good' : 'dim'}>${route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'}<//>
-    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, ${key.actual === 'absent' ? 'which the message does not have' : `the message has ${key.actual}`}${key.reason && html`: <b>${key.reason}</b>`}</li>`)}</ul>
-  </li>`,
-  )}</ul>`
 }
 
 /** The newest messages and notes of its conversation, as a chat. */

@@ -10,6 +10,7 @@ import { instant, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { amount, sumOf, TimeBars } from '../lib/time-bars.js'
 import { count } from '../lib/troubles.js'
+import { undeliveredNote } from './message-state.js'
 
 /** The range without one in the address. */
 const NORMAL = '24h'
@@ -69,17 +70,39 @@ const boundsOf = ({ since, until }) => ({ since, ...(until && { until }) })
 function useFailures(route, filter, failed) {
   const { value } = useLoaded(
     async (signal) => {
-      if (failed === 0) return { tests: 0, undelivered: 0 }
+      if (failed === 0) return { tests: 0, undelivered: [] }
       const search = { route, ...boundsOf(filter), outcome: FAILED, limit: MAX_FAILED }
       const { messages } = await invoke('message-search', search, signal)
       return {
         tests: messages.filter(({ test }) => test).length,
-        undelivered: messages.filter(({ outcome }) => outcome === 'undelivered').length,
+        undelivered: await undeliveredIn(messages, signal),
       }
     },
     [route, JSON.stringify(filter), failed],
   )
-  return value ?? { tests: 0, undelivered: 0 }
+  return value ?? { tests: 0, undelivered: [] }
+}
+
+/** Maximum number of messages whose undelivered replies are read. */
+const MAX_UNDELIVERED = 20
+
+/** The undelivered replies among messages, by error; `letter`: the newest dead letter. */
+async function undeliveredIn(messages, signal) {
+  const found = messages.filter(({ outcome }) => outcome === 'undelivered')
+  const shown = found.slice(0, MAX_UNDELIVERED).map(({ id }) => invoke('message-show', { id }, signal))
+  const notes = (await Promise.all(shown)).map(({ history }) => undeliveredNote(history))
+  const rows = found.map(({ id }, at) => ({ id, ...errorIn(notes[at]) }))
+  return [...Map.groupBy(rows, ({ error }) => error)].map(([error, [first, ...others]]) => ({
+    error,
+    ids: [first, ...others].map(({ id }) => id),
+    letter: first.letter,
+  }))
+}
+
+function errorIn({ detail } = {}) {
+  if (!detail) return { error: '' }
+  const { error, reason = '', letter, key } = detail
+  return { error: causeOf(error ?? reason), letter: letter ?? `outbox:${key}` }
 }
 
 /** Tests do not count as failed, but are in the list that the number leads to. */
@@ -122,11 +145,12 @@ function Causes({ route, filter: { since, until }, failures: { undelivered } }) 
     (signal) => invoke('dead-letter-groups', filter, signal),
     [JSON.stringify(filter), changes.dead.value],
   )
-  if (value.length === 0 && undelivered === 0) return null
+  if (value.length === 0 && undelivered.length === 0) return null
   return html`<h2>Why they failed</h2>
     <ul class="plain failures" aria-label="Why messages failed">${value.map(({ code, pattern, common, count: many, tests, last }) => html`<li key=${`${code} ${pattern}`}><b><a href=${link('dead-letters', { ...filter, code, pattern })}>${amount(many)}</a></b> <span class="error">${causeOf(common)}</span> <span class="dim">${tests > 0 && `${tests === many ? '' : `${amount(tests)} `}${tests === 1 ? 'test' : 'tests'}, `}last <${Age} at=${last} /> ago</span></li>`)}
-      ${undelivered > 0 && html`<li><b><a href=${link('messages', { route, ...boundsOf({ since, until }), outcome: 'undelivered' })}>${amount(undelivered)}</a></b> <span class="error">the reply could not be delivered</span></li>`}</ul>`
+      ${undelivered.map(({ error, ids, letter }) => html`<li key=${error}><b><a href=${ids.length === 1 ? link(['messages', ids[0]]) : link('messages', { route, ...boundsOf({ since, until }), outcome: 'undelivered' })}>${amount(ids.length)}</a></b> the reply was not delivered${error && html`: <span class="error">${error}</span>`}${letter && html` <a href=${link(['dead-letters', letter], { queue: 'outbox' })}>See the dead letter</a>`}</li>`)}</ul>`
 }
+
 /** The messages of a route that are tried again: the last error, and when the next attempt begins. */
 export function RetriedMessages({ route }) {
   const loaded = useLoaded(

@@ -13,6 +13,7 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
+import { WaitForApproval } from './approval-waits.js'
 import { RetriedMessages, RouteTraffic } from './route-traffic.js'
 
 /** Number of messages that are shown. */
@@ -38,13 +39,16 @@ function Shown({ route, query, routes, place, warnings }) {
   const [gateway] = gatewaysOf(route)
   const held = useHolds(name, skill)
   const { holds } = held
-  const { retried, down, refusing, dead } = useRouteStates(routes)(route)
+  const taken = holds.filter(({ kind }) => kind === 'conversation')
+  const { approvals, retried, down, refusing, dead } = useRouteStates(routes)(route)
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a><a class="button" href=${link('compose', gateway ? { gateway } : {})}>Test …</a></div></header>
     ${holds.map(
       (pause) =>
         html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
     )}
+    ${taken.length > 0 && taken.length === holds.length && html`<p class="dim">Only ${taken.length === 1 ? 'this conversation is' : `these ${taken.length} conversations are`} held. The route handles all others.</p>`}
+    ${approvals > 0 && html`<p class="now-it warn"><${WaitForApproval} route=${name} many=${approvals} />.</p>`}
     ${refusing.map((each) => html`<p key=${each} class="now-it warn">Its gateway <a href=${link(['gateways', each])}>${each}</a> refuses deliveries<${RefusedSince} gateway=${each} />.</p>`)}
     ${down.map((each) => html`<p key=${each.name} class="now-it warn">Its gateway <a href=${link(['gateways', each.name])}>${each.name}</a> does not work.</p>`)}
     ${retried > 0 && html`<p class="now-it warn"><a href=${link('messages', { route: name, outcome: 'retrying' })}>${count(retried, 'message')}</a> ${retried === 1 ? 'is' : 'are'} tried again after a failed attempt.</p>`}

@@ -1,8 +1,7 @@
 import { call } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { useLoaded } from '../lib/parts.js'
+import { Badge, useLoaded } from '../lib/parts.js'
 import { count } from '../lib/troubles.js'
-import { Routes } from './message.js'
 
 /** Maximum number of shown routes that nearly match. */
 const MAX_NEAR = 5
@@ -33,6 +32,16 @@ export function RoutingResult({ routes, warning }) {
     ${chosen && html`<${Routes} routes=${[chosen]} />`}
     ${near.length > 0 && html`<h3 class="near">${chosen ? 'Also considered' : 'Nearest'}</h3><${Routes} routes=${near} />`}
     ${groups.map(([what, group, plural = `${what}s`]) => html`<details key=${what}><summary>${group.length === 1 ? count(1, what) : `${group.length} ${plural}`}</summary><${Routes} routes=${group} /></details>`)}`
+}
+
+/** The result of each route for a message. */
+function Routes({ routes }) {
+  return html`<ul class="routes">${routes.map(
+    (route) => html`<li key=${route.route} class=${route.chosen ? 'chosen' : ''}>
+    <b>${route.route}</b> <${Badge} kind=${route.chosen ? 'good' : 'dim'}>${route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'}<//>
+    <ul>${route.keys.map((key) => html`<li key=${key.key}>${key.matched ? '✓' : '✗'} <code>${key.key}</code> wants ${key.wanted}, ${key.actual === 'absent' ? 'which the message does not have' : `the message has ${key.actual}`}${key.reason && html`: <b>${key.reason}</b>`}</li>`)}</ul>
+  </li>`,
+  )}</ul>`
 }
 
 /** Which route answers. `warning`: what is wrong with the text. */

@@ -16,6 +16,7 @@ import { runChart } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { ApprovalsOfSkill } from './approval-waits.js'
 import { SkillBars } from './skill-bars.js'
 import { Caller, RunErrors, Running, Runs, retriedMessages } from './skill-runs.js'
 
@@ -114,6 +115,7 @@ function Usage({ name, range, query, set }) {
   const own = budgets.filter(({ skill }) => skill === name)
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
+    <${ApprovalsOfSkill} routes=${routes} />
     ${running.length > 0 && html`<${Running} of=${running} reload=${reload} />`}
     <h2>${rangeTitle(range)}</h2>
     ${
