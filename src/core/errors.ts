@@ -79,7 +79,7 @@ export const catalogue = {
   cancelled: temporary(499, '{what} was cancelled: {reason}.'),
   recursion_limit: permanent(500, 'Skill {name} was invoked {depth} levels deep; the limit is {limit}.'),
   message_not_found: permanent(404, 'There is no message {id}, or it is no longer retained.'),
-  dead_letter_not_found: permanent(404, 'There is no dead letter {id}.'),
+  dead_letter_not_found: permanent(404, 'There is no dead letter {id}.{end}'),
   gateway_not_found: permanent(404, 'There is no running gateway {name}.{hint}'),
   conversation_not_found: permanent(
     404,

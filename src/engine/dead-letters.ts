@@ -1,13 +1,15 @@
-import { authorOf } from '../core/author.ts'
+import { authorOf, shownAuthor } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
 import { timeIn } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { secondOf } from '../core/readable.ts'
 import { resumedJobs } from '../core/resumed-job.ts'
-import type { DeadLetter, Store } from '../core/store.ts'
+import type { DeadLetter, Note, Store } from '../core/store.ts'
 import { HOUR } from '../core/units.ts'
+import { commandText } from '../lib/command-text.ts'
 import { defined } from '../lib/defined.ts'
 import { patternOf } from '../lib/error-pattern.ts'
 import { headOf } from '../lib/head-of.ts'
@@ -29,8 +31,9 @@ type OneOrAll = Parameters<Service['retry']>[0]
 const PAGE = 100
 /** Maximum characters of a letter's summary. */
 const SHOWN = 200
-/** The history entry of a message whose dead letter was retried. */
+/** The history entries of a message whose dead letter was retried, or dropped. */
 const RETRIED = 'retried'
+const DROPPED = 'dropped'
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
@@ -71,16 +74,21 @@ export function createDeadLetters(deps: {
     return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
-  async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
+  async function oneOrAll(
+    verb: 'retry' | 'drop',
+    { id, all: _, limit, ...filter }: OneOrAll,
+    call: Call,
+    reason?: string,
+  ) {
     const by = authorOf(call.caller)
     if (id !== undefined) {
       const letter = await find(id, filter.queue)
-      const acted = await act(verb, [keyOf(letter)], by)
+      const acted = await act(verb, [keyOf(letter)], by, reason)
       if (acted.length === 0) throw notFound(id)
       return { ok: true }
     }
     const { found, total } = await oldest(filter, limit)
-    const acted = await act(verb, found, by)
+    const acted = await act(verb, found, by, reason)
     return { ok: true, count: acted.length, more: total > limit, ...namedIn(acted) }
   }
 
@@ -107,7 +115,7 @@ export function createDeadLetters(deps: {
       return withRetry(await withMayAnswer(letter), keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),
-    drop: ({ reason: _, ...args }, call) => oneOrAll('drop', args, call),
+    drop: ({ reason, ...args }, call) => oneOrAll('drop', args, call, reason),
   }
 }
 
@@ -116,15 +124,21 @@ function createAct(store: Pick<Store, 'jobs' | 'journal'>, now: () => number) {
   const { journal } = store
   const { deadLetters } = store.jobs
   const beforeDrop = createDropNotes(store)
-  return async (verb: 'retry' | 'drop', letters: readonly LetterKey[], by: string): Promise<LetterKey[]> => {
+  return async (
+    verb: 'retry' | 'drop',
+    letters: readonly LetterKey[],
+    by: string,
+    reason?: string,
+  ): Promise<LetterKey[]> => {
     const at = now()
-    const noteDropped = verb === 'drop' ? await beforeDrop(letters) : undefined
+    const detail = defined({ by, reason })
+    const noteDropped = verb === 'drop' ? await beforeDrop(letters, { at, detail }) : undefined
     // All are started in the same turn, so that the order within a lane is kept.
     const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
     const acted = letters.filter((_, index) => done[index])
     await noteDropped?.(new Set(acted.map(({ id }) => id)))
-    const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
-    const ids = verb === 'retry' ? acted.flatMap(({ messageId }) => messageId ?? []) : []
+    const note: Note = { at, road: 'dispatch', what: verb === 'retry' ? RETRIED : DROPPED, detail }
+    const ids = acted.flatMap(({ messageId }) => messageId ?? [])
     await Promise.all(ids.map((id) => journal.note(id, [note])))
     return acted
   }
@@ -141,13 +155,33 @@ function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'jo
     const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
     const jobs = mayBeResumed ? resumedJobs(id, await journal.history(id)) : []
     for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
-    if (!found) throw notFound(id)
+    if (!found) throw notFound(id, await endOf(id, journal))
     return found
   }
 }
 
-function notFound(id: string): TriviumError {
-  return new TriviumError('dead_letter_not_found', { id })
+/** The message of a dead letter, at the start of its id. */
+const MESSAGE_OF_LETTER = /^(?:outbox:)?([0-9a-f]{8}-[0-9a-f-]{27})/
+
+/** What became of a dead letter that no longer exists, by the history of its message. */
+async function endOf(id: string, journal: Pick<Store['journal'], 'history'>): Promise<string> {
+  const [, message] = MESSAGE_OF_LETTER.exec(id) ?? []
+  if (message === undefined) return ''
+  const isReply = id !== message
+  const end = (await journal.history(message)).findLast(({ road, what, detail }) =>
+    isReply
+      ? what === DROPPED && textAt(detail, 'id') === id
+      : road === 'dispatch' && (what === RETRIED || what === DROPPED),
+  )
+  if (!end) return ''
+  const by = textAt(end.detail, 'by')
+  const who = by === undefined ? '' : ` by ${shownAuthor(by)}`
+  return ` It was ${end.what}${who} at ${secondOf(end.at)}: ${commandText('message show', message)}.`
+}
+
+/** `end`: a sentence about what became of it. */
+function notFound(id: string, end = ''): TriviumError {
+  return new TriviumError('dead_letter_not_found', { id, end })
 }
 
 /**

@@ -32,6 +32,8 @@ export type LetterGroup = {
   tests?: number
   /** When the first of the letters died, before any retry. */
   first: number
+  /** When the first attempt of the letters failed. */
+  failingSince: number
   /** When the newest letter died, possibly after a retry. */
   last: number
   /** When the newest letter was retried, if it was. */
@@ -100,6 +102,7 @@ function openedBy(letter: DeadLetter): Open {
     count: 1,
     ...(isOfTest(letter) && { tests: 1 }),
     first: firstDeathOf(letter),
+    failingSince: firstFailureOf(letter),
     last: at,
     ...defined({ retriedAt: letter.retriedAt }),
     oldest: arrivalOf(letter),
@@ -115,6 +118,7 @@ function addTo(group: Open, letter: DeadLetter): void {
   const { message: error } = lastOf(letter)
   group.count++
   group.first = Math.min(group.first, firstDeathOf(letter))
+  group.failingSince = Math.min(group.failingSince, firstFailureOf(letter))
   group.oldest = Math.min(group.oldest, arrivalOf(letter))
   group.alike &&= group.newestError === error
   group.parts = sharedParts(group.parts, error.split(VARYING))
@@ -133,6 +137,12 @@ export function isOfTest({ message }: DeadLetter): boolean {
 /** When a letter died, before any retry (Unix ms). */
 export function firstDeathOf({ at, firstAt = at }: Pick<DeadLetter, 'at' | 'firstAt'>): number {
   return firstAt
+}
+
+/** When the first attempt of a letter failed (Unix ms). */
+function firstFailureOf(letter: DeadLetter): number {
+  const { errors, firstErrors = errors } = letter
+  return firstErrors[0]?.at ?? firstDeathOf(letter)
 }
 
 /** The last error of a letter. */

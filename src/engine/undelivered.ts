@@ -1,3 +1,4 @@
+import { textAt } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { DeadLetter, Note, Store } from '../core/store.ts'
@@ -43,13 +44,16 @@ const MOST_DROPPED = 100
 
 /**
  * Makes a function that is called before letters are dropped. After the drop, call what it returns:
- * it notes failed sends in the history of the message that they may answer, which is then the only
- * place that says that they were not delivered. Without a note for messages that are not found in
+ * it notes who dropped a reply in the history of its message, and failed sends in that of the message
+ * that they may answer, which is then the only place that says that they were not delivered. Without a note for messages that are not found in
  * time, and for those on a shard that is away: a drop must not fail because of them.
  */
 export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 'journal' | 'jobs'>) {
   const messageOf = createMessageOfMail(journal)
-  return async (letters: readonly Pick<DeadLetter, 'id' | 'queue'>[]) => {
+  return async (
+    letters: readonly Pick<DeadLetter, 'id' | 'queue'>[],
+    { at, detail }: { at: number; detail: object },
+  ) => {
     const ofOutbox = letters.filter(({ queue }) => queue === OUTBOX_QUEUE).slice(-MOST_DROPPED)
     const found = await Promise.all(ofOutbox.map(({ id, queue }) => deadLetters.get(id, queue)))
     const deadline = performance.now() + FIND_TIME
@@ -62,6 +66,12 @@ export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 
       for (const { letter, id } of mails) {
         if (!dropped.has(letter.id)) continue
         await journal.note(id, [noteOf(letter, false)]).catch(ignoreAway)
+      }
+      for (const letter of found) {
+        const message = textAt(letter?.data, 'inReplyTo')
+        if (!letter || message === undefined || !dropped.has(letter.id)) continue
+        const note = outboxNote(at, 'dropped', { id: letter.id, ...detail })
+        await journal.note(message, [note]).catch(ignoreAway)
       }
     }
   }

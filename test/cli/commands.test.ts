@@ -129,6 +129,9 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(dropped.out, /1 dead letter dropped/)
     assert.match((await site.run(['audit', 'list', '--json'])).out, /"reason": ?"sent by hand"/)
     assert.equal((await site.run(['dead-letter', 'drop', id])).code, 1)
+    assert.match((await site.run(['message', 'show', id])).out, / dropped +reason sent by hand, by .+$/m)
+    const gone = await site.run(['dead-letter', 'show', id])
+    assert.match(gone.err, /no dead letter \S+\. It was dropped by .+ at 20.* UTC: `trivium message show /)
   })
 
   test('dead-letter drops many letters only with --all, and says how many match without it', async () => {

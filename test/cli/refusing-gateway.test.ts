@@ -28,6 +28,9 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     return out
   }
 
+  /** The list of refusals: its rows, and the notes beside them. */
+  const refused = (...args: string[]) => site.run(['refusal', 'list', ...args], secret)
+
   test('is shown as refusing in every list', async () => {
     assert.match(
       await run('gateway', 'list'),
@@ -44,12 +47,12 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
   })
 
   test('is shown with the cause before the single refusals', async () => {
-    const out = await run('refused')
+    const { out, err } = await refused()
     assert.match(
-      out,
+      err,
       /^hub: 12 of 12 deliveries refused since .* \(signature_invalid\)\n {2}No delivery was ever accepted/,
     )
-    assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
+    assert.match(err, /\n {2}→ Copy the secret from the sender into `verify`/)
     assert.match(out, /\n12\t\d{4}-\S+Z\thub\t.*\{"n":\d+\}/)
     const each = await run('refusal', 'list', '--each')
     assert.equal(each.match(/\{"n":\d+\}/g)?.length, 12)
@@ -78,7 +81,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
       /^ok, accepts deliveries again; the last refusal was at 20.* UTC \(\d+ (?:s|min) ago\)/m,
     )
     assert.match(
-      await run('refused'),
+      (await refused()).err,
       /^hub: 12 of 15 deliveries refused\s+from .* to .* \(\d+ (?:s|min)\), 3 accepted\s+since \(signature_invalid\)/,
     )
     const { page, show, shots } = await openConsole(() => daemon)
@@ -123,7 +126,7 @@ describe('a gateway that refuses every delivery', { timeout: 300_000 }, async ()
     )
     assert.match(await run('gateway', 'list'), /ok, changed, and has accepted nothing since$/m)
     assert.match(
-      await run('refused'),
+      (await refused()).err,
       /\n {2}Changed at .* after the last refusal; nothing\s+was delivered since\.\n {2}The new configuration would accept none/,
     )
     // An open page follows what is accepted.

@@ -4,7 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { main } from '../../src/cli/program.ts'
+import { printers } from '../../src/features/troubles/print.ts'
+import { printed } from '../../src/lib/printed.ts'
 import { openSite } from '../fixtures/daemon.ts'
+
+test('a list of troubles that is longer than the screen ends with the worst ones', (t) => {
+  const { rows } = process.stdout
+  t.after(() => {
+    process.stdout.rows = rows
+  })
+  const troubles = ['one', 'two', 'three', 'four'].map((title) => ({
+    title,
+    text: 'a',
+    todo: 'b',
+    code: 'c',
+  }))
+  const notesOn = (lines: number) => {
+    process.stdout.rows = lines
+    return printed(printers.troubles?.({ troubles }, {}) ?? '').notes
+  }
+  assert.deepEqual(notesOn(24), [])
+  assert.match(notesOn(8).join(), /^4 troubles, the worst first: one; two; three\. `trivium top`/)
+})
 
 describe('commands that are skills, without a daemon', () => {
   test('say that they need one, and show their help', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
 import { humanMessage } from '../../src/engine/print/message.ts'
 
 test('the history of a message shows the date of entries of a later day', () => {
@@ -75,6 +76,22 @@ test('a message that a pause holds says until when, and has the command that res
     open,
     /`trivium conversation show support mail-1`\nTo resume it: `trivium conversation resume mail-1`$/,
   )
+})
+
+test('the dead letter of a reply is named until it is dropped', () => {
+  const dead = { at: 1, road: 'outbox', what: 'dead', detail: { key: 'm1:team:0', error: 'is_archived' } }
+  const dropped = {
+    at: 2,
+    road: 'outbox',
+    what: 'dropped',
+    detail: { id: 'outbox:m1:team:0', by: 'cli:ada' },
+  }
+  const shown = (history: JsonObject[]) =>
+    humanMessage({ message: { id: 'm1', receivedAt: 0 }, outcome: 'undelivered', history, receive: {} })
+  assert.match(shown([dead]), /`trivium dead-letter show outbox:m1:team:0`/)
+  const later = shown([dead, dropped])
+  assert.doesNotMatch(later, /dead-letter show/)
+  assert.match(later, /outbox +dropped +id outbox:m1:team:0, by /)
 })
 
 test('a message that cannot be answered says why', () => {

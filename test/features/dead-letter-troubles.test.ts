@@ -91,6 +91,19 @@ test('each cause of dead letters is a trouble since its own beginning, the one t
   assert.equal(new Set(found.map(({ key }) => key)).size, 3)
 })
 
+test('a cause says when its first attempt failed, if that was long before its first dead letter', async () => {
+  const errors = [23, 9, 5].map((age) => ({
+    at: NOW - age * MINUTE,
+    code: 'skill_failed',
+    message: 'no street',
+  }))
+  const [found] = await troublesOf(letters('dispatch', 'labels', '', [5 * MINUTE, 4 * MINUTE], { errors }))
+  assert.equal(
+    found?.text,
+    'no street. The first attempt failed at 08:37 UTC. The last one failed at 08:56 UTC.',
+  )
+})
+
 test('a retry that failed again does not make a trouble young or growing', async () => {
   const retriedAt = NOW - 4 * MINUTE
   const found = await troublesOf([

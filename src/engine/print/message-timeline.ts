@@ -59,6 +59,9 @@ function rowLines(start: string, painted: string, details: readonly string[]): s
 function noteRows({ history, skills, running }: JsonObject): Row[] {
   const isTerminal = process.stdout.columns > 0
   let before: string | undefined
+  const dropped = objectsIn(history).flatMap(({ what, detail }) =>
+    what === 'dropped' ? (textAt(detail, 'id') ?? []) : [],
+  )
   return objectsIn(history).map(({ at, road, what, detail }) => {
     const given: JsonObject = isJsonObject(detail) ? detail : {}
     const error = textAt(given, 'error')
@@ -70,7 +73,7 @@ function noteRows({ history, skills, running }: JsonObject): Row[] {
     }
     before = error ?? before
     const row = { at: Number(at), road: String(road), what: String(what) }
-    return { ...row, facts: noteFacts(row, shown), texts: noteTexts(row, shown) }
+    return { ...row, facts: noteFacts(row, shown), texts: noteTexts(row, shown, dropped) }
   })
 }
 

@@ -50,11 +50,12 @@ export function noteFacts({ what }: { what: string }, detail: JsonObject): strin
 
 /**
  * The text of a reply, the tools that a model called, and the command for the dead letter of a
- * reply, as paragraphs. Of a request for an approval, only the title.
+ * reply unless it was `dropped`, as paragraphs. Of a request for an approval, only the title.
  */
 export function noteTexts(
   { road, what }: { road: string; what: string },
   { text, key, tools, letter }: JsonObject,
+  dropped: readonly string[] = [],
 ): string[] {
   const said =
     typeof text !== 'string' ? '' : approvalIn(key) === undefined ? text : (text.split('\n')[0] ?? '')
@@ -63,7 +64,9 @@ export function noteTexts(
   return [
     ...(said.trim() === '' ? [] : [said.trimEnd()]),
     ...objectsIn(tools ?? null).map((tool) => `tool ${toolText(tool)}`),
-    ...(dead === undefined ? [] : [`Its dead letter: ${commandText('dead-letter show', dead)}`]),
+    ...(dead === undefined || dropped.includes(String(dead))
+      ? []
+      : [`Its dead letter: ${commandText('dead-letter show', dead)}`]),
   ]
 }
 

@@ -46,6 +46,8 @@ export function humanRefused(result: Json, { isEach, isScreen }: Shown): Printab
   const each = isEach ? '' : '`trivium refusal list --each` shows each; '
   const kept = paragraph('', `(${each}${keptText(all, groups)}${daemon})`)
   const causes = groups.map((group) => causeText({ ...group, todo: inThisList(group.todo) }))
+  // A pipe gets only the list.
+  if (!isScreen) return withNotes(list, ...causes, ...more, kept)
   return withNotes([...causes, list].join('\n\n'), ...more, kept)
 }
 

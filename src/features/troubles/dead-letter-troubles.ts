@@ -1,5 +1,5 @@
 import type { Trouble } from '../../core/trouble.ts'
-import { HOUR } from '../../core/units.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
 import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -106,14 +106,16 @@ function titleOf({ queue, group, count }: LetterCause): string {
 const PUSH = 'push/'
 
 function textOf(cause: LetterCause, at: number): string {
-  const { queue, common, count, last, retriedAt, recipients = [] } = cause
+  const { queue, common, count, first, failingSince, last, retriedAt, recipients = [] } = cause
   const reason = common.replace(KNOWN_START, '').replace(/[.\s]+$/, '')
   const to = queue === 'outbox' && recipients.length > 0 ? `To ${namesOf(recipients)}: ` : ''
   const timeText = (time: number) => (at - time < RECENT ? timeOfDay(time) : dayAndTime(time))
   const retried = retriedAt === undefined ? '' : `retried at ${timeText(retriedAt)} and failed again`
   if (count === 1) return `${to}${reason}.${retried && ` It was ${retried}.`}`
   const newest = retried ? `was ${retried}` : `failed at ${timeText(last)}`
-  return `${to}${reason}. The last one ${newest}.`
+  const isLong = first - failingSince >= MINUTE
+  const start = isLong ? ` The first attempt failed at ${timeText(failingSince)}.` : ''
+  return `${to}${reason}.${start} The last one ${newest}.`
 }
 
 /** An age (ms) below which a time needs no date. */

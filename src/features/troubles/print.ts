@@ -1,8 +1,10 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
+import { type Printable, withNotes } from '../../lib/printed.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { dayAndTime } from '../../lib/utc-time.ts'
 
@@ -22,10 +24,10 @@ const LONGEST_TEXT = 160
 const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away'])
 
 /** The list of troubles as text: the problem, its start, and what to do. */
-function humanTroubles(result: Json): string {
+function humanTroubles(result: Json): Printable {
   const troubles = objectsIn(pathGet(result, 'troubles'))
   if (troubles.length === 0) return 'All is well.'
-  return troubles
+  const text = troubles
     .map((trouble) => {
       const { id, text, todo, since, code } = trouble
       const head = paragraph('', `${headOf(trouble)} (${code}, for ${age(since)}, id ${id})`)
@@ -38,6 +40,17 @@ function humanTroubles(result: Json): string {
       ].join('\n')
     })
     .join('\n')
+  const rows = process.stdout.rows || Number.POSITIVE_INFINITY
+  return text.split('\n').length < rows ? text : withNotes(text, paragraph('', summaryOf(troubles)))
+}
+
+/** Number of troubles that the summary names. */
+const MOST_NAMED = 3
+
+/** The first of the troubles, below a list that is longer than the screen. */
+function summaryOf(troubles: readonly JsonObject[]): string {
+  const first = troubles.slice(0, MOST_NAMED).map(titleWithAge).join('; ')
+  return `${counted(troubles.length, 'trouble')}, the worst first: ${first}. \`trivium top\` shows each in one line.`
 }
 
 /** `Ingrid has it for 12 min, until 14:00 UTC: calling the post office`; empty if nobody has it. */

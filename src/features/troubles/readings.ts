@@ -119,6 +119,7 @@ export type LetterCause = Pick<
   | 'count'
   | 'tests'
   | 'first'
+  | 'failingSince'
   | 'last'
   | 'retriedAt'
   | 'recipients'
