@@ -25,7 +25,7 @@ import { createDropNotes } from './undelivered.ts'
 
 type Service = ServiceOf<typeof deadLetters>
 type Filter = Parameters<Service['groups']>[0]
-type OneOrAll = Parameters<Service['retry']>[0]
+type OneOrAll = Parameters<Service['retry']>[0] & { reason?: string }
 
 /** Letters per read. */
 const PAGE = 100
@@ -74,12 +74,8 @@ export function createDeadLetters(deps: {
     return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
-  async function oneOrAll(
-    verb: 'retry' | 'drop',
-    { id, all: _, limit, ...filter }: OneOrAll,
-    call: Call,
-    reason?: string,
-  ) {
+  async function oneOrAll(verb: 'retry' | 'drop', given: OneOrAll, call: Call) {
+    const { id, all: _, limit, reason, ...filter } = given
     const by = authorOf(call.caller)
     if (id !== undefined) {
       const letter = await find(id, filter.queue)
@@ -115,7 +111,7 @@ export function createDeadLetters(deps: {
       return withRetry(await withMayAnswer(letter), keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),
-    drop: ({ reason, ...args }, call) => oneOrAll('drop', args, call, reason),
+    drop: (args, call) => oneOrAll('drop', args, call),
   }
 }
 

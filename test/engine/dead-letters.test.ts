@@ -29,6 +29,18 @@ test('dead-letter-groups: errors are alike only if they are the same to their en
   assert.deepEqual([pathGet(groups, '0.count'), pathGet(groups, '0.alike')], [2, false])
 })
 
+test('the history of a message says who dropped the reply to it, and why; its letter is then said to be dropped', async (t) => {
+  const { store, letters } = await openLetters(t)
+  const [accepted] = await store.journal.accept([newMessage({})])
+  const message = accepted?.id ?? ''
+  const id = `outbox:${message}:team:0`
+  await bury({ store, now: Date.now }, 'outbox', job(id, id, { data: { inReplyTo: message } }))
+  await letters.drop({ id, limit: 1, reason: 'told him' }, callOf())
+  const note = (await store.journal.history(message)).at(-1)
+  assert.partialDeepStrictEqual(note, { road: 'outbox', what: 'dropped', detail: { id, reason: 'told him' } })
+  await assert.rejects(async () => letters.show({ id }, callOf()), /It was dropped by .* at 20.*message show/)
+})
+
 describe('dead-letter-list', () => {
   test('continues after a cursor, within its filter', async (t) => {
     const { store, letters } = await openLetters(t)

@@ -156,6 +156,7 @@ const ADVICE: Record<string, string> = {
   invalid_auth: 'the token is not valid; copy it again from the settings of the app',
   account_inactive: 'the app was removed from the workspace; install it again',
   token_revoked: 'the token was revoked; install the app again',
+  is_archived: 'the channel is archived; unarchive it in Slack, or tell them another way',
   not_in_channel: 'the bot is not in that channel; invite it with /invite',
   channel_not_found: 'there is no such channel, or the bot may not see it; invite it with /invite',
   missing_scope: 'the token lacks a scope; add it to the app and install it again',

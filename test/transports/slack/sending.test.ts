@@ -86,6 +86,8 @@ describe('a post that Slack refuses', () => {
     server.answerNext('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
     const reply = replyTo(await newQuestion(), 'x')
     await assert.rejects(transport.send(reply), /permanently rejected the message: not_in_channel.*invite/)
+    server.answerNext('chat.postMessage', { body: { ok: false, error: 'is_archived' } })
+    await assert.rejects(transport.send(reply), /message: is_archived: the channel is archived; unarchive it/)
   })
 
   test('with a server error is ambiguous, since Slack may have posted it', async () => {
