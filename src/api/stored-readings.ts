@@ -7,10 +7,12 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import { isLasting } from '../engine/event-access.ts'
 import { oldestOf } from '../engine/group-history.ts'
+import { createGroupLastReads, type GroupLastReads } from '../engine/group-last-reads.ts'
 import type { Pull } from '../engine/pulls.ts'
 import { failingSchedules } from '../features/schedules/failures.ts'
 import type { StoredReadings } from '../features/troubles/readings.ts'
 import { FAR_BEHIND } from '../features/troubles/road-troubles.ts'
+import { defined } from '../lib/defined.ts'
 import { createRetryCauses } from './last-failures.ts'
 import type { ReadCauses } from './letter-causes.ts'
 
@@ -33,6 +35,7 @@ export function createStoredReadings(deps: {
   now(): number
 }): () => Promise<StoredReadings | undefined> {
   const { store, log, readCauses } = deps
+  const lastReads = createGroupLastReads({ ...deps, kv: store.kv })
   const withCauses = createRetryCauses(store.journal)
   /** Why each reading last failed. The list is read often, so a lasting failure is logged once. */
   const reasons = new Map<string, string>()
@@ -72,7 +75,7 @@ export function createStoredReadings(deps: {
     if (!stats || !groups || !waiting) return undefined
     const lasting = groups.filter(({ group }) => isLasting(group))
     const [timed, causes, failed] = await Promise.all([
-      readPart('groups', () => withTimes(store.topics, lasting), lasting),
+      readPart('groups', () => withTimes(store.topics, lastReads, lasting), lasting),
       readPart('dead letters', () => readCauses(stats), []),
       readPart('failures', () => withCauses(waiting, deps.now()), waiting),
     ])
@@ -87,12 +90,20 @@ export function createStoredReadings(deps: {
     })
 }
 
-/** If a group is far behind, adds since when its oldest unread event has waited. */
-function withTimes(topics: Store['topics'], groups: readonly GroupInfo[]): Promise<StoredReadings['groups']> {
+/** If a group is far behind, adds since when its oldest unread event has waited, and its last reader. */
+function withTimes(
+  topics: Store['topics'],
+  lastReads: Pick<GroupLastReads, 'of'>,
+  groups: readonly GroupInfo[],
+): Promise<StoredReadings['groups']> {
   return Promise.all(
     groups.map(async (group) => {
-      const oldest = group.lag < FAR_BEHIND ? undefined : await oldestOf(topics, group)
-      return oldest ? { ...group, oldestAt: oldest.since } : group
+      if (group.lag < FAR_BEHIND) return group
+      const [oldest, lastRead] = await Promise.all([
+        oldestOf(topics, group),
+        lastReads.of(group.topic, group.group),
+      ])
+      return { ...group, ...defined({ oldestAt: oldest?.since, lastRead }) }
     }),
   )
 }

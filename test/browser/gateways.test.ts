@@ -245,6 +245,7 @@ describe('gateways in the console', { timeout: 600_000 }, async () => {
     await shots('gateway-paused')
     await show('now')
     await page.getByText('stocktaking. 1 message waits.').waitFor()
+    await page.getByRole('row').filter({ hasText: 'dispatch' }).getByText('1 held by pauses').waitFor()
     await shots('now-paused')
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })

@@ -20,6 +20,7 @@ const PLACES: [code: string, where: Record<string, string>, address: string][] =
   ],
   ['retrying', { gateway: 'desk', road: 'outbox' }, 'messages?gateway=desk&outcome=replying'],
   ['backlog', { gateway: 'shop', road: 'dispatch' }, 'messages?gateway=shop&outcome=waiting'],
+  ['backlog', { gateway: 'shop', road: 'receive' }, 'gateways/shop'],
   ['attempt-hangs', { messageId: 'm-1' }, 'messages/m-1'],
   ['unrouted', { gateway: 'shop' }, 'messages?outcome=unrouted'],
   ['dead-letters', {}, 'dead-letters'],

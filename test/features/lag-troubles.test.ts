@@ -34,6 +34,15 @@ test('a push far behind is a trouble once: as failing or paused, or else as a sl
     'Push crm fails',
     'Push mail is 2,000 events behind',
   ])
+  const day = Date.UTC(2026, 10, 29)
+  const read = { ...lagging('analytics'), lastRead: { by: 'token:indexer', at: day } }
+  const texts = [day + 60_000, day + 3_600_000].map((at) =>
+    roadTroubles({ ...stored, subscriptions: [], groups: [read] }, readings, at).map(({ text }) => text),
+  )
+  assert.deepEqual(texts, [
+    ['Its consumer does not read orders fast enough.'],
+    ['It has no reader: indexer read orders last, on 2026-11-29 00:00 UTC.'],
+  ])
   // While the whole store is paused, only that is reported.
   const waiting = [{ road: 'dispatch', gateway: 'shop', state: 'waiting', oldestAt: 0, count: 1 }] as const
   const titles = (storePausedSince?: number) =>

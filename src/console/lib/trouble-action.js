@@ -26,6 +26,10 @@ const LABELS = {
   'subscription-paused': 'See the push',
 }
 
+function labelOf({ code, where }) {
+  return code === 'backlog' && where.road === 'receive' ? 'See the gateway' : LABELS[code]
+}
+
 /** The operation that ends a pause, or tries a failing push, with its arguments. */
 function resumeOf({ code, where, title }) {
   if (code === 'subscription-paused' || code === 'subscription-down') {
@@ -71,7 +75,7 @@ export function TroubleAction({ trouble }) {
   const { code } = trouble
   const { path, query } = placeOf(trouble)
   const resume = resumeOf(trouble)
-  const label = isOneCause(trouble) || (code === 'paused' && !resume) ? 'See them' : LABELS[code]
+  const label = isOneCause(trouble) || (code === 'paused' && !resume) ? 'See them' : labelOf(trouble)
   if (!label && !resume) return null
   const end = () =>
     act(async () => {

@@ -26,6 +26,8 @@ export function placeOf(trouble) {
     case 'schedule-failed':
       return { path: 'dead-letters', query: { queue: 'schedules' } }
     case 'backlog':
+      // No filter finds the messages that workers have not pulled; the gateway counts them.
+      if (road === 'receive') return { path: ['gateways', gateway] }
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'waiting') } }
     case 'retrying':
       return {

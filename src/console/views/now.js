@@ -73,7 +73,13 @@ function LiveCharts({ since }) {
 function Charts({ points, span, every }) {
   return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
     <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} steps=${LATENCY_STEPS} span=${span} every=${every} />
-    <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
+    <${Chart} title=${onTheWay()} points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
+}
+
+/** The waiting messages of the chart include those that pauses hold. */
+function onTheWay() {
+  const { held = 0 } = now.value?.roads?.find(({ road }) => road === 'dispatch') ?? {}
+  return held > 0 ? `On the way, ${amount(held)} held by pauses` : 'On the way'
 }
 
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
@@ -125,8 +131,8 @@ function Roads() {
     <caption>Roads</caption>
     <thead><tr><th>road</th><th class="number">messages</th><th class="number">dead</th><th>oldest</th></tr></thead>
     <tbody>${roads.map(
-      ({ road, messages, waiting, leased, dead, tests = 0, oldestAt, pulled }) => html`<tr key=${road}>
-        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : ROADS[road]}</span></td>
+      ({ road, messages, waiting, leased, held, dead, tests = 0, oldestAt, pulled }) => html`<tr key=${road}>
+        <td>${road} <span class="dim wide">${road === 'receive' && pulled ? html`<${Pulled} of=${pulled} leased=${leased} />` : leased > 0 ? `${amount(leased)} leased, ${amount(waiting)} not pulled` : held > 0 ? html`<a href=${link('paused')}>${amount(held)} held by pauses</a>` : ROADS[road]}</span></td>
         <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
         <td class="number">${dead > tests ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead - tests)}<//></a>` : ''}</td>
         <td>${oldestAt && messages > 0 && road !== 'receive' ? html`<${Age} at=${oldestAt} />` : ''}</td>

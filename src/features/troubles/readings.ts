@@ -3,6 +3,7 @@ import type { BudgetStatus } from '../../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
+import type { LastRead } from '../../engine/group-last-reads.ts'
 import type { LetterGroup } from '../../engine/letter-groups.ts'
 import type { Pull } from '../../engine/pulls.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
@@ -78,8 +79,11 @@ export type PauseReading = {
 
 export type StoredReadings = {
   stats: StoreStats
-  /** `oldestAt`: since when the oldest unread event waits; only of groups that are far behind. */
-  groups: readonly (GroupInfo & { oldestAt?: number })[]
+  /**
+   * Only of groups that are far behind: `oldestAt` is since when the oldest unread event waits, and
+   * `lastRead` who read last.
+   */
+  groups: readonly (GroupInfo & { oldestAt?: number; lastRead?: LastRead })[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly (Waiting & { failure?: LastFailure })[]
   budgets: readonly BudgetStatus[]

@@ -1,7 +1,9 @@
+import { shownAuthor } from '../../core/author.ts'
 import type { StoreStats } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
+import type { LastRead } from '../../engine/group-last-reads.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { patternOf } from '../../lib/error-pattern.ts'
@@ -10,7 +12,7 @@ import { longAttemptTrouble } from './long-attempt-trouble.ts'
 import { pullTroubles } from './pull-troubles.ts'
 import type { LastFailure, PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { subscriptionTroubles } from './subscription-troubles.ts'
-import { error, firstLine, timeOfDay, warning } from './trouble-parts.ts'
+import { dayAndTime, error, firstLine, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
 /** How long (ms) a message or reply may wait before it is a trouble. */
@@ -37,7 +39,7 @@ export function roadTroubles(
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
     ...groups
       .filter(({ lag }) => lag >= FAR_BEHIND)
-      .flatMap((group) => lagTrouble(group, subscriptions, isPaused)),
+      .flatMap((group) => lagTrouble(group, subscriptions, isPaused, at)),
     ...unroutedTroubles(readings.unrouted, stored, at),
     ...pullTroubles(stored.pulls, at),
   ]
@@ -122,11 +124,19 @@ function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
     .join(', ')
 }
 
+/** Whether a group has no reader, and since when. A read is stored at most once in a minute. */
+function readText(topic: string, last: LastRead | undefined, at: number): string {
+  if (last === undefined) return `Its consumer does not read ${topic} fast enough, or not at all.`
+  if (at - last.at < LONG_WAIT) return `Its consumer does not read ${topic} fast enough.`
+  return `It has no reader: ${shownAuthor(last.by)} read ${topic} last, on ${dayAndTime(last.at)}.`
+}
+
 /** A group that is far behind. A push that fails or is paused has a trouble of its own. */
 function lagTrouble(
-  { topic, group, lag, oldestAt: since }: StoredReadings['groups'][number],
+  { topic, group, lag, oldestAt: since, lastRead }: StoredReadings['groups'][number],
   subscriptions: readonly SubscriptionInfo[],
   isPaused: boolean,
+  at: number,
 ): Trouble[] {
   const push = subscriptions.find((each) => each.topic === topic && each.name === group)
   if (push && (isPaused || push.state !== 'active')) return []
@@ -139,7 +149,7 @@ function lagTrouble(
       }
     : {
         title: `Group ${group} ${behind}`,
-        text: `Its consumer does not read ${topic} fast enough, or not at all.`,
+        text: readText(topic, lastRead, at),
         todo: 'Start its consumer or add one; retention removes unread events.',
       }
   return [warning('group-lag', { topic, group }, { ...text, count: lag, ...defined({ since }) })]
