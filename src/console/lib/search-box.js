@@ -62,7 +62,7 @@ export function SearchBox({ value, set, focus, label, placeholder, fields, words
 function Help({ fields, words, also, leave }) {
   const rows = [...words, ...fields.map(({ key, example, about }) => [`${key}:${example ?? ''}`, about])]
   return html`<${Modal} class="search-words" aria-label="Search words" leave=${leave} onClick=${(event) => event.target.localName === 'dialog' && leave()}><b>Search words</b>
-    <dl class="facts">${rows.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
+    <dl class="facts" tabindex="0">${rows.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
     <p class="dim">All of them must hold. Type <code>:</code> to see the keys, and a key to see its values.${also}</p><//>`
 }
 
