@@ -269,7 +269,7 @@ describe('attempts and outcomes in the console', { timeout: 600_000 }, async () 
     await page.getByRole('row').getByText('Refund 20 EUR · order 4711').waitFor()
     await show('audit')
     await page.getByLabel('Search the audit log').fill('charges')
-    await page.getByRole('cell', { name: 'dead-letter-retry' }).waitFor()
+    await page.getByRole('cell', { name: 'dead-letter-retry' }).filter({ hasText: 'charges' }).waitFor()
     await page.getByRole('cell', { name: 'approval-decide' }).waitFor({ state: 'detached' })
   })
 
