@@ -5,12 +5,17 @@ import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
+/** A day on which these tests do not run. */
+const DAY = new Date(Date.now() + 3 * 86_400_000)
+const DAY_NAME = DAY.toLocaleDateString('en', { weekday: 'short', timeZone: 'UTC' })
+const dayAt = (time: string) => `${DAY.toISOString().slice(0, 10)}T${time}:00Z`
+
 const ROUTES = `
 # the token is s3cret
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } } # public
 routes:
-  - { name: night, match: { hours: "Mon-Fri 00:00-06:00 UTC" }, skill: echo }
+  - { name: night, match: { hours: "${DAY_NAME} 00:00-06:00 UTC" }, skill: echo }
   - { name: rest, match: { gateway: shop }, skill: echo }
 `
 
@@ -23,10 +28,10 @@ describe('trivium routes and config', { timeout: 300_000 }, async () => {
 
   test('explain accepts a message with only its gateway, and a time as text or number', async () => {
     assert.match((await explain({ gateway: 'shop', text: 'x' })).out, /^rest +answers/m)
-    const night = await explain({ gateway: 'shop', receivedAt: '2026-11-20T03:00:00Z' })
+    const night = await explain({ gateway: 'shop', receivedAt: dayAt('03:00') })
     assert.match(night.out, /^night +answers/m)
     assert.match(
-      (await explain({ message: { gateway: 'shop', receivedAt: Date.UTC(2026, 10, 20, 9) } })).out,
+      (await explain({ message: { gateway: 'shop', receivedAt: Date.parse(dayAt('09:00')) } })).out,
       /^rest +answers/m,
     )
   })

@@ -234,6 +234,8 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     },
     prepare: `journalctl() { :; }; docker() { :; }; kubectl() { :; }; npm() { :; }\n${ROOT}${DEAD}`,
     placeholders: {
+      // The skill of this world always fails, and a retry that fails again exits with 1.
+      'retry ID        # one of them': 'retry $dead --no-wait # one of them',
       'ID ID ID': 'several ids',
       'message erase ID': 'message erase $(trivium message shop hi --wait 0 --json | jq -r .id)',
       ' ID ': ' $dead ',
