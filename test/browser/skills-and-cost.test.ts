@@ -19,6 +19,7 @@ const FLAKY = `export default {
   run({ args }) { if (/bad/.test(args.text)) throw new Error('no such <i>order</i>'); return 'fine' },
 }`
 const BROKEN = `export default { description: 'Fails', run() { throw new Error('no stock') } }`
+const QUICK = `export default { description: 'Answers at once', run: () => 'here' }`
 const WIPE = `import { z } from 'zod'
 export default {
   description: 'Wipes a disk',
@@ -58,7 +59,7 @@ routes:
   - { name: thrice, match: { gateway: shop, text: "thrice*" }, skill: broken, retry: { attempts: 3, delay: 10ms } }
   - { name: orders, match: { gateway: shop }, skill: flaky, retry: { attempts: 1 } }
 `,
-    skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW, broken: BROKEN },
+    skills: { flaky: FLAKY, wipe: WIPE, slow: SLOW, broken: BROKEN, quick: QUICK },
   })
   site.write('skills/helper/SKILL.md', HELPER('helper'))
   site.write(
@@ -288,5 +289,21 @@ routes:
     await show('cost?since=3h&until=2h')
     await page.getByText('No model was used in this time.').waitFor()
     assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('a skill with more runs than are kept offers those, and says so below the last one', async () => {
+    for (let at = 0; at < 103; at += 1) await daemon.invoke('quick', {})
+    const all = async () => Object(await daemon.invoke('skill-usage', { name: 'quick' })).runs === 103
+    await until(all, '103 runs')
+    await show('skills/quick')
+    const last = page.getByRole('region', { name: 'Last runs' })
+    await press('Show up to 100')
+    await page.getByText('The newest 100 runs are kept.').waitFor()
+    assert.equal(await last.getByRole('row').count(), 101)
+    assert.equal(await page.getByText(/^Show up to/).count(), 0)
+    const printed = await site.run(['skill', 'usage', 'quick', '--limit', '200'])
+    assert.match(printed.out, /The newest 100 runs are kept\.\s*$/)
+    const few = await site.run(['skill', 'usage', 'quick'])
+    assert.doesNotMatch(few.out, /are kept/)
   })
 })

@@ -139,7 +139,7 @@ function Usage({ name, range, query, set }) {
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b><${Caller} by=${by} /></b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b><${Caller} by=${`route ${route.name}`} /></b> <span class="dim">${stateOf(route, running)}</span></li>`)}</ul>`
     }
-    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} outcome=${outcome} set=${set} showMore=${() => setLimit(MOST_RUNS)} limit=${limit} />`}
+    ${(runs > 0 || usage.recent.length > 0) && html`<${Ended} usage=${usage} outcome=${outcome} set=${set} showMore=${() => setLimit(keptOf(outcome))} limit=${limit} />`}
   </section>`
 }
 
@@ -153,19 +153,33 @@ function SharedBudgets({ of }) {
 
 /** Number of last runs that are shown at first. */
 const FEW_RUNS = 30
-/** Maximum number of last runs that are shown. */
-const MOST_RUNS = 200
+/** Maximum numbers of runs that the daemon keeps one by one: of any outcome, and of unsuccessful ones. */
+const MAX_RUNS = 100
+const MAX_FAILURES = 200
 const OUTCOMES = ['ok', 'failed', 'cancelled']
 /** Schedules and messages have this word for a success, too. */
 const WORDS = { ok: 'done' }
 
+const isUnsuccessful = (outcome) => outcome === 'failed' || outcome === 'cancelled'
+const keptOf = (outcome) => (isUnsuccessful(outcome) ? MAX_FAILURES : MAX_RUNS)
+
+/** The number of runs with an outcome, whether or not each of them is kept. */
+function countedOf({ runs, failed, cancelled = 0 }, outcome) {
+  return { ok: runs - failed - cancelled, failed, cancelled }[outcome] ?? runs
+}
+
 /** The errors of a skill, and its last runs with a filter by outcome. */
-function Ended({ usage: { name, failed, errors = [], recent, more }, outcome, set, limit, showMore }) {
+function Ended({ usage, outcome, set, limit, showMore }) {
+  const { name, failed, errors = [], recent, more } = usage
+  const kept = keptOf(outcome)
+  const hasMore = more && limit < kept
+  const isCut = !hasMore && recent.length > 0 && countedOf(usage, outcome) > recent.length
   const pick = html`<label class="pick"><span>Outcome</span>
     <select value=${outcome} onChange=${(event) => set({ outcome: event.target.value })}>
       <option value="">any</option>${OUTCOMES.map((each) => html`<option key=${each} value=${each}>${WORDS[each] ?? each}</option>`)}</select></label>`
   const rest = html`${recent.length === 0 && html`<p class="dim">${outcome === '' ? 'Only the sums of its runs are kept.' : `None of the kept runs is ${WORDS[outcome] ?? outcome}.`}</p>`}
-    ${more && (limit < MOST_RUNS ? html`<p><button type="button" onClick=${showMore}>Show up to ${MOST_RUNS}</button></p>` : html`<p class="dim">Only the newest ${MOST_RUNS} are shown.</p>`)}`
+    ${hasMore && html`<p><button type="button" onClick=${showMore}>Show up to ${kept}</button></p>`}
+    ${isCut && html`<p class="dim">The newest ${kept} ${isUnsuccessful(outcome) ? 'failed and cancelled runs' : 'runs'} are kept.</p>`}`
   return html`${errors.length > 0 && html`<${RunErrors} of=${errors} failed=${failed} />`}
     <${Runs} of=${recent} skill=${name} more=${rest}>${pick}<//>`
 }

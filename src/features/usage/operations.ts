@@ -40,7 +40,12 @@ export const usage = {
       .transform((outcome) => (outcome === 'done' ? 'ok' : outcome))
       .exactOptional()
       .describe('With a name: only last runs that ended like this; ok is another word for done'),
-    limit: z.int().min(1).max(200).default(30).describe('With a name: maximum number of its last runs'),
+    limit: z
+      .int()
+      .min(1)
+      .max(200)
+      .default(30)
+      .describe('With a name: maximum number of its last runs; 100 are kept, and 200 failed ones'),
   }).describe(
     'Shows statistics of skills, of the last seven days by default: runs, errors, p95, cost and callers.',
   ),

@@ -120,7 +120,18 @@ function humanSkillUsage(result: Json): Printable {
     `Called by: ${callersText(result.callers) || 'nobody'}`,
     ...errorsOf(result),
     ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
+    ...(isCut(result) ? ['', `The newest ${MAX_RUNS} runs are kept.`] : []),
   ].join('\n')
+}
+
+/** The number of runs of a skill that are stored one by one. */
+const MAX_RUNS = 100
+
+/** Whether a list of runs of any outcome ends where earlier ones are not kept one by one. */
+function isCut({ runs, recent, more }: JsonObject): boolean {
+  const listed = objectsIn(recent)
+  const isOfAnyOutcome = listed.some(({ code }) => code === undefined)
+  return isOfAnyOutcome && more === false && listed.length === MAX_RUNS && Number(runs) > MAX_RUNS
 }
 
 /** `12 runs, 3 failed (of 1 message), p50 4ms, p95 1.2s`. */
