@@ -8,6 +8,7 @@ import { Age, dateTime, fullTime } from './parts.js'
 import { EVERYTHING } from './resume.js'
 import { link } from './router.js'
 import { count } from './troubles.js'
+import { useWaitingOfSkill } from './waiting-of-skill.js'
 
 /**
  * All pauses, shared by all views: `{ value, error, of }`, where `of` is what the daemon said about
@@ -115,21 +116,27 @@ export function PauseFacts({ of: { by, since, until, reason } }) {
   }${reason && html`: <span class="said-reason">${reason}</span>`}`
 }
 
-/** The filter of the messages that wait for a pause. */
+/** The filter of the messages that wait for a pause of another kind than a skill. */
 function waitingOf({ kind, name, gateway }) {
-  if (kind === 'conversation') return { gateway, conversation: name }
-  return kind === 'skill' ? {} : { [kind]: name }
+  const of = kind === 'conversation' ? { gateway, conversation: name } : { [kind]: name }
+  return { outcome: 'waiting', ...of }
 }
 
 /** The daemon counts no more waiting messages than this. */
 const MAX_COUNTED = 1_000
 
-/** The messages that a pause holds, as a link. Nothing if it holds none. */
+/** The messages that a pause holds, as a link if a filter finds them. Nothing if it holds none. */
 export function Waiting({ of: pause }) {
-  const { waiting = 0 } = pause
+  const { kind, name, waiting = 0 } = pause
   if (waiting === 0) return null
-  const query = { outcome: 'waiting', ...waitingOf(pause) }
-  return html`<a href=${link('messages', query)}>${count(waiting, 'message', waiting >= MAX_COUNTED ? '+' : '')}</a>`
+  const text = count(waiting, 'message', waiting >= MAX_COUNTED ? '+' : '')
+  if (kind === 'skill') return html`<${WaitingOfSkill} skill=${name} text=${text} />`
+  return html`<a href=${link('messages', waitingOf(pause))}>${text}</a>`
+}
+
+function WaitingOfSkill({ skill, text }) {
+  const query = useWaitingOfSkill(skill)
+  return query ? html`<a href=${link('messages', query)}>${text}</a>` : text
 }
 
 /**

@@ -3,6 +3,7 @@ import { later } from './later-file.js'
 import { act, useOnce } from './parts.js'
 import { link } from './router.js'
 import { count, placeOf } from './troubles.js'
+import { useWaitingOfSkill } from './waiting-of-skill.js'
 
 /** The label of the link to the place where a trouble is handled, by its code. */
 const LABELS = {
@@ -58,13 +59,19 @@ function resumeOfKind(kind, name) {
 /** The end of the text of a pause that holds messages. The count is 1 even if it holds none. */
 const WAITING = /\d messages? waits?\.$/
 
-/** The filter of the messages that wait for a pause; undefined if none does. */
-function waitingFor({ where, text }) {
-  if (!WAITING.test(text)) return undefined
+/** The messages that wait for a pause, as a link; nothing if none does, or no filter finds them. */
+function SeeWaiting({ of: { where, text, count: many } }) {
+  if (!WAITING.test(text)) return null
   const { gateway, skill, reason } = where
-  if (gateway) return { outcome: 'waiting', gateway }
-  // There is no filter by skill.
-  return skill ? { outcome: 'waiting' } : { outcome: 'waiting', route: reason }
+  const label = `See ${count(many, 'message')}`
+  if (!gateway && skill) return html`<${WaitingOfSkill} skill=${skill} label=${label} />`
+  const query = { outcome: 'waiting', ...(gateway ? { gateway } : { route: reason }) }
+  return html`<a class="action" href=${link('messages', query)}>${label}</a>`
+}
+
+function WaitingOfSkill({ skill, label }) {
+  const query = useWaitingOfSkill(skill)
+  return query && html`<a class="action" href=${link('messages', query)}>${label}</a>`
 }
 
 const isOneCause = ({ code, where }) => code === 'dead-letters' && where.pattern !== undefined
@@ -83,7 +90,6 @@ export function TroubleAction({ trouble }) {
       const { skill, args, said, name } = resume
       return (await resumeWith(skill, args, resume)) ? (said ?? `${name} goes on.`) : undefined
     })
-  const waiting = code === 'paused' && resume ? waitingFor(trouble) : undefined
-  return html`${waiting && html`<a class="action" href=${link('messages', waiting)}>See ${count(trouble.count, 'message')}</a>`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
+  return html`${code === 'paused' && resume && html`<${SeeWaiting} of=${trouble} />`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
     ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `${resume.verb}: ${resume.name}` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

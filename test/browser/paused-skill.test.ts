@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: { shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } } }
+routes:
+  - { name: labels, match: { gateway: shop, text: "label*" }, skill: label }
+  - { name: orders, match: { gateway: shop, text: "order*" }, skill: order }
+  - { name: rest, match: { gateway: shop }, skill: order }
+`
+const ANSWER = `export default { description: 'Answers', run: () => 'here' }`
+
+describe('the messages that wait for a paused skill', { timeout: 600_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { label: ANSWER, order: ANSWER } })
+  const daemon = await site.start()
+  const { page, show } = await openConsole(() => daemon)
+  const pause = async (skill: string, text: string) => {
+    await daemon.invoke('skill-pause', { skill, for: '2h' })
+    await daemon.post('/hooks/shop', text, { 'content-type': 'text/plain' })
+    const isHeld = async () =>
+      [await daemon.invoke('pause-list')]
+        .flat()
+        .some((each) => Object(each).name === skill && Object(each).waiting === 1)
+    await until(isHeld, 'a held message')
+  }
+
+  test('are linked from the skill, Paused and Now by its only route, and not with several routes', async () => {
+    await pause('label', 'label 4711')
+    await pause('order', 'order 12')
+    const links = async () => {
+      const found = page.locator('main').getByRole('link', { name: /^(See )?1 message$/ })
+      await found.first().waitFor()
+      return Promise.all((await found.all()).map((each) => each.getAttribute('href')))
+    }
+    const ofLabels = ['#/messages?outcome=waiting&route=labels']
+    await show('skills/label')
+    await page.locator('.pause-note').getByText('waits.').waitFor()
+    assert.deepEqual(await links(), ofLabels)
+    await show('paused')
+    await page.getByRole('row').filter({ hasText: 'order' }).getByText('1 message').waitFor()
+    assert.deepEqual(await links(), ofLabels)
+    await show('now')
+    await page.getByRole('listitem').filter({ hasText: 'Skill order is paused' }).waitFor()
+    assert.deepEqual(await links(), ofLabels)
+    await show('skills/order')
+    await page.locator('.pause-note').getByText('1 message waits.').waitFor()
+    assert.equal(await page.locator('.pause-note a').count(), 0)
+  })
+})
