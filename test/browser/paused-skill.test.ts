@@ -49,4 +49,14 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await page.locator('.pause-note').getByText('1 message waits.').waitFor()
     assert.equal(await page.locator('.pause-note a').count(), 0)
   })
+
+  test('have the end of a timed pause in their timeline, as in the banner', async () => {
+    const { messages } = Object(await daemon.invoke('message-search', { route: 'labels' }))
+    await show(`messages/${messages[0].id}`)
+    const banner = await page.locator('.now-it time:not(.age)').textContent()
+    const held = page.locator('.timeline li').filter({ hasText: 'held by the pause of skill label' })
+    await held.getByText(/^For .*, until /).waitFor()
+    const text = String(await held.textContent())
+    assert.ok(banner && text.includes(`until ${banner}.`), `${banner} in ${text}`)
+  })
 })

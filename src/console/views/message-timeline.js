@@ -5,7 +5,7 @@ import { causeOf } from '../lib/cause.js'
 import { deliveryOf } from '../lib/event-delivery.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
-import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
+import { Age, dateTime, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Decided, SentRequest, useApprovals, WaitsForApproval } from './message-approval.js'
 import { cancelledBy, isCancelled, isGivenUp } from './message-state.js'
@@ -57,7 +57,7 @@ export function Timeline({ shown }) {
         index,
       ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}${index > 0 && offsets[index] !== offsets[index - 1] && html` <span class="dim">+${offsets[index]}</span>`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} /></div>
+      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} pausedBy=${shown.pausedBy} /></div>
     </li>`,
     )}
     ${running && html`<${Running} of=${running} start=${start} />`}
@@ -95,9 +95,11 @@ function detailOf(what, { approval, pause, key = '' }) {
 }
 
 /** A time in which a pause held the message. */
-function HeldBy({ detail: { by, reason, ms, resumedBy }, at }) {
+function HeldBy({ detail: { pause, by, reason, ms, resumedBy }, at, pausedBy = [] }) {
+  const until = pausedBy.find(({ kind, name }) => `${kind} ${name}` === pause)?.until
+  const end = until === undefined ? 'it is resumed' : dateTime(until)
   return html`<span class="fields">by ${authorOf(by)}${reason && `: ${reason}`}</span>
-    <p class="dim">${ms === undefined ? html`For <${Age} at=${at} />, until it is resumed.` : `For ${span(ms) === '0 s' ? took(ms) : span(ms)}${resumedBy ? `, until ${authorOf(resumedBy)} resumed it` : ''}.`}</p>`
+    <p class="dim">${ms === undefined ? html`For <${Age} at=${at} />, until ${end}.` : `For ${span(ms) === '0 s' ? took(ms) : span(ms)}${resumedBy ? `, until ${authorOf(resumedBy)} resumed it` : ''}.`}</p>`
 }
 
 /** An attempt that has not ended, with its time so far. */
