@@ -184,9 +184,9 @@ export function Copy({ text, label = 'Copy' }) {
   return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
 }
 
-/** Copies the address of the page, which contains its complete state. */
-export function CopyLink() {
-  return html`<${Copy} label="Copy link" text=${() => location.href} />`
+/** Copies the address of the page, which contains its complete state, or that of the place `to`. */
+export function CopyLink({ to }) {
+  return html`<${Copy} label="Copy link" text=${() => new URL(to ?? location.hash, location.href).href} />`
 }
 
 const toast = signal()

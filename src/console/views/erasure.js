@@ -11,7 +11,8 @@ import { count } from '../lib/troubles.js'
 const POLL_INTERVAL = 1_000
 
 /**
- * The erasure of a person: its progress, then what was erased, when and by whom. `ended` is called
+ * The erasure of a person (the copied link is that of the job, as the page's own has the erased
+ * address): its progress, then what was erased, when and by whom. `ended` is called
  * at its end.
  */
 export function Erasure({ id, places, ended }) {
@@ -27,7 +28,7 @@ export function Erasure({ id, places, ended }) {
   return html`<section class="card erasure" aria-label="Erasure"><h2>Erasure ${job && html`<${Badge} kind=${JOB_BADGES[state]}>${state}<//>`}</h2>
     <${Wait} of=${loaded} what="the erasure" />
     ${job && html`<${ErasureState} of=${job} /><${Erased} counts=${job.result?.counts} places=${places} />`}
-    <div class="buttons"><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} /></div>
+    <div class="buttons"><a class="button" href=${link(['jobs', id])}>The job</a><a class="button" href=${link('audit', { what: id })}>Audit entries</a><${CopyLink} to=${link(['jobs', id])} /></div>
   </section>`
 }
 

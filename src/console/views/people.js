@@ -149,7 +149,7 @@ function Person({ who, erasure, showErasure, show }) {
     ${!isOutdated && !value?.done && html`<${Progress} of=${value} />`}
     ${!isOutdated && value?.done && value.total === 0 && html`<${Nothing} who=${who} show=${show} />`}
     ${!isOutdated && isKept && html`<${StoredData} who=${who} counts=${value.counts} total=${value.total} done=${value.done} elsewhere=${elsewhere} showErasure=${showErasure} />`}
-    ${value?.done && html`<${Mentions} who=${who} turn=${turn} />`}
+    ${value?.done && html`<${Mentions} who=${who} turn=${turn} isKnown=${value.total > 0 || partsOf(who[0]).name.includes('@')} />`}
     ${value?.beforeRestore && html`<p class="dim">Not counted, and not erased: the content before a restore, in ${value.beforeRestore.join(', ')} of the data directory. If you do not need it, delete these folders.</p>`}
     <${Jobs} isSelected=${({ id, state }) => id === erasure && state === 'running'} ended=${reload} />`
 }
@@ -215,7 +215,7 @@ const MAX_SEARCHED = 500
 const SETTLE = 250
 
 /**
- * The last senders, or those whose name, address or id has the typed text. Helps if no address is
+ * The last senders, or those whose name, address or id has the typed words. Helps if no address is
  * known.
  */
 function Senders({ show, typed }) {
@@ -225,10 +225,14 @@ function Senders({ show, typed }) {
     return () => clearTimeout(timer)
   }, [typed])
   const loaded = useLoaded(
-    (signal) => invoke('message-search', { limit: MAX_SEARCHED, ...(sender && { sender }) }, signal),
+    (signal) => {
+      const [longest] = wordsOf(sender).sort((one, other) => other.length - one.length)
+      return invoke('message-search', { limit: MAX_SEARCHED, ...(longest && { sender: longest }) }, signal)
+    },
     [sender],
   )
-  const all = peopleIn(loaded.value?.messages ?? [])
+  const messages = loaded.value?.messages ?? []
+  const all = peopleIn(messages.filter(({ from }) => hasWords(from, wordsOf(sender))))
   const isCut = loaded.value?.next !== undefined
   return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
     ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'No recent message is from such a sender.' : 'Nobody has written yet.'}</p>`}
@@ -239,6 +243,14 @@ function Senders({ show, typed }) {
       <tbody>${all.map(({ identity, gateways, name, shown, newest, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}><${Marked} text=${shown && shown !== name ? `${shown} · ${name}` : name} wanted=${wantedIn({ text: sender })} /></button></td><td>${[...gateways].join(', ')}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${newest.at} /><span class="wide"> ago</span></td><td class="wide gist"><a href=${link(['messages', newest.id])}><${Gist} of=${newest} /></a></td></tr>`)}</tbody></table></div>
       <p class="dim">${isCut && `Of the newest ${MAX_SEARCHED} ${sender ? 'such messages' : 'messages'}. `}Type a part of a name to find others.</p>`
     }`
+}
+
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean)
+
+/** Whether a sender has all words in their name, address or id: `petra novak`, `petra.novak@…`. */
+function hasWords({ name = '', address = '', id = '' }, words) {
+  const all = `${name}\n${address}\n${id}`.toLowerCase()
+  return words.every((word) => all.includes(word))
 }
 
 /** The senders of messages, newest first. */

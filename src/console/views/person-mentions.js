@@ -12,9 +12,10 @@ const MAX_SEARCHED = 500
 /**
  * Messages of others that have the name of a person in their text, such as the body of a webhook.
  * They are not part of the count above, and not erased. The same address on another gateway is not
- * another person.
+ * another person. A name without records (not `isKnown`) may be that of a sender with an address, so
+ * its messages may not be of others.
  */
-export function Mentions({ who, turn }) {
+export function Mentions({ who, turn, isKnown }) {
   const name = partsOf(who[0]).name
   const search = quoted(name)
   const { value } = useLoaded(
@@ -26,6 +27,8 @@ export function Mentions({ who, turn }) {
     [name, turn],
   )
   if (!value || (value.many === 0 && value.isEnd)) return null
+  if (!isKnown)
+    return html`<p class="mentions"><b>${count(value.many, 'message')}${value.isEnd ? '' : ' or more'}</b> ${value.many === 1 ? 'has' : 'have'} <code>${name}</code> in the text. <a href=${link('messages', { search })}>See all with this name</a></p>`
   // The search also finds the messages that the person sent.
   const all = html`<a href=${link('messages', { search })}>See all with this name</a>, also those from this person.`
   if (value.many === 0)
