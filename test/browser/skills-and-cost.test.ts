@@ -299,7 +299,7 @@ routes:
     const last = page.getByRole('region', { name: 'Last runs' })
     await press('Show up to 100')
     await page.getByText('The newest 100 runs are kept.').waitFor()
-    assert.equal(await last.getByRole('row').count(), 101)
+    await until(async () => (await last.getByRole('row').count()) === 101, '100 runs')
     assert.equal(await page.getByText(/^Show up to/).count(), 0)
     const printed = await site.run(['skill', 'usage', 'quick', '--limit', '200'])
     assert.match(printed.out, /The newest 100 runs are kept\.\s*$/)

@@ -241,6 +241,7 @@ routes: [{ name: all, skill: echo }]
     await dialog.getByText('Lost with it: 2 events waiting. This cannot be undone.').waitFor()
     await shots('subscription-delete')
     await answer('Cancel')
+    await dialog.waitFor({ state: 'hidden' })
     await press('Delete shop')
     await answer('Delete')
     await page.getByText('shop is deleted.').waitFor()
