@@ -157,16 +157,4 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     await tryAgain.or(main.getByText('sign-in')).first().click()
     await main.getByText('sign-in').first().waitFor()
   })
-
-  test('loads styles that could not be loaded with the next page', async () => {
-    const restore = await intercept(page, '**/later-*.css', (route) => route.abort())
-    await show('audit')
-    await page.reload()
-    await main.getByText(/could not be loaded/).waitFor()
-    await restore()
-    await show('schedules')
-    await main.getByRole('heading', { name: 'Schedules' }).waitFor()
-    await show('audit')
-    await main.getByText('sign-in').first().waitFor()
-  })
 })
