@@ -57,7 +57,7 @@ export async function causesOf(daemon: Daemon, route: string): Promise<JsonObjec
   }))
 }
 
-/** Codes of troubles of a gateway because of which a route gets no messages. */
+/** Codes of gateway troubles that keep messages from a route. */
 const GATEWAY_CODES: readonly unknown[] = ['refusals', 'gateway-down']
 
 /**

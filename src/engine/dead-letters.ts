@@ -175,7 +175,7 @@ async function endOf(id: string, journal: Pick<Store['journal'], 'history'>): Pr
   return ` It was ${end.what}${who} at ${secondOf(end.at)}: ${commandText('message show', message)}.`
 }
 
-/** `end`: a sentence about what became of it. */
+/** `end`: a sentence that says how it ended. */
 function notFound(id: string, end = ''): TriviumError {
   return new TriviumError('dead_letter_not_found', { id, end })
 }

@@ -11,7 +11,7 @@ import { searchOf } from './search.ts'
 
 /** Maximum number of messages whose histories are read; more are sampled. */
 const MAX_EXAMINED = 400
-/** Approximate number of time spans, each of which has its share of the sample. */
+/** Approximate number of time spans. The sample is spread evenly over them. */
 const SPANS = 20
 /** Approximate duration (ms) of a call. */
 const CALL_TIME = 5_000
@@ -108,7 +108,10 @@ function attemptIn({ at, road, what, detail }: Note) {
   return [{ endedAt: at, attempt, ms, route: String(route), isRun }]
 }
 
-/** Whether a message waited for a budget before its first attempt: that is no wait in the lane. */
+/**
+ * Whether a message waited for a budget before its first attempt. That does not count as a wait in
+ * the lane.
+ */
 function waitedForBudget(history: readonly Note[]): boolean {
   return history.some(({ road, what }) => road === 'dispatch' && what === 'waits for its budget')
 }

@@ -23,7 +23,7 @@ export async function nothingFound({ gateway }: Filter, environs: Environs): Pro
     : 'Nothing found.'
 }
 
-/** The error about a conversation of which the transcript has nothing, unless the store knows it. */
+/** The error for a conversation that neither the transcript nor the store knows. */
 export async function unknownConversation(
   conversation: string,
   store: Source | undefined,

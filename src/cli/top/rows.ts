@@ -88,7 +88,7 @@ function roadsOf(roads: readonly JsonObject[]): Section {
   return { title: 'Roads', rows }
 }
 
-/** Messages that no worker has pulled wait for nobody, unless workers use their gateway. */
+/** Messages that no worker has pulled count as waiting only if workers use their gateway. */
 function ofWorkers(each: JsonObject): string[] {
   return [workersNote(each) || NOT_PULLED, `${each.messages} kept`]
 }

@@ -1,3 +1,12 @@
+const SHOPIFY_ORDER = {
+  id: 4711,
+  name: '#1001',
+  email: 'ada@example.com',
+  total_price: '20.00',
+  currency: 'EUR',
+  line_items: [{ sku: 'ESPRESSO-250', title: 'Espresso', quantity: 2, price: '10.00' }],
+}
+
 /**
  * Examples of what providers send, by the `scheme` of a gateway. `headers`: those
  * from which Trivium reads the type of an event, and by which routes match.
@@ -76,54 +85,23 @@ const SAMPLES = {
     ),
   ],
   shopify: [
-    sample(
-      'orders/create',
-      { 'x-shopify-topic': 'orders/create', 'x-shopify-shop-domain': 'example.myshopify.com' },
-      {
-        id: 4711,
-        name: '#1001',
-        email: 'ada@example.com',
-        total_price: '20.00',
-        currency: 'EUR',
-        line_items: [{ sku: 'ESPRESSO-250', title: 'Espresso', quantity: 2, price: '10.00' }],
-      },
-    ),
-    sample(
-      'orders/paid',
-      { 'x-shopify-topic': 'orders/paid', 'x-shopify-shop-domain': 'example.myshopify.com' },
-      {
-        id: 4711,
-        name: '#1001',
-        email: 'ada@example.com',
-        total_price: '20.00',
-        currency: 'EUR',
-        financial_status: 'paid',
-        line_items: [{ sku: 'ESPRESSO-250', title: 'Espresso', quantity: 2, price: '10.00' }],
-      },
-    ),
-    sample(
-      'customers/update',
-      { 'x-shopify-topic': 'customers/update', 'x-shopify-shop-domain': 'example.myshopify.com' },
-      {
-        id: 7064,
-        email: 'ada@example.com',
-        first_name: 'Ada',
-        last_name: 'Biller',
-        state: 'enabled',
-        verified_email: true,
-        tags: 'loyal',
-        currency: 'EUR',
-      },
-    ),
-    sample(
-      'refunds/create',
-      { 'x-shopify-topic': 'refunds/create', 'x-shopify-shop-domain': 'example.myshopify.com' },
-      {
-        id: 12,
-        order_id: 4711,
-        note: 'arrived broken',
-      },
-    ),
+    sample('orders/create', shopifyHeaders('orders/create'), SHOPIFY_ORDER),
+    sample('orders/paid', shopifyHeaders('orders/paid'), { ...SHOPIFY_ORDER, financial_status: 'paid' }),
+    sample('customers/update', shopifyHeaders('customers/update'), {
+      id: 7064,
+      email: 'ada@example.com',
+      first_name: 'Ada',
+      last_name: 'Biller',
+      state: 'enabled',
+      verified_email: true,
+      tags: 'loyal',
+      currency: 'EUR',
+    }),
+    sample('refunds/create', shopifyHeaders('refunds/create'), {
+      id: 12,
+      order_id: 4711,
+      note: 'arrived broken',
+    }),
   ],
   slack: [
     sample(
@@ -230,6 +208,10 @@ const ANY = [
   ]),
   { name: 'plain text', headers: {}, text: 'Hello' },
 ]
+
+function shopifyHeaders(topic) {
+  return { 'x-shopify-topic': topic, 'x-shopify-shop-domain': 'example.myshopify.com' }
+}
 
 function sample(name, headers, body) {
   return { name, headers, text: JSON.stringify(body, null, 2) }

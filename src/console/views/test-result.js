@@ -78,7 +78,7 @@ function Stop({ id, outcome, isSmall, done }) {
 
 const REASON = 'the test is no longer needed'
 
-/** A test with what became of it. */
+/** A test and its result. */
 function withOutcome(test, shown) {
   const { outcome } = shown
   const failed = shown.history.findLast(({ road, detail }) => road === 'dispatch' && detail?.error)

@@ -76,7 +76,7 @@ async function trafficOf({ store, now }: { store: Store; now(): number }, name: 
 /**
  * The attempts at an event, newest first, each with its request and answer if they are still kept
  * and the caller may read the event. `sent`: the body of the requests, if the event is retained.
- * `eventState`: what became of it. It is unknown to a caller who may not read it and sees no attempt.
+ * `eventState`: its state, `unknown` for a caller who may not read the event and sees no attempt.
  */
 async function attemptsAt(
   store: Store,

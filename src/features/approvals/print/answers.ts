@@ -4,7 +4,7 @@ import { RETRIED_EARLY } from '../../../lib/last-attempt.ts'
 
 /**
  * What was sent to the sender after a decision, by the history of the message: each answer with its
- * text and its last state. The post of the request is no answer.
+ * text and its last state. The message that asks for the approval does not count.
  */
 export function answersAfter({ decidedAt = 0, shownMessage = null }: JsonObject): JsonObject[] {
   const notes = objectsIn(pathGet(shownMessage, 'history')).filter(
