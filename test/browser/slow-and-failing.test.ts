@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Route } from 'playwright-core'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, openPage } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
@@ -156,5 +156,21 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     // The script may be loaded for another reason before the click.
     await tryAgain.or(main.getByText('sign-in')).first().click()
     await main.getByText('sign-in').first().waitFor()
+  })
+
+  test('loads styles that could not be loaded with the next page', async () => {
+    // A page of its own, as a browser may still have the styles in memory.
+    const fresh = await openPage()
+    const content = fresh.getByRole('main')
+    const restore = await intercept(fresh, '**/later-*.css', (route) => route.abort())
+    await fresh.goto(`${daemon.control}/#token=${daemon.token}`)
+    await fresh.getByText('Live', { exact: true }).waitFor()
+    await fresh.goto(`${daemon.control}/#/audit`)
+    await content.getByText(/could not be loaded/).waitFor()
+    await restore()
+    await fresh.goto(`${daemon.control}/#/schedules`)
+    await content.getByRole('heading', { name: 'Schedules' }).waitFor()
+    await fresh.goto(`${daemon.control}/#/audit`)
+    await content.getByText('sign-in').first().waitFor()
   })
 })
