@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { intercept } from '../fixtures/intercept.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
@@ -58,5 +59,32 @@ describe('the messages that wait for a paused skill', { timeout: 600_000 }, asyn
     await held.getByText(/^For .*, until /).waitFor()
     const text = String(await held.textContent())
     assert.ok(banner && text.includes(`until ${banner}.`), `${banner} in ${text}`)
+  })
+
+  test('are shown although another pause began while the pauses were loading', async () => {
+    await show('routes')
+    const row = (route: string) =>
+      page.getByRole('row').filter({ hasText: route }).getByText('paused', { exact: true })
+    await page.getByRole('row').filter({ hasText: 'rest' }).waitFor()
+    const { promise: mayAnswer, resolve: release } = Promise.withResolvers<void>()
+    const { promise: hasLoaded, resolve: loaded } = Promise.withResolvers<void>()
+    const end = await intercept(page, '**/v1/skills/pause-list', async (route) => {
+      const response = await route.fetch()
+      loaded()
+      await mayAnswer
+      await route.fulfill({ response })
+    })
+    await daemon.invoke('route-pause', { route: 'orders' })
+    await hasLoaded
+    await daemon.invoke('route-pause', { route: 'rest' })
+    // The palette lists what the daemon has reported.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('route rest is paused')
+    await page.getByRole('option', { name: /^Route rest is paused/ }).waitFor()
+    await page.keyboard.press('Escape')
+    release()
+    await row('orders').waitFor()
+    await row('rest').waitFor()
+    await end()
   })
 })

@@ -49,13 +49,15 @@ export function pausesOfDaemon() {
 /** The pauses, loaded again when the daemon reports a change: `{ value, error, reload }`. */
 export function usePauses() {
   const of = `${state.value} ${pausesOfDaemon()}`
+  const { value: loaded } = known
+  // Also after each load: the daemon may have reported a change meanwhile.
   useEffect(() => {
-    if (known.peek().of !== of) load(of)
-  }, [of])
+    if (loaded.of !== of) load(of)
+  }, [of, loaded])
   // All paused conversations are one trouble, which may not show a change. So each new view loads
   // the pauses.
   useEffect(() => void reloadPauses(), [])
-  return { ...known.value, reload: reloadPauses }
+  return { ...loaded, reload: reloadPauses }
 }
 
 function pushPage(name) {
