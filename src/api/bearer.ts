@@ -99,9 +99,12 @@ export const requireOperator: RequestHandler = (request, response, next) => {
 /** Why a call of a program was refused. */
 const PROGRAM_LIMIT = 'it needs the control token; `tokens` can only call skills'
 
-/** Whether a request changes nothing. `POST /v1/explain` has a body, but only reads. */
+/** Calls with a body that only read. */
+const READING = ['/v1/explain', '/v1/draft']
+
+/** Whether a request changes nothing. */
 function isReading({ method, path }: Request): boolean {
-  return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
+  return method === 'GET' || method === 'HEAD' || READING.includes(path)
 }
 
 /**

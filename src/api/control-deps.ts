@@ -49,6 +49,8 @@ export type ControlDeps = {
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   /** Explains which routes match a message: an accepted one by id, or a draft. */
   explain(what: string | Submission): Promise<Json>
+  /** The message that a submission would become. Accepts nothing. */
+  draft(submission: Submission): Promise<Json>
   /** The last good configuration, without secrets. */
   configuration(): Json
   reload(): Promise<Json>

@@ -77,6 +77,12 @@ export function addOperatorCalls({ serve, serveResult }: Calls, deps: ControlDep
     explainDraft,
     MESSAGE,
   )
+  serveResult(
+    'post /v1/draft',
+    'The message that such a submission would become, with its conversation, without accepting it.',
+    (request) => deps.draft(submission(request)),
+    MESSAGE,
+  )
   const asRead = 'The last valid routes.yaml without secrets, and the last reload.'
   serveResult('get /v1/configuration', asRead, deps.configuration)
 }

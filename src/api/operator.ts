@@ -66,7 +66,7 @@ export function createOperator(deps: OperatorDeps) {
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = messaging.accept
-      const complete = withExampleData(deps, submission, transportOf(submission.gateway))
+      const complete = gateways.completed(transportOf(submission.gateway), submission)
       return toJson(
         await submit(complete, { accept, transportOf, replies: messaging.replies, store, signal }),
       )
@@ -77,6 +77,8 @@ export function createOperator(deps: OperatorDeps) {
       if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
     },
+    /** The message that a submission would become. */
+    draft: async (submission: Submission) => toJson(draftFor(deps, submission)),
     /** `control`: the actual address of the control listener. */
     configuration: (control?: Address) => showConfiguration(deps, control),
     reload: deps.reload,
@@ -87,12 +89,7 @@ export function createOperator(deps: OperatorDeps) {
 /** A submission as the message that it would become. */
 function draftFor(deps: OperatorDeps, submission: Submission) {
   const transport = configuredTransport(deps, submission)
-  return draftOf(withExampleData(deps, submission, transport), transport)
-}
-
-/** A submission with the `data` that its transport would give such a message. */
-function withExampleData({ gateways }: OperatorDeps, submission: Submission, transport: string): Submission {
-  return { ...submission, data: gateways.exampleOf(transport, submission) }
+  return draftOf(deps.gateways.completed(transport, submission), transport)
 }
 
 /** The transport of a configured gateway, even if it is not running. Throws `gateway_not_found`. */

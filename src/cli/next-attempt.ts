@@ -1,6 +1,6 @@
 import { type Json, objectsIn, pathGet } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
-import { lastAttemptAfter, RETRIED_EARLY } from '../lib/last-attempt.ts'
+import { lastAttemptAfter, RETRIED_EARLY, TEST_LASTS } from '../lib/last-attempt.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -20,7 +20,8 @@ export async function withOwnAttempt(
 /**
  * Adds its `next` attempt to a message that is retried: when it begins (`at`), its number
  * (`attempt`), the number of the last attempt before the message becomes a dead letter (`of`), and
- * when that one begins at the latest (`givesUpAt`), without the time that attempts take.
+ * when that one begins at the latest (`givesUpAt`), without the time that attempts take. A test has
+ * `endsAt` instead if no attempt begins after that time, and it may end before the attempt `of`.
  */
 async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, found: Json): Promise<Json> {
   if (pathGet(found, 'outcome') !== 'retrying') return found
@@ -32,7 +33,9 @@ async function withNextAttempt(daemon: Pick<Connection, 'running' | 'invoke'>, f
   const next = { at: Number(last.at) + delay, attempt: Number(attempt) + 1 }
   const routes = daemon.running ? await daemon.invoke('route-list', {}).catch(() => []) : []
   const retry = objectsIn(routes).find(({ name }) => name === route)?.retry
-  return { ...Object(found), next: { ...next, ...lastAttemptAfter(next, Object(retry)) } }
+  const isTest = pathGet(found, 'message.data.replyTarget.test') === true
+  const endsAt = isTest ? Number(pathGet(found, 'message.receivedAt')) + TEST_LASTS : undefined
+  return { ...Object(found), next: { ...next, ...lastAttemptAfter(next, Object(retry), endsAt) } }
 }
 
 /** Adds the `skills` of its routes to a message: entries of attempts name only the route. */

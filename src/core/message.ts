@@ -177,7 +177,7 @@ const idText = z.string().min(1).max(500).exactOptional()
 export const submissionSchema = z.strictObject({
   gateway: z.string().min(1).describe('The gateway through which it arrives'),
   text: z.string().describe('The text'),
-  conversation: idText.describe('The conversation; default: a new one'),
+  conversation: idText.describe('The conversation; default: that of such a delivery, or a new one'),
   from: idText.describe('The sender'),
   key: idText.describe('Idempotency key: accepted once per gateway'),
   request: idText.describe(

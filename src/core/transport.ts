@@ -165,10 +165,10 @@ export type Transport = {
    */
   recheckRefused?(): Promise<KeptFits | undefined>
   /**
-   * The event name of a delivery with this text and these headers, as `data.event` would have it;
-   * undefined if it has none.
+   * The event name (`data.event`) and the conversation of a delivery with this text and these
+   * headers, as far as it has them.
    */
-  eventOf?(given: { text: string; headers: JsonObject }): string | undefined
+  fieldsOf?(given: { text: string; headers: JsonObject }): { event?: string; conversation?: string }
   /** The gateway's own account at its provider, once known. */
   account?(): Account | undefined
   /**

@@ -3,8 +3,8 @@ import type { Json } from '../core/json.ts'
 import { isTest } from '../core/message.ts'
 import { isStoreAway } from '../core/reachable.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
-import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
+import { TEST_LASTS } from '../lib/last-attempt.ts'
 import { failedAttempt, pauseOf, type RunOutcome } from './attempts.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
@@ -18,9 +18,6 @@ const WAITS = 'waits for an approval'
  * conversation. Its outcome is `dropped`.
  */
 export const HANDLED = 'handled by a person'
-
-/** How long (ms) a test message is retried: somebody watches it. */
-const TEST_LASTS = 5 * MINUTE
 
 /**
  * The outcome of a failed attempt, by the `retry` of its route. A test message whose next attempt

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf } from '../core/errors.ts'
-import { type JsonObject, objectAt, pathGet, textAt } from '../core/json.ts'
+import { objectAt, pathGet, textAt } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message, Submission } from '../core/message.ts'
 import type { Check, Health, KeptFits, Transport, TransportKind } from '../core/transport.ts'
@@ -57,7 +57,7 @@ export function createGateways<Host>(options: {
       [...running.values()].filter(({ spec }) => canAnswer(spec, kinds)).map(({ spec }) => spec.name),
     /** Whether a person waits for the listeners' reaction to a message. */
     isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
-    exampleOf: exampleFrom(kinds, running),
+    completed: completedBy(kinds, running),
     list,
     since: memory.since,
     lastChecks: memory.lastChecks,
@@ -170,16 +170,17 @@ function canAnswer(
   return kinds.get(transport)?.unanswerable === undefined || pathGet(options, 'respond') === 'result'
 }
 
-/** The `data` of a submitted message, as its transport would fill it. */
-function exampleFrom(
+/** A submission with the `data` and the conversation that its transport would give such a message. */
+function completedBy(
   kinds: ReadonlyMap<string, TransportKind<unknown, never>>,
   running: ReadonlyMap<string, Running>,
 ) {
-  return (transport: string, { gateway, text, from = 'cli', data = {} }: Submission): JsonObject => {
+  return (transport: string, submission: Submission): Submission => {
+    const { gateway, text, from = 'cli', data = {} } = submission
     const own = running.get(gateway)?.transport
-    const event =
-      data.event === undefined ? own?.eventOf?.({ text, headers: objectAt(data, 'headers') }) : undefined
+    const { event, conversation } = own?.fieldsOf?.({ text, headers: objectAt(data, 'headers') }) ?? {}
     const example = kinds.get(transport)?.example?.({ text, from, data }, own?.account?.()) ?? data
-    return event === undefined ? example : { ...example, event }
+    const named = data.event === undefined ? defined({ event }) : {}
+    return { ...defined({ conversation }), ...submission, data: { ...example, ...named } }
   }
 }

@@ -48,6 +48,7 @@ async function start(t: TestContext, parts: Partial<ControlDeps> = {}) {
     diagnosis: async () => [],
     submit: async (submission) => ({ id: 'm1', wait: submission.wait }),
     explain: async () => [],
+    draft: async () => null,
     configuration: () => ({}),
     reload: async () => ({ ok: true }),
     history: () => ({ every: 5000, points: [] }),

@@ -9,17 +9,18 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: a-secret-of-the-hub } }
-  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email }
+  shop: { transport: webhook, path: /shop, verify: { scheme: none }, from: data.body.email, conversation: data.body.order }
 routes:
   - { name: paid, match: { gateway: shop, event: order.paid }, skill: flaky, retry: { attempts: 1 } }
   - { name: sent, match: { gateway: shop, event: order.sent }, skill: flaky }
+  - { name: later, match: { gateway: shop, event: order.later }, skill: flaky, retry: { attempts: 4, delay: 4m } }
 `
 const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
 
 describe('the form of test messages', { timeout: 180_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { flaky: FLAKY } })
   const daemon = await site.start()
-  const { page, show, press, answer, shots } = await openConsole(() => daemon)
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
   const text = page.getByLabel('text', { exact: false }).first()
   const start = page.getByLabel('start from')
   const came = page.locator('.came')
@@ -66,6 +67,19 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await found.click()
     await until(async () => /"id": 820982911946154508/.test(await text.inputValue()), 'its body')
+  })
+
+  test('goes to the conversation that a delivery would go to', async () => {
+    await text.fill('{"type":"order.open","order":5031}')
+    await page.getByText('Without it: shop:5031, as in a delivery.').waitFor()
+    await page.getByLabel('conversation').fill('mine')
+    await page.getByText('Without it: a new one.').waitFor()
+    await page.getByLabel('conversation').fill('')
+    await page.getByText('Without it: shop:5031').waitFor()
+    await press('Send test message')
+    await came.getByRole('link', { name: 'shop:5031' }).waitFor()
+    const [sent] = Object(await daemon.invoke('message-search', { gateway: 'shop' })).messages
+    assert.equal(sent.conversation, 'shop:5031')
   })
 
   test('is not submitted by Enter in the field that finds a message', async () => {
@@ -117,6 +131,18 @@ describe('the form of test messages', { timeout: 180_000 }, async () => {
     await toast.getByText('The test ends without another attempt.').waitFor()
     await rows.first().getByText('dropped').waitFor()
     assert.equal((await outcomes())[0], 'dropped')
+  })
+
+  test('says when a test ends whose attempts would take longer', async () => {
+    await text.fill('{"type": "order.later", "order": 5032}')
+    await press('Send test message')
+    await dialog.getByText('as if it had arrived there, in the conversation shop:5032.').waitFor()
+    await answer('Send test message')
+    await came
+      .getByText(/Attempt 1 of up to 4 failed: .*This test ends at \d\d:\d\d:\d\d: no attempt/)
+      .waitFor()
+    await came.getByRole('button', { name: 'Stop' }).click()
+    await rows.first().getByText('dropped').waitFor()
   })
 
   test('leads to routing and result on a phone', async () => {

@@ -43,6 +43,21 @@ test('a message that is retried shows its next attempt, and each failure once', 
   assert.match(printed, /again in 43 min, took 38 ms: 423 Locked/)
 })
 
+test('a test that is retried shows when it ends', () => {
+  const receivedAt = Date.parse('2026-11-28T23:59:00Z')
+  const printed = humanMessage({
+    message: { id: 'm1', text: 'hello', receivedAt },
+    outcome: 'retrying',
+    next: { at: receivedAt, attempt: 2, of: 4, endsAt: receivedAt + 300_000 },
+    history: [],
+    logs: [],
+    pushes: [],
+    receive: { state: 'waiting' },
+    events: [],
+  })
+  assert.match(printed, /^next +attempt 2 of up to 4, .*; this test ends at 2026-11-29 00:04:00 UTC/m)
+})
+
 test('a dead message has the commands for its dead letter, and durations in one form', () => {
   const failure = (ms: number) => ({ at: 1, road: 'dispatch', what: 'failed', detail: { error: 'no', ms } })
   const shown = (outcome: string) =>

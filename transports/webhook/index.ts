@@ -10,7 +10,7 @@ import { createAnswers } from './answers.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import type { KeepingHost } from './host.ts'
 import { readHttpAnswer } from './http-answer.ts'
-import { createEventReader } from './normalize.ts'
+import { createFieldReader } from './normalize.ts'
 import { createServe } from './serve.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
@@ -66,7 +66,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps & KeepingHos
     hasConnection: false,
     tryRefused: refusedDeliveries.try,
     recheckRefused: refusedDeliveries.recheck,
-    eventOf: createEventReader(options),
+    fieldsOf: createFieldReader(gateway, options),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type JsonObject, parseJson, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import { defined } from '../../src/lib/defined.ts'
 import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
 import { bounded } from '../bounded-id.ts'
@@ -50,7 +51,7 @@ export function createNormalizer(gateway: string, options: WebhookOptions) {
       data,
     }
     if (key) message.key = bounded(key)
-    if (conversation) message.conversation = `${gateway}:${bounded(conversation)}`
+    if (conversation) message.conversation = conversationIn(gateway, conversation)
     if (trace) message.trace = trace
     return message
   }
@@ -132,24 +133,32 @@ function createDeliveryReader(
 }
 
 /**
- * Makes a function that finds the event name of a submitted message, which has only a text and
- * headers.
+ * Makes a function that finds the event name and the conversation of a submitted message, which has
+ * only a text and headers, as those of a delivery.
  */
-export function createEventReader(options: WebhookOptions) {
+export function createFieldReader(gateway: string, options: WebhookOptions) {
   const preset = presetOf(options.verify)
-  return ({ text, headers: given }: { text: string; headers: JsonObject }): string | undefined => {
+  const event = configured(options.event)
+  const conversation = configuredFirst(options.conversation)
+  const isElement = splitterFor(options, preset?.split) !== undefined
+  return ({ text, headers: given }: { text: string; headers: JsonObject }) => {
     const headers = Object.fromEntries(
       Object.entries(given).map(([name, value]) => [name.toLowerCase(), String(value)]),
     )
     const body = parseJson(text)
     const delivery = { headers, text, body }
-    const inData = { headers, text, body: { headers, body: body ?? text } }
-    const event =
-      valueAt(options.event?.replace(/^data\./, ''), inData) ??
-      valueAt(preset?.event, delivery) ??
-      eventOf(delivery)
-    return event && bounded(event)
+    const views = { delivery, inData: { headers, text, body: { headers, body: body ?? text } }, isElement }
+    const ownEvent = event?.(views) ?? valueAt(preset?.event, delivery) ?? eventOf(delivery)
+    const ownConversation = conversation ? conversation(views) : valueAt(preset?.conversation, delivery)
+    return defined({
+      event: ownEvent && bounded(ownEvent),
+      conversation: ownConversation && conversationIn(gateway, ownConversation),
+    })
   }
+}
+
+function conversationIn(gateway: string, name: string): string {
+  return `${gateway}:${bounded(name)}`
 }
 
 /** Names of secret headers and query parameters. */

@@ -88,6 +88,7 @@ export function ComposePage({ query }) {
   const draft = draftOf(gateway, { ...(sender && { from: sender }), ...args })
   const isWrong = Object.keys(errors).length > 0
   const explained = useExplained(draft, isWrong)
+  const { routes, message } = explained.value ?? {}
   const { send, isBusy } = useSend(setSent)
   const pick = (name) => replace('compose', { gateway: name })
   const load = (test) => {
@@ -120,10 +121,10 @@ export function ComposePage({ query }) {
         ${fields.map(
           (
             field,
-          ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
+          ) => html`<${Field} key=${field.name} field=${shownField(field, { values, about, sender, conversation: message?.conversation })} value=${values[field.name] ?? ''} error=${errors[field.name]} warning=${field.name === 'text' ? warning : undefined}
             set=${(value) => set(field.name, value)} />${field.name === 'text' && html`<${Format} text=${values.text} set=${(value) => set('text', value)} />`}`,
         )}
-        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${explained.value} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
+        <div class="buttons send-bar">${isNarrow.value && html`<${Line} errors=${errors} warning=${warning} routes=${routes} />`}${isNarrow.value && html`<${Jump} to=${routing} name="Routing" />${sent && html`<${Jump} to=${result} name="Result" />`}`}<button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
         <div class="came" ref=${result} aria-live="polite">${sent && html`<${ResultOf} key=${sent.key} isOfOther=${isOfOther} test=${sent} again=${() => send(sent)} />`}</div>
@@ -132,7 +133,7 @@ export function ComposePage({ query }) {
           isWrong
             ? html`<${NotChecked} errors=${errors} />`
             : html`<${Wait} of=${explained} what="the routes" />
-          ${explained.value && html`<${RoutingResult} routes=${explained.value} warning=${warning} />`}`
+          ${routes && html`<${RoutingResult} routes=${routes} warning=${warning} />`}`
         }
       </div>
     </div>
@@ -140,9 +141,14 @@ export function ComposePage({ query }) {
   </section>`
 }
 
-/** A field with what it depends on: JSON is code, and the sender may be found in the text. */
-function shownField(field, { values, about, sender }) {
+/** A field with what it depends on: JSON is code; sender and conversation may be in the text. */
+function shownField(field, { values, about, sender, conversation }) {
   if (field.name === 'text') return { ...field, isCode: looksLikeJson(values.text ?? '') }
+  if (field.name === 'conversation' && conversation && !values.conversation)
+    return {
+      ...field,
+      description: `The conversation that it belongs to. Without it: ${conversation}, as in a delivery.`,
+    }
   if (field.name !== 'from' || !sender) return field
   const description = `The sender, who counts as verified. Without it: ${sender}, from ${about.senderAt}, as in a delivery.`
   return { ...field, description }
@@ -206,10 +212,11 @@ function useSend(setSent) {
   const confirmed = useRef(new Set())
   const send = async ({ gateway, values, draft, warning }) => {
     await act(async () => {
-      const taken = (await call('POST', '/v1/explain', draft)).find((route) => route.chosen)
+      const { routes, message } = await explain(draft)
+      const taken = routes.find((route) => route.chosen)
       const receivers = await receiversOf(gateway)
       const way = JSON.stringify([gateway, taken?.route, receivers?.map(({ name }) => name)])
-      if (!confirmed.current.has(way) && !(await askFor(gateway, taken, warning, receivers))) return
+      if (!confirmed.current.has(way) && !(await askFor(message, taken, warning, receivers))) return
       confirmed.current.add(way)
       setBusy(true)
       const { id } = await call('POST', '/v1/messages', { ...draft, test: true, wait: 0 }).finally(() =>
@@ -223,17 +230,25 @@ function useSend(setSent) {
   return { send, isBusy }
 }
 
-function askFor(gateway, taken, warning, receivers) {
+function askFor({ gateway, conversation }, taken, warning, receivers) {
   const route = taken
     ? `The route ${taken.route} matches: ${effectOf(taken)}. Its reply is only shown here. If it fails, it is retried for up to 5 minutes, then it becomes a dead letter.`
     : 'No route matches.'
-  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there. ${route}</p>
+  const body = html`${warning && html`<p class="warn-text">The text is sent as it is. ${warning}.</p>`}<p>It is accepted as if it had arrived there, ${conversation ? html`in the conversation <b>${conversation}</b>. Later messages of that conversation wait until this one ends` : 'in a conversation of its own'}. ${route}</p>
     <${Receivers} of=${receivers} />
     <p>Workers of the gateway can take it too. Lists mark it as a test.</p>`
   return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 
-/** The explanation of the routes for a draft, once typing pauses. */
+/** The routes that would take a draft, and the message that it would become. */
+async function explain(draft, signal) {
+  const [routes, message] = await Promise.all(
+    ['/v1/explain', '/v1/draft'].map((path) => call('POST', path, draft, signal)),
+  )
+  return { routes, message }
+}
+
+/** The explanation of a draft, once typing pauses. */
 function useExplained(draft, isWrong) {
   const wanted = JSON.stringify(draft)
   const [settled, setSettled] = useState(wanted)
@@ -241,5 +256,5 @@ function useExplained(draft, isWrong) {
     const timer = setTimeout(() => !isWrong && setSettled(wanted), SETTLE)
     return () => clearTimeout(timer)
   }, [wanted, isWrong])
-  return useLoaded((signal) => call('POST', '/v1/explain', JSON.parse(settled), signal), [settled])
+  return useLoaded((signal) => explain(JSON.parse(settled), signal), [settled])
 }

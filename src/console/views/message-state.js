@@ -1,7 +1,8 @@
-import { lastAttemptAfter, RETRIED_EARLY } from '../../lib/last-attempt.ts'
+import { lastAttemptAfter, RETRIED_EARLY, TEST_LASTS } from '../../lib/last-attempt.ts'
 import { invoke } from '../lib/api.js'
 import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
+import { clockOf } from '../lib/clock-of.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
@@ -10,7 +11,7 @@ import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 
 /** What happens to a message next, and why, in a line below its title. Nothing if all went well. */
-export function MessageState({ shown: { outcome, history, running, pausedBy = [] } }) {
+export function MessageState({ shown: { message, outcome, history, running, pausedBy = [] } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead', 'not delivered')
@@ -20,7 +21,7 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
     case 'running':
       return html`<${Line} kind="busy"><${RunningAttempt} of=${running} /><//>`
     case 'retrying':
-      return html`<${Line} kind="warn"><${Retrying} failed=${failed} isHastened=${isHastened(history, failed)} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
+      return html`<${Line} kind="warn"><${Retrying} message=${message} failed=${failed} isHastened=${isHastened(history, failed)} /> <${AlsoPaused} pausedBy=${pausedBy} /><//>`
     case 'approval':
       return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${AlsoPaused} pausedBy=${pausedBy} after="Once approved, it" /><//>`
     case 'replying':
@@ -121,16 +122,25 @@ function isHastened(history, failed) {
 }
 
 /** The failed attempt, when the next one begins, and when the last one does. */
-function Retrying({ failed, isHastened }) {
+function Retrying({ message, failed, isHastened }) {
   const { route, attempt, delay } = failed?.detail ?? {}
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const retry = routes.find(({ name }) => name === route)?.retry ?? {}
-  const { of, givesUpAt } =
-    delay === undefined ? {} : lastAttemptAfter({ at: failed.at + delay, attempt: attempt + 1 }, retry)
-  const next = isHastened
-    ? 'The next attempt begins now.'
-    : html`<${NextAttempt} of=${failed} />${of > attempt + 1 && ` It gives up after attempt ${of}, about ${dateTime(givesUpAt).replace(/:\d\d$/, '')}.`}`
-  return html`${attemptOf(failed)}${of !== undefined && ` of ${of}`} failed${whyOf(failed)} ${next}${of === attempt + 1 && ' It is the last one.'}`
+  const next = { at: failed?.at + delay, attempt: attempt + 1 }
+  const limit = message.data?.replyTarget?.test ? message.receivedAt + TEST_LASTS : undefined
+  const last = delay === undefined ? {} : lastAttemptAfter(next, retry, limit)
+  const begins = isHastened ? 'The next attempt begins now.' : html`<${NextAttempt} of=${failed} />`
+  const number = last.of === undefined ? '' : ` of ${last.endsAt ? 'up to ' : ''}${last.of}`
+  return html`${attemptOf(failed)}${number} failed${whyOf(failed)} ${begins} ${endOf(last, next, isHastened)}`
+}
+
+/** When the attempts of a message end: by the limit of a test, or by those of its route. */
+function endOf({ of, givesUpAt, endsAt }, next, isHastened) {
+  if (endsAt)
+    return `This test ends at ${clockOf(endsAt, { second: '2-digit' })}: no attempt begins after that, and the message becomes a dead letter.`
+  if (of === next.attempt) return 'It is the last one.'
+  if (!(of > next.attempt) || isHastened) return ''
+  return `It gives up after attempt ${of}, about ${dateTime(givesUpAt).replace(/:\d\d$/, '')}.`
 }
 
 /** When the next attempt begins. */

@@ -21,6 +21,8 @@ const REPLY_TIME = 5_000
 const WATCHED = { for: 60_000, every: 2_000 }
 /** Maximum number of earlier tests whose outcomes are looked up. */
 const MAX_LOOKED_UP = 5
+/** Conversations of tests without one begin with this. */
+const OWN_CONVERSATION = 'cli-'
 const OPEN = new Set([undefined, ...IN_PROGRESS, 'approval'])
 
 /** The result of a test: its outcome, replies, roads and timeline. */
@@ -43,12 +45,12 @@ export function TestResult({ test, again }) {
     return () => clearTimeout(timer)
   }, [shown, error])
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
-  const { outcome, history } = shown
+  const { message, outcome, history } = shown
   const replies = repliesOf(shown)
   const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
   return html`<h2>Result</h2>
     <p class="dim">The test at ${test.gateway} <${Age} at=${at} /> ago: ${gistOf(test)}</p>
-    <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See the message</a></p>
+    <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See the message</a>${!message.conversation.startsWith(OWN_CONVERSATION) && html`, in the conversation <a href=${link(['conversations', message.gateway, message.conversation])}>${message.conversation}</a>`}</p>
     <${MessageState} shown=${shown} />
     <${Roads} of=${shown} route=${ran?.route ?? test.route} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}

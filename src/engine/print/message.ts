@@ -138,10 +138,12 @@ function runningText({ route, attempt, skill, since, timeoutAt }: JsonObject): s
 }
 
 /** `attempt 4 of 30, 2026-11-29 12:50:03 UTC (in 7 min); …`, of a message that is retried. */
-function nextOf({ at, attempt, of, givesUpAt }: JsonObject): string {
+function nextOf({ at, attempt, of, givesUpAt, endsAt }: JsonObject): string {
   const left = Number(at) - Date.now()
   const when = `${secondOf(at)} (${left > 0 ? `in ${ageText(left)}` : 'now'})`
   if (of === undefined) return `attempt ${attempt}, ${when}`
+  const limit = `this test ends at ${secondOf(endsAt)}; no attempt begins after that`
+  if (endsAt !== undefined) return `attempt ${attempt} of up to ${of}, ${when}; ${limit}`
   const end = attempt === of ? 'the last one' : `gives up after attempt ${of}, about ${secondOf(givesUpAt)}`
   return `attempt ${attempt} of ${of}, ${when}; ${end}`
 }

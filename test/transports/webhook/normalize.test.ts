@@ -247,7 +247,24 @@ describe('the message of a webhook delivery', () => {
       const { post, last, transport } = await startWebhook(options)
       const text = JSON.stringify(body)
       await post(text, { ...json, ...headers })
-      assert.equal(transport.eventOf?.({ text, headers }), last().data.event, text)
+      assert.equal(transport.fieldsOf?.({ text, headers }).event, last().data.event, text)
     }
+  })
+
+  test('has the same conversation as a test message with the same body', async () => {
+    const samples: [options: object, body: object, headers: Record<string, string>][] = [
+      [{ conversation: 'data.body.order' }, { order: 7 }, {}],
+      [{ conversation: ['data.body.parent', 'data.body.id'] }, { id: 'x'.repeat(400) }, {}],
+      [{ conversation: 'header.x-order' }, {}, { 'X-Order': 'c' }],
+      [{ conversation: 'customer', split: 'data.body' }, { customer: 'ada' }, {}],
+    ]
+    for (const [options, body, headers] of samples) {
+      const { post, last, transport } = await startWebhook(options)
+      const text = JSON.stringify(body)
+      await post(text, { ...json, ...headers })
+      assert.equal(transport.fieldsOf?.({ text, headers }).conversation, last().conversation, text)
+    }
+    const { transport } = await startWebhook({ conversation: 'data.body.order' })
+    assert.equal(transport.fieldsOf?.({ text: '{}', headers: {} }).conversation, undefined)
   })
 })
