@@ -4,8 +4,10 @@ import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../fea
 import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createNotePlace } from '../features/person/note-place.ts'
 import { createPeople } from '../features/person/people.ts'
+import { createRecordsPlace } from '../features/person/record-place.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
+import { usageOfPerson } from '../features/usage/forget-person.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Makes the export and erasure of a person's data, with the list of all places that have it. */
@@ -22,7 +24,8 @@ export function makePeople(
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
-    ...createValuePlaces(store.kv, personalData.values, createLaterFilter(store.journal)),
+    createRecordsPlace(store.kv, usageOfPerson, createLaterFilter(store.journal)),
+    ...createValuePlaces(personalData.values),
     createNotePlace(store.kv),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
     createJournalPlace(store),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { erasedUsageContract } from './store/erased-usage.ts'
 import { erasingContract } from './store/erasing.ts'
 import { groupModel } from './store/group-model.ts'
 import { jobsContract } from './store/jobs.ts'
@@ -43,6 +44,7 @@ export function storeContract(
     searchContract(factory)
     keyValueContract(factory)
     erasingContract(factory)
+    erasedUsageContract(factory)
     retentionContract(factory)
     groupModel(factory)
     laneModel(factory)

@@ -4,10 +4,12 @@ import { type Json, toJson } from '../../src/core/json.ts'
 import { MINUTE } from '../../src/core/units.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
+import { createRecordsPlace } from '../../src/features/person/record-place.ts'
 import { createValuePlaces } from '../../src/features/person/value-places.ts'
 import { createRecords } from '../../src/features/push/records.ts'
 import { createStoredSubscriptions } from '../../src/features/push/stored-subscriptions.ts'
 import { trafficIn } from '../../src/features/push/traffic-range.ts'
+import { usageOfPerson } from '../../src/features/usage/forget-person.ts'
 import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
 
 const OWN_MESSAGE = '019a0000-0000-7000-8000-000000000001'
@@ -30,7 +32,10 @@ function openValues() {
   const kv = backend()
   const backends = () => ({ file: backend(), memory: backend(), shared: backend() })
   const values = { state: backends(), sessions: backends() }
-  const places = createValuePlaces(kv, values, async (records) => [...records])
+  const places = [
+    createRecordsPlace(kv, usageOfPerson, async (records) => [...records]),
+    ...createValuePlaces(values),
+  ]
   return {
     kv,
     sessions: values.sessions.shared,
@@ -175,6 +180,17 @@ test('the causes of failed pushes keep their numbers when one that names a perso
     { text: 'full', count: 2, lastAt: 1 },
     { text: 'other causes', count: 1 },
   ])
+})
+
+test('the letters that a job retried stay, without those of an erased person', async () => {
+  const { kv, erase } = openValues()
+  const other = [`${OTHER_MESSAGE}:all`, 'dispatch', OTHER_MESSAGE]
+  const own = [`${OWN_MESSAGE}:all`, 'dispatch', OWN_MESSAGE]
+  await kv.set('retried-letters:1', [other, own])
+  await kv.set('retried-letters:2', [own])
+  assert.equal(await erase(), 2)
+  assert.deepEqual((await kv.get('retried-letters:1'))?.value, [other])
+  assert.equal(await kv.get('retried-letters:2'), undefined)
 })
 
 describe('acknowledgements of troubles, after the erasure of a person', () => {

@@ -7,7 +7,7 @@ export const PLACES = {
   events: 'events: replies, logs, notifications',
   transcript: 'the record of what was said, in messages.jsonl',
   activity: 'the log of events, in events.jsonl',
-  records: 'approvals, planned messages, runs of models, digests',
+  records: 'approvals, planned messages, runs of models, digests; statistics stay without the name',
   'conversation notes': 'notes of colleagues in their conversations',
   calls: 'the log of calls with ctx.once, in pending_calls.jsonl',
   'search index': 'the index of the transcript; it is built again',

@@ -1,3 +1,4 @@
+import { ERASED } from '../../lib/erased.ts'
 import { BudgetInShort } from '../lib/budget.js'
 import { daysBetween } from '../lib/days.js'
 import { html } from '../lib/html.js'
@@ -56,6 +57,7 @@ function Messages({ by, name, query: { since = '7d', until } }) {
   if (by === 'gateway') return html`<a href=${link('messages', { gateway: name, ...span })}>messages</a>`
   const [, gateway, sender] = /^([\w.-]+)[:/](?:external:)?(.+)$/s.exec(name) ?? []
   if (gateway === undefined) return null
+  if (sender === ERASED) return null
   const search = sender === 'unverified' ? {} : { search: `from:"${sender}"` }
   return html`<a href=${link('messages', { gateway, ...search, ...span })}>messages</a>`
 }

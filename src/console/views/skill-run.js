@@ -31,7 +31,7 @@ async function runAt(name, at, signal) {
   return {}
 }
 
-function Run({ name, of: { at, ms, by, messageId, code, error } }) {
+function Run({ name, of: { at, ms, by, messageId, erased, code, error } }) {
   const facts = {
     skill: html`<a href=${link(['skills', name])}>${name}</a>`,
     outcome: html`<${End} code=${code} />`,
@@ -39,9 +39,11 @@ function Run({ name, of: { at, ms, by, messageId, code, error } }) {
     began: html`<${Moment} at=${at - ms} />`,
     ended: html`<${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span>`,
     took: took(ms),
-    message: messageId && html`<a href=${link(['messages', messageId])}>${messageId}</a>`,
+    message: erased
+      ? html`<span class="dim">erased</span>`
+      : messageId && html`<a href=${link(['messages', messageId])}>${messageId}</a>`,
   }
   return html`<${Facts} of=${facts} />
     ${error && html`<h2>Error</h2><pre tabindex="0" aria-label="Error">${error}</pre>`}
-    ${!messageId && html`<p class="dim">Who called it got what it returned; Trivium keeps that for runs of messages and of schedules only.</p>`}`
+    ${!messageId && !erased && html`<p class="dim">Who called it got what it returned; Trivium keeps that for runs of messages and of schedules only.</p>`}`
 }

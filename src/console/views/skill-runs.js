@@ -63,11 +63,11 @@ export function Runs({ of: recent, skill, children, more }) {
 }
 
 function EndedRun({ of: run, skill }) {
-  const { at, ms, by, messageId, code, error, test } = run
+  const { at, ms, by, messageId, erased, code, error, test } = run
   return html`<tr>
     <td class="whole-words" data-label="began" title=${`${fullTime(at - ms)} to ${fullTime(at)}`}><a data-row href=${link(pageOf(run, skill))}>${clockOf(at - ms, { second: '2-digit' })}</a> <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="outcome">${test && html`<${TestMark} /> `}<${End} code=${code} error=${error} /></td>
-    <td class="number">${took(ms)}</td><td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}</td></tr>`
+    <td class="number">${took(ms)}</td><td class="by" title=${by}><${Caller} by=${by} /></td><td class="message">${messageId && html`<${MessageLink} id=${messageId} />`}${erased && html`<span class="dim">erased</span>`}</td></tr>`
 }
 
 /**

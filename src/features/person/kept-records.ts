@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet, toJson } from '../../core/json.ts'
+import { ERASED } from '../../lib/erased.ts'
 import type { Subject } from './place.ts'
-import { ERASED } from './store-places.ts'
 
 /**
  * Removes the pauses of the person's conversations (`own`) and the cancellations of their messages.

@@ -2,9 +2,9 @@ import { allKeys } from '../../core/all-keys.ts'
 import { type ConversationNote, conversationNoteSchema, NOTE_PREFIX } from '../../core/conversation-note.ts'
 import { toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { ERASED } from '../../lib/erased.ts'
 import { conversationKey } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
-import { ERASED } from './store-places.ts'
 
 /** Number of notes that are read together. */
 const BATCH = 100

@@ -6,6 +6,7 @@ import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { ERASED } from '../../lib/erased.ts'
 import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
@@ -16,9 +17,6 @@ const PAGE_SIZE = 200
 /** Number of messages whose outcomes are read together. */
 const COUNTED_AT_ONCE = 500
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-
-/** The text in place of the name of an erased person, in entries that stay. */
-export const ERASED = 'an erased person'
 
 /** The places in the store other than the journal and keys and values. */
 export function createStorePlaces(store: Stores): Place[] {

@@ -1,10 +1,10 @@
-import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { type Addition, createOnceWrites } from '../../core/once-writes.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
+import { addRow, keyOf, type Row, rowSchema, storedForm } from './cost-rows.ts'
 import { dayOf } from './day.ts'
 import { COST_SLOT_RETENTION, DAY_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
@@ -24,15 +24,6 @@ export type StepUsage = {
 /** `at`: Unix ms. */
 type Step = { at: number; used: StepUsage }
 
-/** Summed usage. `unpriced`: number of tokens without a price. */
-export type Sum = {
-  inputTokens: number
-  outputTokens: number
-  steps: number
-  money: number
-  unpriced: number
-}
-type Row = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum
 /** `slot`: only in a span of slots. */
 export type DayRow = Row & { day: string; slot?: string }
 
@@ -43,21 +34,8 @@ const SLOT_KEY = 'usage-cost-slot:'
 /** With this number of rows, a document combines further senders in one row per model and skill. */
 const MAX_ROWS = 300
 export const OTHERS = '(others)'
-const NO_USAGE: Sum = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0, unpriced: 0 }
 
-const number = z.number()
-/** A row as it is stored. */
-const rowSchema = z
-  .tuple([z.string(), z.string(), z.string(), number, number, number, number, number])
-  .transform(([model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]): Row => {
-    return { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
-  })
 const readRows = (value: Json | undefined) => readStoredList(rowSchema, value)
-
-function storedForm(row: Row): z.input<typeof rowSchema> {
-  const { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced } = row
-  return [model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]
-}
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
@@ -130,21 +108,11 @@ function rowAddition(key: string, steps: readonly Step[], ttl: number): Addition
   }
 }
 
-function keyOf({ model, skill, sender }: Pick<StepUsage, 'model' | 'skill' | 'sender'>): string {
-  return JSON.stringify([model, skill, sender])
-}
-
 function addTo(rows: Map<string, Row>, used: StepUsage): void {
   const { model, skill, inputTokens, outputTokens, money } = used
   const hasOwnRow = rows.has(keyOf(used)) || rows.size < MAX_ROWS
   const name = { model, skill, sender: hasOwnRow ? used.sender : OTHERS }
-  const before = rows.get(keyOf(name)) ?? { ...NO_USAGE, ...name }
-  rows.set(keyOf(name), {
-    ...name,
-    inputTokens: before.inputTokens + inputTokens,
-    outputTokens: before.outputTokens + outputTokens,
-    steps: before.steps + 1,
-    money: withoutRoundingErrors(before.money + (money ?? 0)),
-    unpriced: before.unpriced + (money === undefined ? inputTokens + outputTokens : 0),
-  })
+  const unpriced = money === undefined ? inputTokens + outputTokens : 0
+  const added = { inputTokens, outputTokens, steps: 1, money: withoutRoundingErrors(money ?? 0), unpriced }
+  rows.set(keyOf(name), addRow(rows.get(keyOf(name)), { ...name, ...added }))
 }

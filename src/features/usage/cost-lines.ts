@@ -1,6 +1,6 @@
 import { byCodeUnits } from '../../lib/by-code-units.ts'
 import { withoutRoundingErrors } from '../../lib/rounding.ts'
-import type { Sum } from './cost-ledger.ts'
+import type { Sum } from './cost-rows.ts'
 
 /**
  * Summed usage with a name. `money` is absent if nothing in it has a price; `unpriced` counts

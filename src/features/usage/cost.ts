@@ -2,10 +2,12 @@ import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY, HOUR } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
+import { ERASED } from '../../lib/erased.ts'
 import { compare, hasSlotsOfTwoDays } from './cost-comparison.ts'
 import { type CostKey, createSplit, KEYS, nameIn } from './cost-keys.ts'
-import type { createCostLedger, DayRow, Sum } from './cost-ledger.ts'
+import type { createCostLedger, DayRow } from './cost-ledger.ts'
 import { byCost, byName, type CostLine, lineOf, tokensOf } from './cost-lines.ts'
+import type { Sum } from './cost-rows.ts'
 import type * as operations from './operations.ts'
 import { DAY_RETENTION, SLOT, type Span, slotOf, spanOf } from './slots.ts'
 
@@ -95,7 +97,8 @@ const MAX_SENDERS = 30
 /** The senders that used the most tokens. */
 function topSenders(rows: readonly ({ sender: string } & Sum)[]): string[] {
   const tokens = new Map<string, number>()
-  for (const row of rows) tokens.set(row.sender, (tokens.get(row.sender) ?? 0) + tokensOf(row))
+  for (const row of rows.filter(({ sender }) => !sender.endsWith(ERASED)))
+    tokens.set(row.sender, (tokens.get(row.sender) ?? 0) + tokensOf(row))
   const sorted = [...tokens].sort(([, a], [, b]) => b - a)
   return sorted.slice(0, MAX_SENDERS).map(([sender]) => sender)
 }

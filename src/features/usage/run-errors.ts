@@ -41,7 +41,7 @@ function isFailure(run: Run): boolean {
 
 /** Undefined if a run has no message, or without runs. */
 function messagesOf(runs: readonly Run[]): number | undefined {
-  const ids = runs.map(({ messageId }) => messageId)
+  const ids = runs.map(({ messageId, erased }) => messageId ?? erased)
   return ids.length === 0 || ids.includes(undefined) ? undefined : new Set(ids).size
 }
 

@@ -21,6 +21,8 @@ const runSchema = z.object({
    */
   by: z.string(),
   messageId: z.string().exactOptional(),
+  /** In place of the message, if it was erased: its number among the erased ones. */
+  erased: z.number().exactOptional(),
   /** The code of its error; absent after a success. */
   code: z.string().exactOptional(),
   /** The message of its error. */
