@@ -1,3 +1,4 @@
+import { foldedTest, foldText } from '../lib/fold-text.ts'
 import { OUTCOMES } from '../lib/outcomes.ts'
 import { isJsonObject } from './json.ts'
 import type { Message } from './message.ts'
@@ -9,7 +10,8 @@ export type Outcome = (typeof OUTCOMES)[number]
 
 /**
  * A filter; all given fields must match. `sender`, `text`, `words` and `numbers` match parts and
- * ignore case; the others match exactly. Times are Unix ms, `until` is exclusive.
+ * ignore case and the marks of letters; the others match exactly. Times are Unix ms, `until` is
+ * exclusive.
  */
 export type MessageQuery = {
   /** The beginning or the end of the id, in lower case. */
@@ -54,13 +56,12 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
   const isWanted = partTester(query.id)
   const isInConversation = partTester(query.conversationPart?.toLowerCase())
-  const sender = query.sender?.toLowerCase()
-  const said = query.text?.toLowerCase()
+  const isSender = query.sender === undefined ? undefined : foldedTest(query.sender)
+  const hasText = query.text === undefined ? undefined : foldedTest(query.text)
   const wanted = [
-    ...(query.words ?? []).map((word) => ({ isIn: partTest(word), isName: nameTest(word) })),
+    ...(query.words ?? []).map((word) => ({ isIn: foldedTest(word), isName: nameTest(word) })),
     ...(query.numbers ?? []).map((digits) => ({ isIn: numberTest(digits), isName: nameTest(digits) })),
   ]
-  const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
     if (!isWanted(message.id)) return false
     if (gateways && !gateways.includes(message.gateway)) return false
@@ -72,11 +73,10 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const at = timeOf(message.id)
     if (at < since || at >= until) return false
     const { id, name, address } = message.from
-    const isFrom = (part: string) => [id, name, address].some((field) => has(field, part))
-    if (sender !== undefined && !isFrom(sender)) return false
-    if (said === undefined && wanted.length === 0) return true
+    if (isSender && ![id, name, address].some(isSender)) return false
+    if (!hasText && wanted.length === 0) return true
     const texts = [message.text.slice(0, SEARCHED_LENGTH), message.subject, ...textsInQuery(message)]
-    if (said !== undefined && !texts.some((text) => has(text, said))) return false
+    if (hasText && !texts.some(hasText)) return false
     const searched = [...texts, id, name, address, eventOf(message)]
     return wanted.every(({ isIn, isName }) => searched.some(isIn) || isName(message))
   }
@@ -110,11 +110,6 @@ export function partTester(part: string | undefined): (id: string) => boolean {
 
 type TextTest = (field: string | undefined) => boolean
 
-function partTest(word: string): TextTest {
-  const part = word.toLowerCase()
-  return (field) => field?.toLowerCase().includes(part) ?? false
-}
-
 function numberTest(digits: string): TextTest {
   const whole = wholeNumber(digits)
   return (field) => field !== undefined && whole.test(field)
@@ -136,6 +131,12 @@ export function wordsOf({ text, words = [], numbers = [] }: MessageQuery): reado
  */
 export function isPlainText(text: string | undefined): text is string {
   return text !== undefined && text.length <= LONGEST_PLAIN_TEXT && /^[\w .,:;@#+*!?()=/-]+$/.test(text)
+}
+
+/** A part of a message as `foldText`, if it is then a plain text; undefined otherwise. */
+export function plainPartOf(part: string | undefined): string | undefined {
+  const folded = part === undefined ? undefined : foldText(part)
+  return isPlainText(folded) ? folded : undefined
 }
 
 /** Maximum characters. Far below the 50,000 bytes that a pattern of SQLite's LIKE may have. */

@@ -1,10 +1,11 @@
 import type { Message } from '../core/message.ts'
 import { eventOf, type MessageQuery, SEARCHED_LENGTH, wholeNumber } from '../core/message-query.ts'
+import { foldedPattern } from '../lib/fold-text.ts'
 
 /** Approximate number of characters of a text that lists show. */
 const SHOWN = 60
-/** Number of characters before and after a match. */
-const AROUND = { before: 24, after: 60 }
+/** Number of characters before and after a match, and the maximum of the part that is searched. */
+const AROUND = { before: 24, after: 60, searched: 1_000 }
 
 /**
  * The text around the first match that a row of a list would not show, because the text is long or the
@@ -15,9 +16,9 @@ export function excerptOf(
   summary: string | undefined,
   { text: part, words = [], numbers = [] }: MessageQuery,
 ): string | undefined {
-  const parts = [...(part === undefined ? [] : [part]), ...words].map(
-    (word) => new RegExp(RegExp.escape(word), 'i'),
-  )
+  const parts = [...(part === undefined ? [] : [part]), ...words]
+    .filter(({ length }) => length <= AROUND.searched)
+    .map((word) => new RegExp(foldedPattern(word), 'iu'))
   const sender = from.name ?? from.address ?? from.id
   const shown = [eventOf({ data }), subject, summary ?? text.slice(0, SHOWN), sender]
   for (const pattern of [...parts, ...numbers.map(wholeNumber)]) {

@@ -85,6 +85,13 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await box.fill('5031')
     await shows('about 5031 and more')
     await until(async () => (await rows.locator('mark').allTextContents()).join() === '5031', 'the mark')
+    await say('the order of a guest', 'leïla.kéli@mail.example')
+    for (const words of ['leila order', 'from:LEILA', 'LEÏLA']) {
+      await box.fill(words)
+      await shows('the order of a guest')
+    }
+    const marks = async () => (await rows.locator('mark').allTextContents()).join()
+    await until(async () => (await marks()) === 'leïla', 'the mark on the name as it is written')
     await box.fill('503')
     await page.getByRole('link', { name: '"503"' }).click()
     await shows('level 65031', 'a long text')

@@ -15,6 +15,11 @@ describe('the excerpt of a message that a search found', () => {
     assert.match(excerpt ?? '', /^…t words first words the NEEDLE is here last words .*…$/)
   })
 
+  test('is around a match with other marks', () => {
+    const text = `${'first words '.repeat(20)}from Leïla Koval`
+    assert.match(excerptOf({ text, from, data }, undefined, { words: ['leila'] }) ?? '', /from Leïla Koval$/)
+  })
+
   test('is absent if the row shows all matches', () => {
     const query = { words: ['NL-1075', 'ada', 'order'] }
     assert.equal(excerptOf({ text: `${body} order`, from, data }, 'sku: NL-1075', query), undefined)

@@ -1,3 +1,5 @@
+import { foldText } from '../../lib/fold-text.ts'
+
 /** Rank of a match in the description. */
 const IN_ABOUT = 5
 /** Built-in skills come after everything that has a page or does something. */
@@ -6,7 +8,7 @@ const BUILT_IN = 10
 const MIN_FORGIVEN = 4
 
 /**
- * The entries that have all `words` (lower case), best first: a name that starts with a word, then
+ * The entries that have all `words` (as `foldText`), best first: a name that starts with a word, then
  * one that contains it, then a match in `about` or in `more`, which is not shown.
  */
 export function matching(entries, words) {
@@ -27,13 +29,14 @@ function ranked(entries, rank) {
 }
 
 function rankOf({ name, about = '', more = '', kind }, words, hasWord) {
-  const parts = name.toLowerCase().split(/[\s-]/)
-  const described = `${about} ${more}`.toLowerCase()
+  const folded = foldText(name)
+  const parts = folded.split(/[\s-]/)
+  const described = foldText(`${about} ${more}`)
   let rank = kind === 'built-in skill' ? BUILT_IN : 0
   for (const word of words) {
-    if (name.toLowerCase().startsWith(word)) continue
+    if (folded.startsWith(word)) continue
     if (hasWord(parts, word)) rank += 1
-    else if (name.toLowerCase().includes(word)) rank += 2
+    else if (folded.includes(word)) rank += 2
     else if (described.includes(word)) rank += IN_ABOUT
     else return undefined
   }

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { foldText } from '../../lib/fold-text.ts'
 import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { later } from './later-file.js'
@@ -124,7 +125,7 @@ function useEntries(text) {
     ],
     [skills, routes, paused, schedules, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
   )
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = foldText(text).split(/\s+/).filter(Boolean)
   // There are many pauses, so they are offered only if the text begins with `pa`.
   const pauses = PAUSES.test(text) ? pauseActions(skills, routes, paused) : []
   const all =

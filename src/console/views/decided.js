@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { foldText } from '../../lib/fold-text.ts'
 import { RunsWhen } from '../lib/approval.js'
 import { wentTo } from '../lib/approval-reason.js'
 import { authorOf } from '../lib/authors.js'
@@ -59,11 +60,11 @@ function RanShort({ of: { pausedBy, run } }) {
 
 /** Makes a function that tests whether a request has all words in what a person reads of it. */
 export function matcherOf(search = '') {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = foldText(search).split(/\s+/).filter(Boolean)
   return (request) => {
     const { id, title, skill, by, args, status, decidedBy = '', reason = '', message, run } = request
     const people = [authorOf(by), decidedBy && authorOf(decidedBy), message?.from, run?.result, run?.error]
-    const text = [id, title, skill, status, reason, ...people, JSON.stringify(args)].join('\n').toLowerCase()
+    const text = foldText([id, title, skill, status, reason, ...people, JSON.stringify(args)].join('\n'))
     return words.every((word) => text.includes(word))
   }
 }

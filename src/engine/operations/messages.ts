@@ -47,9 +47,9 @@ export const messageFilter = closed({
   transport: optional('Only of this transport: email, slack, webhook, …'),
   conversation: ofConversation,
   event: optional('Only with this event name of webhooks or Slack'),
-  sender: optional('Part of the id, name or address of the sender'),
+  sender: optional('Part of the id, name or address of the sender; case and accents are ignored'),
   text: optional(
-    'Part of the subject, the text (its first 16,000 characters) or the query of a webhook; case is ignored',
+    'Part of the subject, the text (its first 16,000 characters) or the query of a webhook; case and accents are ignored',
   ),
   outcome: outcome
     .exactOptional()

@@ -4,6 +4,7 @@ import { wordsOf } from '../../core/message-query.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { isStoreAway } from '../../core/reachable.ts'
 import type { conversations } from '../../engine/operations/messages.ts'
+import { foldedPattern, foldedTest } from '../../lib/fold-text.ts'
 import type { createNoteRecords } from './records.ts'
 import { isOfPerson } from './with-notes.ts'
 
@@ -46,8 +47,11 @@ export function createNotedList(records: Pick<ReturnType<typeof createNoteRecord
   ): Promise<Each[]> {
     const words = noteWords(args)
     if (words.length === 0 || args.before !== undefined) return []
+    const tests = words.map(foldedTest)
     const notes = await records.newest(LIMITS.read).catch(orWithout([]))
-    const wanted = notes.filter((note) => isVisible(note, args, call) && hasWords(note, words))
+    const wanted = notes.filter(
+      (note) => isVisible(note, args, call) && tests.every((isIn) => isIn(note.text)),
+    )
     const byPlace = new Map(wanted.map((note) => [keyOf(note), note]))
     for (const row of known) byPlace.delete(keyOf(row))
     const { search: _, text: __, ...filter } = args
@@ -67,13 +71,7 @@ const newestFirst = <Each extends Row>(rows: Each[]) => rows.toSorted((a, b) => 
 function noteWords({ search, text }: Args): string[] {
   const { words = [], numbers = [], ...others } = search ?? {}
   if (Object.keys(others).length > 0) return []
-  const all = wordsOf({ words, numbers, ...(text !== undefined && { text }) })
-  return all.map((word) => word.toLowerCase())
-}
-
-function hasWords({ text }: ConversationNote, words: readonly string[]): boolean {
-  const lower = text.toLowerCase()
-  return words.every((word) => lower.includes(word))
+  return [...wordsOf({ words, numbers, ...(text !== undefined && { text }) })]
 }
 
 function isVisible({ gateway, conversation, at }: ConversationNote, args: Args, { caller }: Call): boolean {
@@ -84,7 +82,8 @@ function isVisible({ gateway, conversation, at }: ConversationNote, args: Args, 
 
 /** The part of a note with the first word. */
 function excerptOf({ text }: ConversationNote, [word = '']: readonly string[]): string {
-  const start = Math.max(0, text.toLowerCase().indexOf(word) - EXCERPT.before)
+  const at = text.search(new RegExp(foldedPattern(word.slice(0, EXCERPT.all)), 'iu'))
+  const start = Math.max(0, at - EXCERPT.before)
   const part = text.slice(start, start + EXCERPT.all).replace(/\s+/g, ' ')
   return `Note: ${start > 0 ? '… ' : ''}${part}`
 }

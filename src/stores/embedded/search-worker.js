@@ -19,6 +19,19 @@ const STEP = 2_000
 const LONGEST = 200
 /** Characters of messages after which an answer ends. */
 const LARGEST = 4_000_000
+/** Maximum number of patterns that are kept. */
+const MAX_PATTERNS = 100
+
+/** A payload that is not ASCII, and matches a pattern in which letters may have marks. */
+const MAY_HAVE_MARKS = '(octet_length(j.payload) > length(j.payload) AND has_pattern(j.payload, ?))'
+const patterns = new Map()
+db.function('has_pattern', { deterministic: true }, (payload, source) => {
+  const pattern = patterns.get(source) ?? new RegExp(source, 'iu')
+  // Only those of the current request are needed again.
+  if (!patterns.has(source) && patterns.size >= MAX_PATTERNS) patterns.clear()
+  patterns.set(source, pattern)
+  return pattern.test(payload) ? 1 : 0
+})
 
 /** The first message at or after a position. */
 const firstFrom = db.prepare('SELECT seq, id FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1')
@@ -64,9 +77,13 @@ function conditionsOf(asked) {
   if (withoutGateways?.length > 0)
     add(`j.gateway NOT IN (${withoutGateways.map(() => '?').join()})`, ...withoutGateways)
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
-  for (const { pattern, idEnd } of likes) {
-    if (idEnd === undefined) add('j.payload LIKE ?', pattern)
-    else add('(j.payload LIKE ? OR substr(j.id, ?) = ?)', pattern, -idEnd.length, idEnd)
+  for (const { pattern, idEnd, folded } of likes) {
+    const ways = [
+      ['j.payload LIKE ?', pattern],
+      idEnd !== undefined && ['substr(j.id, ?) = ?', -idEnd.length, idEnd],
+      folded !== undefined && [MAY_HAVE_MARKS, folded],
+    ].filter(Boolean)
+    add(`(${ways.map(([way]) => way).join(' OR ')})`, ...ways.flatMap(([, ...bound]) => bound))
   }
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
   if (route !== undefined) add('r.route = ?', route)

@@ -2,14 +2,18 @@ import { Worker } from 'node:worker_threads'
 import { TriviumError } from '../../core/errors.ts'
 import { decodeMessage } from '../../core/message.ts'
 import { makeId, positionOf } from '../../core/message-id.ts'
-import { createMatcher, idPartOf, isPlainText, type Outcome } from '../../core/message-query.ts'
+import { createMatcher, idPartOf, isPlainText, type Outcome, plainPartOf } from '../../core/message-query.ts'
 import type { CountedTimes, Journal, MessageSearch } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { foldedPattern } from '../../lib/fold-text.ts'
 import type { Parts } from './parts.ts'
 import { toStoreError } from './store-error.ts'
 
-/** A pattern for the payload. `idEnd`: messages whose id ends with this match too. */
-type Like = { pattern: string; idEnd: string | undefined }
+/**
+ * A pattern for the payload. `idEnd`: messages whose id ends with this match too. `folded`: the
+ * pattern for payloads that may have letters with marks.
+ */
+type Like = { pattern: string; idEnd: string | undefined; folded: string | undefined }
 /** Request to search-worker.js. */
 type Asked = {
   id: string | undefined
@@ -111,16 +115,16 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
   const { id, transport, event, sender, conversation, before, outcomes, route, limit } = query
   const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
   if (names?.length === 0) return undefined
-  const said = [sender, query.text].filter(isPlainText)
-  const words = [...(query.words ?? []), ...(query.numbers ?? [])].filter(isPlainText)
+  const parts = [sender, query.text].filter((part) => part !== undefined)
+  const words = [...(query.words ?? []), ...(query.numbers ?? [])]
   const fields = Object.entries(defined({ transport, event })).filter(([, value]) => isPlainText(value))
-  const parts = [...said, ...fields.map(([name, value]) => `"${name}":"${value}"`)]
   return {
     id,
     // An underscore matches any character: `search` removes the additional rows.
     likes: [
-      ...parts.map((part) => likeOf(part, undefined)),
-      ...words.map((word) => likeOf(word, idPartOf(word))),
+      ...parts.flatMap((part) => likeOf(part, undefined)),
+      ...words.flatMap((word) => likeOf(word, idPartOf(word))),
+      ...fields.map(([name, value]) => ({ ...EXACT, pattern: `%"${name}":"${value}"%` })),
     ],
     gateways: names,
     withoutGateways: query.withoutGateways?.flatMap((name) => gateways.find(name) ?? []),
@@ -136,8 +140,13 @@ function toAsked(query: MessageSearch, gateways: Parts['gateways']): Asked | und
   }
 }
 
-function likeOf(part: string, idEnd: string | undefined): Like {
-  return { pattern: `%${part}%`, idEnd }
+const EXACT = { idEnd: undefined, folded: undefined }
+
+/** The pattern of a part, if the database can search for it. */
+function likeOf(part: string, idEnd: string | undefined): Like[] {
+  const plain = plainPartOf(part)
+  if (plain === undefined) return []
+  return [{ pattern: `%${plain}%`, idEnd, folded: /[a-z]/.test(plain) ? foldedPattern(plain) : undefined }]
 }
 
 /** The parts of a query that need no message content. */

@@ -1,6 +1,7 @@
 import { isId, timeOf } from '../../core/message-id.ts'
-import { createMatcher, idPartOf, isPlainText, wordsOf } from '../../core/message-query.ts'
+import { createMatcher, idPartOf, plainPartOf, wordsOf } from '../../core/message-query.ts'
 import type { FoundMessages, MessageSearch } from '../../core/store.ts'
+import { foldedTest } from '../../lib/fold-text.ts'
 import { type Entry, idOf, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
@@ -52,8 +53,8 @@ export function createSearch(
     const matches = createMatcher(query)
     const read = readBack(server, main, places, query.id)
     const parts = [query.sender, ...wordsOf(query)]
-      .filter(isPlainText)
-      .map((part) => ({ part: part.toLowerCase(), idEnd: idPartOf(part) }))
+      .filter((part) => part !== undefined && plainPartOf(part) !== undefined)
+      .map((part = '') => ({ isIn: foldedTest(part), idEnd: idPartOf(part) }))
     const mayMatch = (entry: Entry) => {
       const [, [, head, , payload]] = entry
       const origin = parseHead(head)
@@ -61,9 +62,8 @@ export function createSearch(
       if (query.withoutGateways?.includes(origin.gateway)) return false
       if (wanted !== undefined && origin.conversation !== wanted && positionIn(entry) !== own) return false
       if (parts.length === 0) return true
-      const text = payload.toLowerCase()
       const endsId = (end: string | undefined) => end !== undefined && idOf(entry, places).endsWith(end)
-      return parts.every(({ part, idEnd }) => text.includes(part) || endsId(idEnd))
+      return parts.every(({ isIn, idEnd }) => isIn(payload) || endsId(idEnd))
     }
     const found: FoundMessages['found'] = []
     let size = 0

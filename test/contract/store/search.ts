@@ -62,6 +62,23 @@ export function searchContract(factory: StoreFactory): void {
       for (const [query, texts] of cases)
         assert.deepEqual(await findAll(store, query), texts, JSON.stringify(query))
     },
+    'finds names and words with and without the marks of letters, in any case': async ({ store }) => {
+      const say = (text: string, name: string) =>
+        store.journal.accept([{ ...saying(text), from: { id: `id-${text}`, name, verified: true } }])
+      await say('one', 'Leïla Koval')
+      await say('two', 'LEILA Kelly')
+      await say('three', 'Lei\u0308la Ömer')
+      await say('four', 'Petra Nováková')
+      await say('Grüße aus Bergen', 'Ada')
+      const all = ['three', 'two', 'one']
+      for (const sender of ['leila', 'leïla', 'LEÏLA', 'Lei\u0308la'])
+        assert.deepEqual(await findAll(store, { sender }), all, sender)
+      assert.deepEqual(await findAll(store, { words: ['leila', 'omer'] }), ['three'])
+      assert.deepEqual(await findAll(store, { words: ['Leïla', 'kelly'] }), ['two'])
+      assert.deepEqual(await findAll(store, { sender: 'novakova' }), ['four'])
+      assert.deepEqual(await findAll(store, { text: 'gruße' }), ['Grüße aus Bergen'])
+      assert.deepEqual(await findAll(store, { sender: 'layla' }), [])
+    },
     'finds messages by the beginning or the end of their id, and of their conversation': async ({
       store,
       advance,
