@@ -162,15 +162,26 @@ describe('the console on a slow line and with failing requests', { timeout: 600_
     // A page of its own, as a browser may still have the styles in memory.
     const fresh = await openPage()
     const content = fresh.getByRole('main')
-    const restore = await intercept(fresh, '**/later-*.css', (route) => route.abort())
+    let attempts = 0
+    const restore = await intercept(fresh, '**/later-*.css', (route) => {
+      attempts++
+      return route.abort()
+    })
     await fresh.goto(`${daemon.control}/#token=${daemon.token}`)
     await fresh.getByText('Live', { exact: true }).waitFor()
     await fresh.goto(`${daemon.control}/#/audit`)
+    await content.getByText(/could not be loaded/).waitFor()
+    await fresh.goto(`${daemon.control}/#/now`)
+    await content.getByText('On the way').first().waitFor()
+    await fresh.goto(`${daemon.control}/#/audit`)
+    await until(() => attempts > 1, 'another attempt')
     await content.getByText(/could not be loaded/).waitFor()
     await restore()
     await fresh.goto(`${daemon.control}/#/schedules`)
     await content.getByRole('heading', { name: 'Schedules' }).waitFor()
     await fresh.goto(`${daemon.control}/#/audit`)
     await content.getByText('sign-in').first().waitFor()
+    const rules = await fresh.evaluate("document.getElementById('later-styles').sheet.cssRules.length")
+    assert.ok(Number(rules) > 0)
   })
 })
