@@ -14,6 +14,8 @@ routes:
   - { name: lost, match: { text: "*lost*" }, skill: fail, retry: { attempts: 1 } }
   - { name: all, skill: echo }
 `
+/** The messages with the word blue, newest first. */
+const BLUE = ['blue pen', 'more blue money', 'blue money', 'card is lost', 'blue book']
 const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
 
 describe('searching in the console', { timeout: 600_000 }, async () => {
@@ -168,7 +170,10 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     // Leaving the field starts the search immediately.
     await histogram.focus()
     await page.waitForURL('**/#/messages?search=blue')
-    await until(async () => (await histogram.getAttribute('aria-busy')) === 'false', 'counts of this search')
+    const isCounted = async () => (await histogram.getAttribute('aria-busy')) === 'false'
+    // The search begins a little after the address has changed.
+    await shows(...BLUE)
+    await until(isCounted, 'counts of this search')
     await until(async () => (await histogram.locator('.bar-of').count()) > 0, 'a bar')
     await page.keyboard.press('End')
     const valueText = async () => (await histogram.getAttribute('aria-valuetext')) ?? ''
@@ -193,6 +198,8 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await page.getByLabel('From', { exact: true }).waitFor()
     await page.goBack()
     await page.waitForURL('**/#/messages?search=blue')
+    await shows(...BLUE)
+    await until(isCounted, 'counts of the whole time')
     const place = await histogram.boundingBox()
     assert.ok(place)
     await page.mouse.move(place.x + 2, place.y + 10)
@@ -210,7 +217,7 @@ describe('searching in the console', { timeout: 600_000 }, async () => {
     await box.fill('blue')
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
     await page.waitForURL((url) => url.hash.includes('search=blue') && url.hash.includes('since=1h'))
-    await shows('blue pen', 'more blue money', 'blue money', 'card is lost', 'blue book')
+    await shows(...BLUE)
   })
 
   test('has a time range in the address for messages, dead letters, conversations and the audit log', async () => {

@@ -120,7 +120,9 @@ routes: [{ name: all, skill: echo }]
 
   test('an attempt is opened by its row: its request, its answer, and the other attempts', async () => {
     await show('queues/orders/crm?outcome=failed')
-    const row = page.getByRole('region', { name: 'Last attempts' }).getByRole('row').nth(1)
+    const table = page.getByRole('region', { name: 'Last attempts' })
+    const row = table.getByRole('row').nth(1)
+    await table.getByText('accepted').first().waitFor({ state: 'detached' })
     await row.getByText(/^\d+ of 300$/).click()
     await page.getByRole('heading', { name: /^Attempt \d+ of 300 of crm$/ }).waitFor()
     await page.getByLabel('Headers of the request').getByText('webhook-signature: [secret]').waitFor()
