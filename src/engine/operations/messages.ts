@@ -220,8 +220,8 @@ function isOneOrAll({ id, all }: { id?: string; all?: true }): boolean {
   return (id === undefined) !== (all === undefined)
 }
 const ONE_OR_ALL = 'give an id, or all: true'
-/** Why dead letters are dropped or retried. */
-const letterReason = { reason: optional('Why; kept in the audit log') }
+/** Why dead letters are dropped. */
+const letterReason = { reason: optional('Why; kept in the histories of the messages and in the audit log') }
 
 /** `dead-letter-…`. Throws `dead_letter_not_found`: `show`, and with an id `retry` and `drop`. */
 export const deadLetters = {

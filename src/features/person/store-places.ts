@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
 import { readParts, type StoredJob, type StoredNote } from '../../core/erasing.ts'
 import { type Event, REPLY_TOPICS } from '../../core/event.ts'
-import { isJsonObject, type Json, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, textAt, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
@@ -117,7 +117,13 @@ function isLetterAbout(
   return about.mentions(id) || about.mentions(lane) || about.refersTo(content)
 }
 
-/** Entries in the histories of other messages that name the person, who cancelled a run there. */
+/** Notes of histories that change no outcome, and may have a reason in words. */
+const WITH_REASON: ReadonlySet<unknown> = new Set(['dropped', 'held'])
+
+/**
+ * Entries in the histories of other messages that name the person: as their author, such as of a
+ * cancelled run, or in the reason for a dropped dead letter or a pause.
+ */
 function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<StoredNote>({
     name: 'histories',
@@ -126,8 +132,10 @@ function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
       const { about, person } = subject
       for await (const notes of readParts(erasing.notes)) {
         const theirs = notes.filter(({ content }) => {
-          const { messageId, detail = null } = Object(content)
-          return !person.messages.has(messageId) && about.refersTo(detail)
+          const { messageId, what, detail = null } = Object(content)
+          if (person.messages.has(messageId)) return false
+          const reason = WITH_REASON.has(what) ? textAt(detail, 'reason') : undefined
+          return about.refersTo(detail) || (reason !== undefined && about.isInKey(reason))
         })
         yield await withoutLater(theirs, toJson, subject)
       }
