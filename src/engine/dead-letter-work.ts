@@ -18,7 +18,7 @@ type LetterActions = {
   /** Up to `limit` matching letters, oldest first, and the number of all that match. */
   oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns the letters that still existed. */
-  act(verb: Verb, found: readonly LetterKey[], by: string): Promise<LetterKey[]>
+  act(verb: Verb, found: readonly LetterKey[], by: string, reason?: string): Promise<LetterKey[]>
   /** Remembers letters that a job has retried. */
   retried(job: string, letters: readonly LetterKey[]): Promise<void>
 }
@@ -30,6 +30,7 @@ const FOUND_AT_ONCE = 20 * STEP
 
 const dataSchema = z.object({
   verb: z.enum(['retry', 'drop']),
+  reason: z.string().exactOptional(),
   filter: z.object({
     queue: z.string().exactOptional(),
     group: z.string().exactOptional(),
@@ -65,7 +66,7 @@ export function createDeadLetterWork(
   now: () => number,
 ) {
   work.offer(workKind(actions))
-  return async ({ do: verb, reason: _reason, ...given }: Bulk, call: Call) => {
+  return async ({ do: verb, reason, ...given }: Bulk, call: Call) => {
     // Letters that fail again meanwhile are excluded.
     const until = Math.min(given.until ?? Number.POSITIVE_INFINITY, now() + 1)
     const filter = { ...defined(given), until }
@@ -77,7 +78,7 @@ export function createDeadLetterWork(
       arrivedUntil: isoOf(arrivedUntil),
     }
     const target = { do: verb, ...names, ...defined(times) }
-    const data = { verb, filter, count: 0 }
+    const data = { verb, ...defined({ reason }), filter, count: 0 }
     return { job: await work.begin({ kind: DEAD_LETTERS_KIND, target, data, total }, call) }
   }
 }
@@ -98,7 +99,7 @@ function workKind({ oldest, act, retried }: LetterActions): WorkKind {
         const before = data.count
         for (let at = 0; at < found.length; at += STEP) {
           const letters = found.slice(at, at + STEP)
-          const acted = await act(data.verb, letters, job.by)
+          const acted = await act(data.verb, letters, job.by, data.reason)
           if (data.verb === 'retry') await retried(job.id, acted)
           data.count += acted.length
           data.messages = [...data.messages, ...(namedIn(acted).messages ?? [])].slice(0, NAMED)

@@ -39,40 +39,41 @@ export function createUndelivered(deadLetters: Letters, messageOf?: MessageOfMai
   }
 }
 
-/** Maximum number of dropped letters of one call whose messages are looked for. */
-const MOST_DROPPED = 100
+/** Maximum number of dropped mails of one call whose messages are looked for. */
+const MOST_MAILS = 100
 
 /**
- * Makes a function that is called before letters are dropped. After the drop, call what it returns:
- * it notes who dropped a reply in the history of its message, and failed sends in that of the message
- * that they may answer, which is then the only place that says that they were not delivered. Without a note for messages that are not found in
- * time, and for those on a shard that is away: a drop must not fail because of them.
+ * Makes a function that is called before letters are dropped. Call what it returns after the drop.
+ * In the history of the message of a reply, it notes who dropped the reply. A mail that answers no
+ * message is noted in the history of the message that it may answer: without its letter, only this
+ * note says that it was not delivered. There is no note for messages that are not found in time or
+ * that are on an unreachable shard, because a drop must not fail because of them.
  */
 export function createDropNotes({ journal, jobs: { deadLetters } }: Pick<Store, 'journal' | 'jobs'>) {
   const messageOf = createMessageOfMail(journal)
+  const note = (id: string, one: Note) => journal.note(id, [one]).catch(ignoreAway)
   return async (
     letters: readonly Pick<DeadLetter, 'id' | 'queue'>[],
     { at, detail }: { at: number; detail: object },
   ) => {
-    const ofOutbox = letters.filter(({ queue }) => queue === OUTBOX_QUEUE).slice(-MOST_DROPPED)
-    const found = await Promise.all(ofOutbox.map(({ id, queue }) => deadLetters.get(id, queue)))
+    const ofOutbox = letters.filter(({ queue }) => queue === OUTBOX_QUEUE)
+    const read = await Promise.all(ofOutbox.map(({ id, queue }) => deadLetters.get(id, queue)))
+    const found = read.filter((letter) => letter !== undefined)
     const deadline = performance.now() + FIND_TIME
     const mails: { letter: DeadLetter; id: string }[] = []
-    for (const letter of found.toReversed()) {
-      const id = letter && (await messageOf(letter, deadline))
-      if (letter && id !== undefined) mails.push({ letter, id })
+    for (const letter of found.slice(-MOST_MAILS).toReversed()) {
+      const id = await messageOf(letter, deadline)
+      if (id !== undefined) mails.push({ letter, id })
     }
     return async (dropped: ReadonlySet<string>) => {
-      for (const { letter, id } of mails) {
-        if (!dropped.has(letter.id)) continue
-        await journal.note(id, [noteOf(letter, false)]).catch(ignoreAway)
-      }
-      for (const letter of found) {
-        const message = textAt(letter?.data, 'inReplyTo')
-        if (!letter || message === undefined || !dropped.has(letter.id)) continue
-        const note = outboxNote(at, 'dropped', { id: letter.id, ...detail })
-        await journal.note(message, [note]).catch(ignoreAway)
-      }
+      for (const { letter, id } of mails) if (dropped.has(letter.id)) await note(id, noteOf(letter, false))
+      const replies = found.filter(({ id }) => dropped.has(id))
+      await Promise.all(
+        replies.map(({ id, data }) => {
+          const message = textAt(data, 'inReplyTo')
+          return message && note(message, outboxNote(at, 'dropped', { id, ...detail }))
+        }),
+      )
     }
   }
 }

@@ -7,6 +7,7 @@ import { HOUR } from '../../src/core/units.ts'
 import { createDeadLetters } from '../../src/engine/dead-letters.ts'
 import { createLongWork } from '../../src/engine/long-work.ts'
 import { bury, claimOne, failure, job } from '../contract/store/kit.ts'
+import { until } from '../fixtures/until.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
@@ -39,6 +40,23 @@ test('the history of a message says who dropped the reply to it, and why; its le
   const note = (await store.journal.history(message)).at(-1)
   assert.partialDeepStrictEqual(note, { road: 'outbox', what: 'dropped', detail: { id, reason: 'told him' } })
   await assert.rejects(async () => letters.show({ id }, callOf()), /It was dropped by .* at 20.*message show/)
+})
+
+test('a job that drops many dead letters notes its reason in the history of each message', async (t) => {
+  const { store, letters } = await openLetters(t)
+  const accepted = await store.journal.accept(Array.from({ length: 150 }, () => newMessage({})))
+  for (const { id: message } of accepted) {
+    const id = `outbox:${message}:team:0`
+    await bury({ store, now: Date.now }, 'outbox', job(id, id, { data: { inReplyTo: message } }))
+  }
+  const lastNotes = () =>
+    Promise.all(accepted.map(async ({ id }) => (await store.journal.history(id)).at(-1)?.detail))
+  await letters.bulk({ do: 'drop', queue: 'outbox', reason: 'sent by hand' }, callOf())
+  const isNoted = async () =>
+    (await lastNotes()).every((detail) => pathGet(detail ?? null, 'id') !== undefined)
+  await until(isNoted, 'the notes')
+  const reasons = (await lastNotes()).map((detail) => pathGet(detail ?? null, 'reason'))
+  assert.deepEqual(new Set(reasons), new Set(['sent by hand']))
 })
 
 describe('dead-letter-list', () => {
