@@ -7,6 +7,7 @@ import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, dateTime, span, useLoaded, Words } from '../lib/parts.js'
 import { PauseList, PauseNames } from '../lib/pauses.js'
+import { lastReplyNote, letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
 
@@ -35,11 +36,11 @@ export function MessageState({ shown: { message, outcome, history, running, paus
     case 'suppressed':
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
     case 'undelivered':
-      return html`<${Unsent} note=${unsent} />`
+      return html`<${Unsent} note=${undeliveredNote(history)} history=${history} />`
     case 'done':
       if (lacksApproval(history))
         return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
-      return html`<${Unsent} note=${unsent} />`
+      return html`<${Unsent} note=${lastReplyNote(history)} history=${history} />`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
     default:
@@ -47,21 +48,19 @@ export function MessageState({ shown: { message, outcome, history, running, paus
   }
 }
 
-/** The last note of a reply, or of a mail to the sender, that was not delivered. */
-export function undeliveredNote(history) {
-  return history.findLast(
-    ({ road, what }) => road === 'outbox' && (what === 'dead' || what === 'not delivered'),
-  )
-}
-
 /** The reply to a handled message, or a mail to its sender, that did not arrive. */
-function Unsent({ note }) {
+function Unsent({ note, history }) {
   if (note?.what === 'not sent')
     return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(note)}<//>`
   if (note?.what !== 'dead' && note?.what !== 'not delivered') return null
-  const { letter, key, to } = note.detail
+  const { letter, to } = note.detail
   const sent = letter ? `a mail to ${to} was not delivered` : 'its reply was not delivered'
-  return html`<${Line} kind="bad">It was handled, but ${sent}${whyOf(note)} <a href=${link(['dead-letters', letter ?? `outbox:${key}`], { queue: 'outbox' })}>See the dead letter</a><//>`
+  const { id, droppedBy } = letterOfNote(note, history)
+  const next =
+    droppedBy === undefined
+      ? html`<a href=${link(['dead-letters', id], { queue: 'outbox' })}>See the dead letter</a>`
+      : `${authorOf(droppedBy)} dropped its dead letter.`
+  return html`<${Line} kind="bad">It was handled, but ${sent}${whyOf(note)} ${next}<//>`
 }
 
 /** Whether the last request for approval was denied or expired, so that the skill did not run. */

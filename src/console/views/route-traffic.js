@@ -7,10 +7,10 @@ import { changes, clock } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, dateTime, Gist, preview, span, took, useLoaded, Wait } from '../lib/parts.js'
 import { instant, Range } from '../lib/range.js'
+import { letterOfNote, undeliveredNote } from '../lib/reply-notes.js'
 import { go, link, replace } from '../lib/router.js'
 import { amount, sumOf, TimeBars } from '../lib/time-bars.js'
 import { count } from '../lib/troubles.js'
-import { undeliveredNote } from './message-state.js'
 
 /** The range without one in the address. */
 const NORMAL = '24h'
@@ -90,19 +90,22 @@ const MAX_UNDELIVERED = 20
 async function undeliveredIn(messages, signal) {
   const found = messages.filter(({ outcome }) => outcome === 'undelivered')
   const shown = found.slice(0, MAX_UNDELIVERED).map(({ id }) => invoke('message-show', { id }, signal))
-  const notes = (await Promise.all(shown)).map(({ history }) => undeliveredNote(history))
-  const rows = found.map(({ id }, at) => ({ id, ...errorIn(notes[at]) }))
+  const errors = (await Promise.all(shown)).map(({ history }) => errorIn(history))
+  const rows = found.map(({ id }, at) => ({ id, error: '', ...errors[at] }))
   return [...Map.groupBy(rows, ({ error }) => error)].map(([error, [first, ...others]]) => ({
     error,
     ids: [first, ...others].map(({ id }) => id),
-    letter: first.letter,
+    letter: [first, ...others].find(({ letter }) => letter)?.letter,
   }))
 }
 
-function errorIn({ detail } = {}) {
-  if (!detail) return { error: '' }
-  const { error, reason = '', letter, key } = detail
-  return { error: causeOf(error ?? reason), letter: letter ?? `outbox:${key}` }
+/** Why the last reply was not delivered, and its dead letter unless it was dropped. */
+function errorIn(history) {
+  const note = undeliveredNote(history)
+  if (!note?.detail) return {}
+  const { error, reason = '' } = note.detail
+  const { id, droppedBy } = letterOfNote(note, history)
+  return { error: causeOf(error ?? reason), ...(droppedBy === undefined && { letter: id }) }
 }
 
 /** Tests do not count as failed, but are in the list that the number leads to. */
