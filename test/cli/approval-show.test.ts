@@ -85,7 +85,12 @@ test('approval show of a decided request has what the sender was told afterwards
   assert.match(text, /^What the sender was told, 20.* UTC \(\d+ s ago\)\n {2}We cannot refund it\.$/m)
   assert.doesNotMatch(text, /denial goes to|To approve it|not told/)
   const dead = outbox(now - 27_000, 'dead', 'm1:refunds:0', { error: 'no such mailbox' })
-  const dropped = { at: now - 26_000, road: 'outbox', what: 'dropped', detail: { id: 'outbox:m1', by: 'ada' } }
+  const dropped = {
+    at: now - 26_000,
+    road: 'outbox',
+    what: 'dropped',
+    detail: { id: 'outbox:m1', by: 'ada' },
+  }
   const ended = [...sent.slice(0, 1), dead, dropped]
   const failed = show({ ...decided, shownMessage: { message, history: ended } })
   assert.match(

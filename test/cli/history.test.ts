@@ -239,6 +239,34 @@ test('`history --follow` of a conversation has answers to its messages that are 
   assert.deepEqual(texts, ['It arrives today.', 'Thanks!', 'You are welcome.'])
 })
 
+test('`history --follow` asks rarely for decisions, and finds those made while the daemon was away', async () => {
+  const end = new AbortController()
+  const asked: { at: number; since: unknown }[] = []
+  const invoke: Store['invoke'] = async (name, args) => {
+    if (name !== 'approval-list') return []
+    asked.push({ at: performance.now(), since: Object(args).since })
+    if (asked.length === 1) throw new Error('the daemon restarts')
+    return [APPROVAL]
+  }
+  const from = APPROVAL.decidedAt - 1
+  const texts: string[] = []
+  await followHistory([], {
+    logs: { history: async function* () {} },
+    store: { invoke },
+    filter: {},
+    from,
+    signal: end.signal,
+    show({ content }) {
+      texts.push(String(content))
+      end.abort()
+    },
+  })
+  assert.match(texts.join(), /^denied approval/)
+  const [first, second] = asked
+  assert.equal(second?.since, new Date(from).toISOString())
+  assert.ok(Number(second?.at) - Number(first?.at) > 4_000)
+})
+
 test('`history` in a terminal has a line for each day, and texts in the whole width or at their column', (t) => {
   const { columns } = process.stdout
   t.after(() => {

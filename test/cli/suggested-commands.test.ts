@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { commandOfTrouble } from '../../src/cli/top/trouble-command.ts'
+import { TROUBLES } from '../../src/core/trouble.ts'
 import { commandText } from '../../src/lib/command-text.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
@@ -18,6 +20,12 @@ const WITHOUT_VERB = new Set(['message cli', 'help'])
 const VERB = /^[a-z][a-z-]*$/
 const MAX_VERBS = 3
 
+/** All places of a trouble. */
+const WHERE = {
+  ...{ gateway: 'g', subscription: 's', queue: 'q', skill: 's', group: 'g', topic: 't' },
+  ...{ code: 'c', pattern: 'p', messageId: 'm', road: 'dispatch' },
+}
+
 type Suggested = { file: string; words: string[]; flags: string[] }
 
 function suggestedCommands(): Suggested[] {
@@ -31,7 +39,11 @@ function suggestedCommands(): Suggested[] {
     )
   })
   const resumes = KINDS.map((kind) => ({ file: 'commandText', command: `${kind} resume` }))
-  const all = [...found, ...resumes].map(({ file, command }) => {
+  const opened = TROUBLES.flatMap((code) => {
+    const { command } = commandOfTrouble({ code, where: WHERE })
+    return command ? [{ file: `the trouble ${code}`, command: command.join(' ') }] : []
+  })
+  const all = [...found, ...resumes, ...opened].map(({ file, command }) => {
     // What follows a pipe is another program.
     const words = command.split('|')[0]?.trim().split(' ') ?? []
     const end = words.findIndex((word) => !VERB.test(word))

@@ -3,10 +3,12 @@ import { pause } from '../../lib/pause.ts'
 import type { Connection } from '../connection.ts'
 import { type Entry, entryOfLine, isAnswer } from './entry.ts'
 import { createFilter, type HistoryFilter } from './filter.ts'
-import { entriesSince } from './read-history.ts'
+import { decisionsSince, entriesSince } from './read-history.ts'
 
 /** Interval (ms) between looks at the store. */
 const INTERVAL = 1_000
+/** The same for decisions: for each call, the daemon reads all requests that it keeps. */
+const DECISIONS_INTERVAL = 5_000
 /** Maximum number of entries that are remembered, so that none is shown twice. */
 const MAX_SEEN = 10_000
 
@@ -52,16 +54,20 @@ export async function followHistory(shown: readonly Entry[], following: Followin
     const query = { follow: true, signal, since }
     for await (const line of logs.history(query)) take(entryOfLine(line))
   }
-  const followStore = async (daemon: Pick<Connection, 'invoke'>) => {
-    for (let since = from; !signal.aborted; await pause(INTERVAL, signal)) {
+  const follow = async (read: (since: number) => Promise<Entry[]>, interval: number) => {
+    for (let since = from; !signal.aborted; await pause(interval, signal)) {
       const now = Date.now()
-      // The daemon may restart. Its messages are found later.
-      const found = await entriesSince(daemon, filter, since).catch(() => undefined)
+      // The daemon may restart. Its entries are found later.
+      const found = await read(since).catch(() => undefined)
       for (const entry of found ?? []) take(entry)
-      if (found) since = Math.max(from, now - INTERVAL)
+      if (found) since = Math.max(from, now - interval)
     }
   }
-  await Promise.all([followLines(), store && followStore(store)])
+  const followStore = (daemon: Pick<Connection, 'invoke'>) => [
+    follow((since) => entriesSince(daemon, filter, since), INTERVAL),
+    follow((since) => decisionsSince(daemon, since), DECISIONS_INTERVAL),
+  ]
+  await Promise.all([followLines(), ...(store ? followStore(store) : [])])
 }
 
 /** The same for an entry of messages.jsonl and of the store. */

@@ -29,8 +29,8 @@ type Sources = {
 /**
  * The newest entries of four sources, oldest first, each once: the messages of the journal, the
  * lines of messages.jsonl (sent answers, and messages that the journal does not have any more), the
- * dead letters of the outbox (answers that were not sent), and decisions about approvals. Reads each source newest first, and
- * only as far as the page needs.
+ * dead letters of the outbox (answers that were not sent), and the decisions about approvals. Reads
+ * the first three newest first, and only as far as the page needs.
  */
 export async function readHistory(sources: Sources, filter: HistoryFilter, limit: number) {
   const { store, lines } = sources
@@ -64,7 +64,9 @@ export async function readHistory(sources: Sources, filter: HistoryFilter, limit
       const entry = entryOfLetter(letter)
       if (accepts(entry)) newest.add(entry)
     }
-  if (store) for (const entry of await decisionsOf(store, filter)) if (accepts(entry)) newest.add(entry)
+  // Only a daemon knows the decisions, and not every token may read them.
+  const decisions = store ? await decisionsOf(store, filter).catch(() => []) : []
+  for (const entry of decisions) if (accepts(entry)) newest.add(entry)
   const { entries, more } = newest.page()
   const waiting = entries.filter(({ meta }) => untaken.has(meta.messageId))
   return { entries: await withStates(store, entries, waiting), more }
@@ -80,8 +82,12 @@ export async function entriesSince(
   const found: Entry[] = []
   for await (const message of messagesOf(store, { ...filter, since })) found.push(entryOfMessage(message))
   for await (const letter of lettersOf(store, { since })) found.push(entryOfLetter(letter))
-  found.push(...(await decisionsOf(store, { since })))
   return found.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+}
+
+/** The decisions about approvals since a time (Unix ms). */
+export function decisionsSince(store: Pick<Connection, 'invoke'>, from: number): Promise<Entry[]> {
+  return decisionsOf(store, { since: new Date(from).toISOString() })
 }
 
 function earlier(time: string): string {
@@ -119,13 +125,13 @@ async function* lettersOf(store: Pick<Connection, 'invoke'>, { since }: HistoryF
   }
 }
 
-/** The decisions about approvals. Only a daemon knows them. */
+/** The decisions about approvals. */
 async function decisionsOf(
   store: Pick<Connection, 'invoke'>,
   { since, before }: HistoryFilter,
 ): Promise<Entry[]> {
   const args = { ...defined({ since, until: before }), limit: MAX_DECISIONS }
-  const requests = objectsIn(await store.invoke('approval-list', args).catch(() => []))
+  const requests = objectsIn(await store.invoke('approval-list', args))
   return requests.flatMap((request) => entryOfDecision(request) ?? [])
 }
 

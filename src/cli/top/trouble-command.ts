@@ -20,7 +20,7 @@ const SHOWN: Readonly<Record<string, (at: At) => readonly string[] | undefined>>
   'subscription-down': (at) => named(['subscription', 'show'], at('subscription')),
   'subscription-errors': (at) => named(['subscription', 'show'], at('subscription')),
   'subscription-paused': (at) => named(['subscription', 'show'], at('subscription')),
-  'group-lag': (at) => named(['group', 'show'], at('group')),
+  'group-lag': (at) => named(['group', 'show', '--topic', at('topic') ?? ''], at('group')),
   'dead-letters': (at) => [
     ...['dead-letter', 'list'],
     ...option('--queue', at('queue')),

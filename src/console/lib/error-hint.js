@@ -7,6 +7,9 @@ import { link } from './router.js'
 /** Maximum number of retrying messages whose errors are read. */
 const MAX_RETRYING = 200
 
+/** Minimum length of the words, as a shorter part is in many errors. */
+const MIN_LENGTH = 3
+
 /**
  * For a search without a result: the search of messages does not cover errors of attempts, so this
  * links to the retrying messages and the dead letters that have its words in their last error.
@@ -15,18 +18,27 @@ export function ErrorHint({ filter: { search } }) {
   const words = plainWords(search)
   const { value: found } = useLoaded(
     async (signal) => {
+      if (words.length < MIN_LENGTH) return { retrying: [], dead: [] }
+      let isComplete = true
+      // A viewer, or a token of some gateways, may not read all errors.
+      const orNothing = () => {
+        isComplete = false
+        return []
+      }
       const [retrying, dead] = await Promise.all([
-        words.length < 3 ? [] : retryingWith(words, signal).catch(() => []),
-        words.length < 3 ? [] : invoke('dead-letter-groups', { error: words }, signal).catch(() => []),
+        retryingWith(words, signal).catch(orNothing),
+        invoke('dead-letter-groups', { error: words }, signal).catch(orNothing),
       ])
-      return { retrying, dead }
+      return { retrying, dead, isComplete }
     },
     [words],
   )
   if (words === '' || !found) return null
-  const { retrying, dead } = found
+  const { retrying, dead, isComplete } = found
   if (retrying.length + dead.length === 0)
-    return html`No retrying message or dead letter has it in its error. Replies are not searched. `
+    return isComplete
+      ? html`No retrying message or dead letter has it in its error. Replies are not searched. `
+      : html`Errors and replies are not searched here. `
   return html`<span class="error-hint">Errors are not searched here. ${
     retrying.length > 0 &&
     html`Retrying messages with this error: ${retrying.map(
